@@ -1,0 +1,128 @@
+/** Everything that can go wrong and that the reader can act on. The class says what must be done; the message says which, what and the value. */
+
+/** What an error carries besides its message. */
+export interface ErrorFacts {
+  readonly cause?: unknown;
+}
+
+/** The common ancestor. `code` is a short stable word that lands in `ops.runs.error_code` and in `--json` output. */
+export abstract class TidemarkError extends Error {
+  abstract readonly code: string;
+  constructor(message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = new.target.name;
+  }
+}
+
+/** The user must change a flag, a variable or a file. Exit code 2. */
+export class Misconfigured extends TidemarkError {
+  readonly code = 'misconfigured';
+}
+
+/** The source or the warehouse cannot be reached at all (refused, DNS, TLS). Exit code 4 when nothing could be done. */
+export class Unreachable extends TidemarkError {
+  readonly code: string = 'unreachable';
+}
+
+/** The credentials are wrong, expired or not accepted. Exit code 4; never retried. */
+export class AuthFailed extends TidemarkError {
+  readonly code = 'auth';
+}
+
+/** This part of the source is closed to these credentials (403). Only this slice or stream suffers. */
+export class Forbidden extends TidemarkError {
+  readonly code = 'forbidden';
+}
+
+/** The endpoint or the entity is not there (404, 405, 410, 501). */
+export class Missing extends TidemarkError {
+  readonly code = 'missing';
+  readonly status: number;
+  constructor(message: string, status: number, facts: ErrorFacts = {}) {
+    super(message, facts);
+    this.status = status;
+  }
+}
+
+/** The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own. */
+export class Refused extends TidemarkError {
+  readonly code = 'refused';
+  readonly status: number;
+  readonly messages: readonly string[];
+  constructor(message: string, status: number, messages: readonly string[], facts: ErrorFacts = {}) {
+    super(message, facts);
+    this.status = status;
+    this.messages = messages;
+  }
+}
+
+/** A passing fault that outlived its retries (5xx, network, time-out). `retryAfterMs`: the source's own wish, if it had one. */
+export class Transient extends TidemarkError {
+  readonly code: string = 'transient';
+  readonly retryAfterMs: number | undefined;
+  constructor(message: string, facts: ErrorFacts & { readonly retryAfterMs?: number | undefined } = {}) {
+    super(message, facts);
+    this.retryAfterMs = facts.retryAfterMs;
+  }
+}
+
+/** The source asked for more patience than the run has (429 for ever, or a Retry-After beyond the bound). Progress is kept. */
+export class RateLimited extends Transient {
+  override readonly code = 'rate_limited';
+}
+
+/** An answer that is not what the endpoint promises (HTML page, redirect, wrong content type, list field absent). Never "end of data". */
+export class UnexpectedContent extends TidemarkError {
+  readonly code = 'unexpected_content';
+}
+
+/** An answer beyond the size limits (wire bytes, decompressed bytes, ratio, depth). */
+export class TooLarge extends TidemarkError {
+  readonly code = 'page_too_large';
+}
+
+/** The server sends us round in circles: repeated token, repeated page, no new key for several pages, or the page cap. */
+export class PagingLoop extends TidemarkError {
+  readonly code = 'paging_loop';
+}
+
+/** A URL of the answer points away from the configured origin; no socket was opened to it. */
+export class ForeignOrigin extends TidemarkError {
+  readonly code = 'foreign_origin';
+}
+
+/** One record cannot become rows. It goes to `ops.rejects`; the rest of its page lands. */
+export class BadData extends TidemarkError {
+  readonly code: string;
+  readonly field: string | undefined;
+  constructor(code: string, message: string, facts: ErrorFacts & { readonly field?: string } = {}) {
+    super(message, facts);
+    this.code = code;
+    this.field = facts.field;
+  }
+}
+
+/** More records were rejected than the thresholds allow (guarantee G12): the run fails, the checkpoint stays. */
+export class TooManyRejects extends TidemarkError {
+  readonly code = 'too_many_rejects';
+}
+
+/** Another run holds the pipeline. Exit code 5. The message says who, since when and where. */
+export class LockHeld extends TidemarkError {
+  readonly code = 'lock_held';
+}
+
+/** This process lost its lease (it was frozen or cut off, and another took over). Nothing more may be written. */
+export class Fenced extends TidemarkError {
+  readonly code = 'fenced';
+}
+
+/** Somebody asked to stop (signal or API). Exit code 130 or 143. */
+export class Interrupted extends TidemarkError {
+  readonly code = 'interrupted';
+}
+
+/** The received, written and rejected records do not add up (guarantee G13): a defect of ours; nothing is committed. */
+export class AccountsDoNotBalance extends TidemarkError {
+  readonly code = 'accounts_do_not_balance';
+}

@@ -1,0 +1,48 @@
+import type { Json, Request } from './request.ts';
+
+/** Where the next page is. */
+export interface Next {
+  readonly request: Request;
+  /**
+   * How many records at the head of the next page must repeat the tail of this one (offset paging asks for 1: the seam).
+   * 0 where the server keeps the place itself (cursor, page token).
+   */
+  readonly overlap: number;
+}
+
+/** A paging scheme. Pure: everything it needs is in the answer's body, the request that was sent and the count of records received. */
+export interface Paging {
+  /** The next page, or undefined at the stated end. `count` is how many records the page held. */
+  next(body: Json, sent: Request, count: number): Next | undefined;
+  /** The total the answer states, where it states one. */
+  total(body: Json): number | undefined;
+  /** The same request, `by` records earlier (never before the first); only schemes that can be read backwards have it. */
+  readonly rewind?: (sent: Request, by: number) => Request;
+}
+
+/** One walk over pages: the first request and how to read the answers. */
+export interface PageWalk {
+  readonly first: Request;
+  readonly paging: Paging;
+  /** The records of a body, in the server's order. Throws `UnexpectedContent` where the list is absent or not an array. */
+  readonly list: (body: Json) => readonly Json[];
+  /** Identity of a record within this walk: for seams, the loop guard and de-duplication. Must not throw; '' if there is none. */
+  readonly id: (record: Json) => string;
+}
+
+/** One page as it arrived. */
+export interface Page {
+  readonly records: readonly Json[];
+  /** The answer's bytes, for rejects. */
+  readonly raw: Buffer;
+  /** What the server said the total is, if it did. */
+  readonly total: number | undefined;
+  /** The source's clock when it answered. */
+  readonly date: Date | undefined;
+  /** `performance.now()` when the body was complete. */
+  readonly receivedAt: number;
+  /** The offset of the first record, for schemes that have one. */
+  readonly offset: number | undefined;
+  /** True when the scheme says that this is the last page. */
+  readonly last: boolean;
+}

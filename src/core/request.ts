@@ -1,0 +1,52 @@
+/** What is asked of a source, and what it answered. Plain values: the place in a walk is in the request, nowhere else. */
+
+export type Json = unknown;
+
+/** One HTTP request to a source, relative to its base URL. */
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  /** Path below the base URL, beginning with `/`; values in it already percent-encoded. */
+  readonly path: string;
+  /** Query parameters; `undefined` ones are left out; an array repeats the parameter. */
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** JSON body (POST). */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The route as the contract writes it, e.g. `/rest/agile/1.0/sprint/{id}/issue`: label of logs, metrics and its rate bucket. */
+  readonly endpoint: string;
+  /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
+  readonly url?: string;
+}
+
+/** A complete answer with status 2xx. */
+export interface Answer {
+  readonly status: number;
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, decompressed, exactly as received. */
+  readonly raw: Buffer;
+  /** The body parsed by `core/json.ts`. */
+  readonly body: Json;
+  /** The source's clock from the `Date` header (seconds), if it sent one. */
+  readonly date: Date | undefined;
+  /** Our monotonic clock (`performance.now()`, ms) when the body was complete. */
+  readonly receivedAt: number;
+}
+
+/** Sends requests with deadlines, retries, rate limits and credentials. Throws the classes of `core/errors.ts`. */
+export interface Http {
+  /** The origin that gets the credentials, e.g. `https://example.atlassian.net`. */
+  readonly origin: string;
+  send(request: Request, signal: AbortSignal): Promise<Answer>;
+  /** Counters since creation: what a run reports. */
+  readonly counters: HttpCounters;
+  close(): Promise<void>;
+}
+
+export interface HttpCounters {
+  requests: number;
+  retries: number;
+  /** Milliseconds spent waiting for a rate limit or a Retry-After, summed over concurrent requests. */
+  throttledMs: number;
+  /** Bytes received, decompressed. */
+  bytes: number;
+}

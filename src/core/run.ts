@@ -1,0 +1,111 @@
+/** What a run is, what it tells while it goes, and what it leaves behind. */
+
+export type RunKind = 'sync' | 'full' | 'backfill' | 'census';
+
+/**
+ * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice failed or did not match) ·
+ * failed · interrupted (asked to stop; resumes) · lost (its process died; found by the next) · needs_attention (the deletion brake held).
+ */
+export type RunStatus =
+  | 'running'
+  | 'succeeded'
+  | 'partly_failed'
+  | 'failed'
+  | 'interrupted'
+  | 'lost'
+  | 'needs_attention';
+
+/** What happened to the records of a batch, a stream or a run. `received = inserted + updated + unchanged + deduplicated + superseded + rejected`. */
+export interface Counts {
+  /** Records that the transform was given. */
+  readonly received: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  /** The same key again in one batch; the newer one was taken. */
+  readonly deduplicated: number;
+  /** Older than what the warehouse holds. */
+  readonly superseded: number;
+  readonly rejected: number;
+}
+
+export const noCounts: Counts = {
+  received: 0,
+  inserted: 0,
+  updated: 0,
+  unchanged: 0,
+  deduplicated: 0,
+  superseded: 0,
+  rejected: 0,
+};
+
+export const addCounts = (a: Counts, b: Counts): Counts => ({
+  received: a.received + b.received,
+  inserted: a.inserted + b.inserted,
+  updated: a.updated + b.updated,
+  unchanged: a.unchanged + b.unchanged,
+  deduplicated: a.deduplicated + b.deduplicated,
+  superseded: a.superseded + b.superseded,
+  rejected: a.rejected + b.rejected,
+});
+
+/** Expected (the source's own total; null where it states none), fetched (distinct records of the walk), landed (accounted for in the warehouse). */
+export interface Receipt {
+  readonly expected: number | null;
+  readonly fetched: number;
+  readonly landed: number;
+}
+
+/** ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a receipt does not match) · failed · interrupted · skipped (what it depends on failed) */
+export type StreamStatus = 'ok' | 'unavailable' | 'forbidden' | 'partial' | 'failed' | 'interrupted' | 'skipped';
+
+export interface StreamReport {
+  readonly stream: string;
+  readonly status: StreamStatus;
+  readonly counts: Counts;
+  readonly receipt: Receipt;
+  /** Rows removed or tombstoned. */
+  readonly deleted: number;
+  readonly slices: number;
+  readonly seconds: number;
+  /** Why it is not ok, in one sentence. */
+  readonly reason?: string;
+}
+
+export interface RunReport {
+  /** `ops.runs.run_id`; null for a dry run. */
+  readonly runId: string | null;
+  readonly pipeline: string;
+  readonly kind: RunKind;
+  readonly status: RunStatus;
+  readonly streams: readonly StreamReport[];
+  readonly counts: Counts;
+  readonly deleted: number;
+  readonly requests: number;
+  readonly retries: number;
+  readonly throttledMs: number;
+  readonly seconds: number;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What a run tells while it goes. The CLI draws it, `--json` prints it, the log keeps a part of it. */
+export type RunEvent =
+  | { readonly type: 'run.started'; readonly pipeline: string; readonly runId: string; readonly kind: RunKind; readonly resumed: boolean }
+  | { readonly type: 'stream.started'; readonly pipeline: string; readonly stream: string }
+  | {
+      readonly type: 'stream.progress';
+      readonly pipeline: string;
+      readonly stream: string;
+      /** Records received so far. */
+      readonly received: number;
+      /** The total as far as it is known. */
+      readonly expected: number | undefined;
+      readonly retries: number;
+      /** Until when (epoch ms) requests wait for the source's rate limit, if they do. */
+      readonly waitingUntil?: number;
+    }
+  | { readonly type: 'stream.finished'; readonly pipeline: string; readonly report: StreamReport }
+  | { readonly type: 'note'; readonly pipeline: string; readonly level: 'info' | 'warn'; readonly message: string }
+  | { readonly type: 'run.finished'; readonly pipeline: string; readonly report: RunReport };
+
+export type Observe = (event: RunEvent) => void;

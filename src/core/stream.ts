@@ -1,0 +1,112 @@
+import type { PageWalk } from './paging.ts';
+import type { Json } from './request.ts';
+import type { Child, Row, Table } from './table.ts';
+
+/** A half-open interval of source time on one field: `from <= field < to`; an absent side is open. */
+export interface Window {
+  readonly field: 'created' | 'updated';
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+/** The part of a stream under one owner, by the owner's key columns, e.g. `{ board_id: '7' }`. */
+export type Partition = Readonly<Record<string, string>>;
+
+/** The unit of reading, retry and progress. */
+export interface Slice {
+  readonly partition?: Partition;
+  readonly window?: Window;
+}
+
+/** Where the owners of a partitioned stream are found: rows of the warehouse, so that a resumed run finds the same ones. */
+export interface Parents {
+  /** `schema.table` */
+  readonly table: string;
+  /** Partition key → column of that table (read as text). */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Further condition in SQL over the table's own columns; constant text of ours. */
+  readonly where?: string;
+}
+
+/** One kind of record of a source, as a list that can be walked. */
+export interface Stream {
+  readonly name: string;
+  /** One sentence for docs and `tidemark streams`. */
+  readonly about: string;
+  /** The route of the contract or vendor, for docs. */
+  readonly endpoint: string;
+  /** False where the contract does not promise the endpoint: a 404 makes the stream `unavailable` and fails nothing else. */
+  readonly promised: boolean;
+  /** Streams that must have been loaded before this one in a run. */
+  readonly after?: readonly string[];
+  readonly parents?: Parents;
+  /** How the stream is cut by time; absent: it is always listed whole. */
+  readonly windows?: {
+    /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
+    count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
+    /** Which field the server can filter changes by, found out once a run. */
+    changes(signal: AbortSignal): Promise<'updated' | 'created'>;
+    /** The record's own instants, to drop what a coarse server filter let through; undefined where the record has none. */
+    instant(record: Json, field: Window['field']): bigint | undefined;
+  };
+  /** The walk over one slice. May ask the server first (dialect). */
+  walk(slice: Slice, signal: AbortSignal): Promise<PageWalk> | PageWalk;
+  /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
+  readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
+}
+
+/** A list that arrived only in part with its record, and how to fetch the rest. */
+export interface Tail {
+  /** Name of the child in `Flow.children`. */
+  readonly child: string;
+  readonly walk: PageWalk;
+  /** Rows of the complete list; pure. */
+  rows(records: readonly Json[]): readonly Row[];
+}
+
+/** What one record becomes. */
+export interface Mapped {
+  readonly row: Row;
+  /** Rows by child name. A name that is absent was not delivered: its rows are left as they are. */
+  readonly children: Readonly<Record<string, readonly Row[]>>;
+  /** Lists that came truncated; fetched only if the record's content changed. */
+  readonly tails?: readonly Tail[];
+  /** Things worth a note but no reject, e.g. a field whose type changed: kept in `_extra`, reported in `ops.schema_changes`. */
+  readonly notes?: readonly string[];
+}
+
+/** Stream → transform → tables. */
+export interface Flow {
+  readonly stream: Stream;
+  readonly table: Table;
+  readonly children: Readonly<Record<string, Child>>;
+  /** Pure. Throws `BadData` for a record that cannot become rows. */
+  readonly via: (record: Json, slice: Slice) => Mapped;
+  /**
+   * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
+   * 'replaced' for relations (they have no life of their own), 'kept' for entities (deletion is the census's business).
+   */
+  readonly absent: 'replaced' | 'kept';
+}
+
+/** One of the three systems, opened: its streams and what it takes to trust them. */
+export interface Source {
+  /** Pipeline and `ops.sources.name`. */
+  readonly name: string;
+  readonly kind: 'tracker' | 'ads' | 'workflow';
+  readonly baseUrl: string;
+  readonly flows: readonly Flow[];
+  /** One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and who we are there. */
+  preflight(signal: AbortSignal): Promise<Preflight>;
+  readonly counters: import('./request.ts').HttpCounters;
+  close(): Promise<void>;
+}
+
+export interface Preflight {
+  /** The source's clock (Date header); undefined if it sends none: then watermarks do not advance. */
+  readonly clock: Date | undefined;
+  /** The account's name or e-mail, for `check`. */
+  readonly account: string | undefined;
+  /** What was found out, in words, e.g. `search: offset paging (contract)`. */
+  readonly dialect: readonly string[];
+}
