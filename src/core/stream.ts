@@ -51,6 +51,8 @@ export interface Stream {
   };
   /** The walk over one slice. May ask the server first (dialect). */
   walk(slice: Slice, signal: AbortSignal): Promise<PageWalk> | PageWalk;
+  /** The same records by identity alone, in the largest pages the server gives: what a census walks. Absent: `walk` is as cheap. */
+  readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
   /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
   readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
 }
@@ -75,6 +77,16 @@ export interface Mapped {
   readonly notes?: readonly string[];
 }
 
+/** Where the rows of a flow come from when the server has no list of them: other tables of the warehouse. */
+export interface Fallback {
+  /** One sentence for reports, e.g. `the server lists no sprints; they come from the issues' sprint field`. */
+  readonly reason: string;
+  /** Streams that must have been loaded before `sql` runs. */
+  readonly after: readonly string[];
+  /** One statement of ours; $1 is the source_id, $2 the run_id. Returns one row: `inserted`, `updated` (bigint). Safe to run again. */
+  readonly sql: string;
+}
+
 /** Stream → transform → tables. */
 export interface Flow {
   readonly stream: Stream;
@@ -87,6 +99,8 @@ export interface Flow {
    * 'replaced' for relations (they have no life of their own), 'kept' for entities (deletion is the census's business).
    */
   readonly absent: 'replaced' | 'kept';
+  /** What fills the table where the stream turns out to be `unavailable`. */
+  readonly fallback?: Fallback;
 }
 
 /** One of the three systems, opened: its streams and what it takes to trust them. */
