@@ -1,5 +1,5 @@
 import type { PageWalk } from './paging.ts';
-import type { Json } from './request.ts';
+import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
 
 /** A half-open interval of source time on one field: `from <= field < to`; an absent side is open. */
@@ -42,6 +42,8 @@ export interface Stream {
   readonly parents?: Parents;
   /** How the stream is cut by time; absent: it is always listed whole. */
   readonly windows?: {
+    /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is walked again. */
+    readonly scope: string;
     /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
     count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
     /** Which field the server can filter changes by, found out once a run. */
@@ -112,7 +114,7 @@ export interface Source {
   readonly flows: readonly Flow[];
   /** One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and who we are there. */
   preflight(signal: AbortSignal): Promise<Preflight>;
-  readonly counters: import('./request.ts').HttpCounters;
+  readonly http: Http;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,148 @@
+/** JSON as sources send it and as the warehouse keeps it: numbers exact, text exact, depth bounded. */
+
+import { isUtf8 } from 'node:buffer';
+import { BadData } from './errors.ts';
+import { isLossy, lossyNumbers, suspicious } from './json-numbers.ts';
+import type { Json } from './request.ts';
+
+/** `JSON.rawJSON` is in V8 since Node 21, not yet in the compiler's library. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+
+/** A number of the source that a double cannot hold, e.g. `9007199254740993`, `12345678901234567.89` or `1e400`, as it was written. */
+export class ExactNumber {
+  /** The JSON literal, byte for byte. */
+  readonly text: string;
+  constructor(text: string) {
+    if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text))
+      throw new TypeError('an ExactNumber needs a JSON number');
+    this.text = text;
+  }
+  /** Written by `JSON.stringify` as the same literal. */
+  toJSON(): object {
+    return rawJSON(this.text);
+  }
+  toString(): string {
+    return this.text;
+  }
+}
+
+/** A number literal as a value: a double where that is exact, else an `ExactNumber`. */
+export const numberOf = (literal: string): number | ExactNumber =>
+  isLossy(literal) ? new ExactNumber(literal) : Number(literal);
+
+/**
+ * The one document in `raw`: valid UTF-8, a byte order mark is dropped, nothing may follow. Every number is exact: a double, or an
+ * `ExactNumber`. Any depth (V8 parses without recursion). A key given twice: the last wins. `__proto__` is a key like any other.
+ * Throws `BadData` ('bad_utf8', 'bad_json'); its message quotes nothing of the document.
+ */
+export const parseJson = (raw: Buffer): Json => {
+  if (!isUtf8(raw)) throw new BadData('bad_utf8', 'the answer is not valid UTF-8');
+  const bytes = withoutMark(raw);
+  const text = bytes.toString('utf8');
+  const plain = parse(text);
+  return suspicious(bytes, text) ? parseExactly(bytes, plain) : plain;
+};
+
+const withoutMark = (raw: Buffer): Buffer =>
+  raw.length >= 3 && raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
+
+const parse = (text: string): Json => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // V8's own message quotes the text around the fault: it may be somebody's data.
+    throw new BadData('bad_json', 'the answer is not one complete JSON document');
+  }
+};
+
+/** Cannot occur in a document by chance, nor be guessed. */
+const mark = `\u0000number:${crypto.randomUUID()}:`;
+const quotedMark = JSON.stringify(mark).slice(0, -1);
+
+/** Lossy literals are parsed as marked strings and put right afterwards: unlike a reviver this has no depth limit, and costs a third. */
+const parseExactly = (bytes: Buffer, plain: Json): Json => {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end } of lossyNumbers(bytes)) {
+    parts.push(bytes.toString('utf8', from, start), quotedMark, bytes.toString('latin1', start, end), '"');
+    from = end;
+  }
+  if (from === 0) return plain;
+  const root = [parse(parts.join('') + bytes.toString('utf8', from))];
+  const open: unknown[] = [root];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) exactIn(at, open);
+  return root[0];
+};
+
+const exactIn = (holder: unknown, open: unknown[]): void => {
+  if (!isObject(holder)) return;
+  for (const key of Object.keys(holder)) {
+    const value = holder[key];
+    if (isObject(value)) open.push(value);
+    // An own `__proto__` exists already, so this assignment writes data; it cannot reach a setter.
+    else if (typeof value === 'string' && value.startsWith(mark))
+      define(holder, key, numberOf(value.slice(mark.length)));
+  }
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const define = (holder: object, key: string, value: unknown): void => {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
+};
+
+/** Bounds of what a json or jsonb column takes. */
+export interface JsonLimits {
+  /** Arrays and objects inside each other. Postgres itself gives up between 6,000 and 50,000. */
+  readonly depth: number;
+}
+
+const defaultLimits: JsonLimits = { depth: 200 };
+
+/**
+ * JSON text for a json or jsonb column. Numbers that came exact leave exact. Throws `BadData`: 'too_deep' (an input of any depth is safe
+ * to give), 'bad_text' (NUL or a lone surrogate in a string or key: Postgres takes neither), 'bad_number' (not finite, or beyond
+ * `numeric`: 131,072 digits before the point, 16,383 behind it).
+ */
+export const toJson = (value: Json, limits: JsonLimits = defaultLimits): string => {
+  check(value, limits.depth, limits.depth);
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError('toJson was given a value that JSON has no word for');
+  if (hasBadEscape(text)) throw new BadData('bad_text', 'a string holds NUL or half of a surrogate pair');
+  return text;
+};
+
+/** Recursive, but never deeper than `left`. */
+const check = (value: Json, left: number, depth: number): void => {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new BadData('bad_number', `${value} is not a JSON number`);
+  } else if (typeof value === 'object' && value !== null) {
+    if (value instanceof ExactNumber) {
+      checkRange(value.text);
+      return;
+    }
+    if (left === 0) throw new BadData('too_deep', `nested deeper than ${depth} levels`);
+    if (Array.isArray(value)) for (const item of value) check(item, left - 1, depth);
+    else for (const item of Object.values(value)) check(item, left - 1, depth);
+  }
+};
+
+/** Postgres refuses numerics beyond these, and one refused value would take its whole COPY with it. */
+const checkRange = (literal: string): void => {
+  const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const power = Number(exponent);
+  if (whole.length + power > 131_072 || fraction.length - power > 16_383)
+    throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
+};
+
+/** `JSON.stringify` writes NUL as \u0000 and a lone surrogate as \ud800 … \udfff; a backslash of the text itself is doubled. */
+const hasBadEscape = (text: string): boolean => {
+  for (let at = text.indexOf('\\u'); at >= 0; at = text.indexOf('\\u', at + 2)) {
+    let backslashes = 1;
+    while (text.charCodeAt(at - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 1 && (text.startsWith('0000', at + 2) || text[at + 2] === 'd')) return true;
+  }
+  return false;
+};
+
+export { elementSlice } from './json-slice.ts';

@@ -1,0 +1,229 @@
+import crypto from 'node:crypto';
+import { BadData } from '../core/errors.ts';
+import type { Flow, Mapped, Slice } from '../core/stream.ts';
+import type { Row, Value } from '../core/table.ts';
+import type { Instant } from '../core/time.ts';
+import { type BinaryWriter, binaryWriter } from './binary.ts';
+import { childrenOf, type Layout, layoutOf } from './layout.ts';
+
+/** A record that cannot become rows, with its exact bytes. */
+export interface Reject {
+  readonly key: string;
+  readonly payload: Buffer;
+  readonly stage: 'transform' | 'encode';
+  readonly code: string;
+  readonly field: string | undefined;
+  readonly message: string;
+  readonly slice: Slice;
+}
+
+/** One record of a batch, encoded: where its rows lie in the batch's bytes. */
+export interface BatchRecord {
+  /** The key columns' values, in the table's key order. */
+  readonly key: readonly Value[];
+  /** The key's encoded bytes as text: equal exactly when the keys are equal. */
+  readonly keyText: string;
+  readonly order: Value;
+  readonly fetchedAt: Instant;
+  readonly hash: bigint;
+  /** Bit i is set when the i-th child of the flow was delivered whole. */
+  readonly delivered: number;
+  /** Rows: table index (0 is the flow's table, i + 1 its i-th child) and bytes `[from, to)`. */
+  readonly rows: readonly Span[];
+}
+
+export interface Span {
+  readonly table: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Records of one flow that will be committed together, already in the wire format: flat in memory, cheap to hash and to send. */
+export interface Batch {
+  readonly flow: Flow;
+  readonly layouts: readonly Layout[];
+  readonly records: readonly BatchRecord[];
+  readonly rejects: readonly Reject[];
+  readonly notes: ReadonlySet<string>;
+  /** Records given so far, good or bad. */
+  readonly received: number;
+  /** Records that repeated a key. */
+  readonly deduplicated: number;
+  readonly bytes: number;
+  /** The content hash a record will have in the warehouse; computed over what was delivered, before tails. */
+  digest(mapped: Mapped): bigint;
+  /**
+   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash.
+   * Throws `BadData` (and stays as it was) where a value does not fit its column.
+   */
+  add(mapped: Mapped, fetchedAt: Instant, tails?: Readonly<Record<string, readonly Row[]>>): void;
+  reject(reject: Reject): void;
+  slice(span: Span): Buffer;
+}
+
+/** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
+const longestKey = 2_600;
+
+/** An empty batch for a flow. */
+export function newBatch(flow: Flow): Batch {
+  const children = childrenOf(flow.children);
+  const layouts = [layoutOf(flow.table), ...children.map(([, child]) => layoutOf(child.table))];
+  const writer = binaryWriter(1 << 18);
+  const records: BatchRecord[] = [];
+  const places = new Map<string, number>();
+  const rejects: Reject[] = [];
+  const notes = new Set<string>();
+  let received = 0;
+  let deduplicated = 0;
+
+  const root = layouts[0] as Layout;
+
+  /** Encodes the delivered rows of a record at the end of the buffer. */
+  const encode = (mapped: Mapped): { spans: Span[]; keyText: string; hash: bigint; delivered: number } => {
+    const start = writer.length;
+    const rootSpan = encodeRow(writer, root, mapped.row, 0, flow.table.entity ? 3 : 2);
+    const keyText = keyOf(writer, root, rootSpan.from);
+    const spans: Span[] = [rootSpan];
+    let delivered = 0;
+    for (let i = 0; i < children.length; i += 1) {
+      const rows = mapped.children[(children[i] as (typeof children)[number])[0]];
+      if (rows === undefined) continue;
+      delivered |= 1 << i;
+      encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
+    }
+    return { spans, keyText, hash: digestOf(writer.bytes(start, writer.length)), delivered };
+  };
+
+  return {
+    flow,
+    layouts,
+    records,
+    rejects,
+    notes,
+    get received() {
+      return received;
+    },
+    get deduplicated() {
+      return deduplicated;
+    },
+    get bytes() {
+      return writer.length;
+    },
+    digest(mapped) {
+      const start = writer.length;
+      try {
+        return encode(mapped).hash;
+      } finally {
+        writer.rewind(start);
+      }
+    },
+    add(mapped, fetchedAt, tails) {
+      const start = writer.length;
+      try {
+        const { spans, keyText, hash, delivered: whole } = encode(mapped);
+        let delivered = whole;
+        for (let i = 0; i < children.length; i += 1) {
+          const rows = tails?.[(children[i] as (typeof children)[number])[0]];
+          if (rows === undefined) continue;
+          delivered |= 1 << i;
+          encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
+        }
+        const extras = writer.length;
+        if (flow.table.entity) writer.field('bigint', hash);
+        writer.field('timestamptz', fetchedAt);
+        writer.field('int', delivered);
+        spans.splice(1, 0, { table: 0, from: extras, to: writer.length });
+        const record: BatchRecord = {
+          key: flow.table.key.map((column) => mapped.row[column] ?? null),
+          keyText,
+          order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
+          fetchedAt,
+          hash,
+          delivered,
+          rows: spans,
+        };
+        const place = places.get(keyText);
+        if (place === undefined) {
+          places.set(keyText, records.length);
+          records.push(record);
+        } else {
+          deduplicated += 1;
+          if (isNewer(record, records[place] as BatchRecord)) records[place] = record;
+        }
+      } catch (error) {
+        writer.rewind(start);
+        throw error;
+      }
+      received += 1;
+      for (const note of mapped.notes ?? []) notes.add(note);
+    },
+    reject(reject) {
+      received += 1;
+      rejects.push(reject);
+    },
+    slice: (span) => writer.bytes(span.from, span.to),
+  };
+}
+
+/** Larger order wins; equal or unordered, the later fetch (guarantee G1). */
+function isNewer(a: BatchRecord, b: BatchRecord): boolean {
+  if (a.order !== null && b.order !== null && a.order !== b.order) return a.order > b.order;
+  return a.fetchedAt >= b.fetchedAt;
+}
+
+function encodeRow(writer: BinaryWriter, layout: Layout, row: Row, table: number, extras: number): Span {
+  const from = writer.length;
+  writer.fields(layout.content.length + extras);
+  for (const [name, type] of layout.content) {
+    const value = row[name];
+    if (value === undefined) throw new Error(`a row of ${layout.table.name} lacks ${name}`);
+    try {
+      writer.field(type, value);
+    } catch (error) {
+      if (!(error instanceof BadData)) throw error;
+      throw new BadData(error.code, `${layout.table.name}.${name}: ${error.message}`, { field: name, cause: error });
+    }
+  }
+  return { table, from, to: writer.length };
+}
+
+function encodeChildren(
+  writer: BinaryWriter,
+  layout: Layout,
+  rows: readonly Row[],
+  table: number,
+  spans: Span[],
+): void {
+  const seen = rows.length > 1 ? new Set<string>() : undefined;
+  for (const row of rows) {
+    const span = encodeRow(writer, layout, row, table, layout.table.entity ? 1 : 0);
+    const key = keyOf(writer, layout, span.from);
+    if (seen?.has(key)) {
+      writer.rewind(span.from);
+      continue;
+    }
+    seen?.add(key);
+    if (layout.table.entity) writer.field('bigint', digestOf(writer.bytes(span.from, span.to)));
+    spans.push({ table, from: span.from, to: writer.length });
+  }
+}
+
+/** The encoded key columns of the row that begins at `from`, as text. */
+function keyOf(writer: BinaryWriter, layout: Layout, from: number): string {
+  const bytes = writer.bytes(from, writer.length);
+  let at = 2;
+  for (let i = 0; i < layout.keys; i += 1) {
+    const length = bytes.readInt32BE(at);
+    if (length < 0) {
+      const column = layout.content[i]?.[0];
+      throw new BadData('no_key', `${layout.table.name}.${column} is part of the key and missing`, {
+        ...(column === undefined ? {} : { field: column }),
+      });
+    }
+    at += 4 + length;
+  }
+  if (at > longestKey) throw new BadData('key_too_long', `the key of a row of ${layout.table.name} has ${at} bytes`);
+  return bytes.toString('latin1', 2, at);
+}
+
+const digestOf = (bytes: Buffer): bigint => crypto.hash('sha256', bytes, 'buffer').readBigInt64BE(0);

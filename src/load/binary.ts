@@ -1,0 +1,241 @@
+import { BadData } from '../core/errors.ts';
+import type { ColumnType, Value } from '../core/table.ts';
+
+/**
+ * A growing buffer of fields in PostgreSQL's binary COPY format: each field is an int32 length and its bytes, -1 for null.
+ * (PostgreSQL documentation, "COPY", Binary Format; the `…_send` functions of each type.)
+ */
+export interface BinaryWriter {
+  /** Bytes written so far. */
+  readonly length: number;
+  /** Appends the int16 that begins a row: how many fields follow. */
+  fields(count: number): void;
+  /** Appends one field. Throws `BadData` for a value that the type cannot hold; what was half written stays: `rewind`. */
+  field(type: ColumnType, value: Value): void;
+  /** Forgets everything from `length` on. */
+  rewind(length: number): void;
+  /** The bytes `[from, to)`; valid until the next write. */
+  bytes(from: number, to: number): Buffer;
+}
+
+const unixToPostgresMicros = 946_684_800_000_000n;
+const unixToPostgresDays = 10_957;
+const maxBigint = 9_223_372_036_854_775_807n;
+const textOid = 25;
+
+/** An empty writer that reserves `capacity` bytes. */
+export function binaryWriter(capacity = 1 << 16): BinaryWriter {
+  let buffer = Buffer.allocUnsafeSlow(capacity);
+  let at = 0;
+
+  const reserve = (bytes: number): void => {
+    if (at + bytes <= buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, at + bytes));
+    buffer.copy(grown, 0, 0, at);
+    buffer = grown;
+  };
+
+  const utf8 = (text: string): void => {
+    if (!text.isWellFormed()) throw new BadData('bad_text', 'a lone surrogate cannot be stored as text');
+    if (text.includes('\0')) throw new BadData('bad_text', 'a NUL character cannot be stored as text');
+    reserve(text.length * 3 + 4);
+    const bytes = buffer.write(text, at + 4, 'utf8');
+    buffer.writeInt32BE(bytes, at);
+    at += bytes + 4;
+  };
+
+  const int8 = (value: number | bigint): void => {
+    reserve(12);
+    buffer.writeInt32BE(8, at);
+    if (typeof value === 'number') {
+      if (!Number.isSafeInteger(value)) throw outOfRange('bigint', value);
+      buffer.writeInt32BE(Math.floor(value / 4_294_967_296), at + 4);
+      buffer.writeUInt32BE(value >>> 0, at + 8);
+    } else {
+      if (value > maxBigint || value < -maxBigint - 1n) throw outOfRange('bigint', value);
+      buffer.writeBigInt64BE(value, at + 4);
+    }
+    at += 12;
+  };
+
+  const integer = (type: 'int' | 'smallint', value: Value): void => {
+    const limit = type === 'int' ? 2_147_483_647 : 32_767;
+    if (typeof value !== 'number' || !Number.isInteger(value) || value > limit || value < -limit - 1)
+      throw outOfRange(type, value);
+    reserve(8);
+    if (type === 'int') {
+      buffer.writeInt32BE(4, at);
+      buffer.writeInt32BE(value, at + 4);
+      at += 8;
+    } else {
+      buffer.writeInt32BE(2, at);
+      buffer.writeInt16BE(value, at + 4);
+      at += 6;
+    }
+  };
+
+  const array = (items: readonly string[]): void => {
+    reserve(24);
+    const start = at;
+    buffer.writeInt32BE(items.length === 0 ? 0 : 1, at + 4);
+    buffer.writeInt32BE(0, at + 8);
+    buffer.writeInt32BE(textOid, at + 12);
+    at += 16;
+    if (items.length > 0) {
+      buffer.writeInt32BE(items.length, at);
+      buffer.writeInt32BE(1, at + 4);
+      at += 8;
+      for (const item of items) utf8(item);
+    }
+    buffer.writeInt32BE(at - start - 4, start);
+  };
+
+  const numeric = (text: string): void => {
+    const digits = numericDigits(text);
+    reserve(12 + digits.groups.length * 2);
+    buffer.writeInt32BE(8 + digits.groups.length * 2, at);
+    buffer.writeInt16BE(digits.groups.length, at + 4);
+    buffer.writeInt16BE(digits.weight, at + 6);
+    buffer.writeUInt16BE(digits.negative ? 0x4000 : 0, at + 8);
+    buffer.writeInt16BE(digits.scale, at + 10);
+    at += 12;
+    for (const group of digits.groups) {
+      buffer.writeInt16BE(group, at);
+      at += 2;
+    }
+  };
+
+  return {
+    get length() {
+      return at;
+    },
+    fields(count) {
+      reserve(2);
+      buffer.writeInt16BE(count, at);
+      at += 2;
+    },
+    field(type, value) {
+      if (value === null) {
+        reserve(4);
+        buffer.writeInt32BE(-1, at);
+        at += 4;
+        return;
+      }
+      switch (type) {
+        case 'text':
+        case 'json':
+          return utf8(asText(type, value));
+        case 'bigint':
+          if (typeof value !== 'number' && typeof value !== 'bigint') throw outOfRange(type, value);
+          return int8(value);
+        case 'timestamptz':
+          if (typeof value !== 'bigint') throw outOfRange(type, value);
+          return int8(value - unixToPostgresMicros);
+        case 'int':
+        case 'smallint':
+          return integer(type, value);
+        case 'bool':
+          if (typeof value !== 'boolean') throw outOfRange(type, value);
+          reserve(5);
+          buffer.writeInt32BE(1, at);
+          buffer[at + 4] = value ? 1 : 0;
+          at += 5;
+          return;
+        case 'float8':
+          if (typeof value !== 'number' || !Number.isFinite(value)) throw outOfRange(type, value);
+          reserve(12);
+          buffer.writeInt32BE(8, at);
+          buffer.writeDoubleBE(value, at + 4);
+          at += 12;
+          return;
+        case 'date':
+          reserve(8);
+          buffer.writeInt32BE(4, at);
+          buffer.writeInt32BE(daysSince1970(asText(type, value)) - unixToPostgresDays, at + 4);
+          at += 8;
+          return;
+        case 'numeric':
+          return numeric(asText(type, value));
+        case 'jsonb': {
+          const start = at;
+          reserve(5);
+          at += 1;
+          utf8(asText(type, value));
+          // utf8 wrote its length one byte late: the version byte 1 of jsonb belongs between length and text.
+          const bytes = buffer.readInt32BE(start + 1);
+          buffer.writeInt32BE(bytes + 1, start);
+          buffer[start + 4] = 1;
+          return;
+        }
+        case 'text[]':
+          if (!Array.isArray(value)) throw outOfRange(type, value);
+          return array(value);
+      }
+    },
+    rewind(length) {
+      at = length;
+    },
+    bytes: (from, to) => buffer.subarray(from, to),
+  };
+}
+
+const outOfRange = (type: ColumnType, value: Value): BadData =>
+  new BadData('out_of_range', `${String(value).slice(0, 60)} does not fit a ${type} column`);
+
+function asText(type: ColumnType, value: Value): string {
+  if (typeof value !== 'string') throw outOfRange(type, value);
+  return value;
+}
+
+/** Days from 1970-01-01 to a proleptic Gregorian `YYYY-MM-DD` (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */
+function daysSince1970(text: string): number {
+  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
+  if (match === null) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const year = Number(match[1]) - (month <= 2 ? 1 : 0);
+  const era = Math.floor(year / 400);
+  const yearOfEra = year - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+interface NumericDigits {
+  readonly negative: boolean;
+  /** Base-10000 digits, most significant first. */
+  readonly groups: readonly number[];
+  /** Power of 10000 of the first group. */
+  readonly weight: number;
+  /** Decimal digits after the point. */
+  readonly scale: number;
+}
+
+/** Exact decimal text (`-12.50`, `1.5e6`) as the digits of a PostgreSQL numeric. */
+function numericDigits(text: string): NumericDigits {
+  const match = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
+  if (match === null || `${match[2] ?? ''}${match[3] ?? ''}` === '')
+    throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal number`);
+  const exponent = Number(match[4] ?? 0);
+  const fraction = match[3] ?? '';
+  const all = `${match[2] ?? ''}${fraction}`;
+  const point = all.length - fraction.length + exponent;
+  const padded = point <= 0 ? `${'0'.repeat(-point)}${all}` : all.padEnd(point, '0');
+  const whole = padded.slice(0, Math.max(point, 0));
+  const rest = padded.slice(Math.max(point, 0));
+  if (whole.length > 1000 || rest.length > 1000)
+    throw new BadData('out_of_range', `${text.slice(0, 60)} has too many digits`);
+  const left = whole.padStart(Math.ceil(whole.length / 4) * 4, '0');
+  const right = rest.padEnd(Math.ceil(rest.length / 4) * 4, '0');
+  const groups: number[] = [];
+  for (let i = 0; i < left.length; i += 4) groups.push(Number(left.slice(i, i + 4)));
+  let weight = groups.length - 1;
+  for (let i = 0; i < right.length; i += 4) groups.push(Number(right.slice(i, i + 4)));
+  while (groups.length > 0 && groups[0] === 0) {
+    groups.shift();
+    weight -= 1;
+  }
+  while (groups.length > 0 && groups[groups.length - 1] === 0) groups.pop();
+  if (groups.length === 0) return { negative: false, groups, weight: 0, scale: rest.length };
+  return { negative: match[1] === '-', groups, weight, scale: rest.length };
+}

@@ -1,0 +1,184 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Child, Table } from '../core/table.ts';
+import { type Layout, layoutOf, rootExtras } from './layout.ts';
+import type { Session } from './session.ts';
+import { stageOf } from './stage.ts';
+
+/** What one statement wrote. */
+export interface Written {
+  readonly inserted: number;
+  readonly updated: number;
+}
+
+export interface Merge {
+  readonly sourceId: number;
+  readonly runId: string;
+  /** A forced resync: what is fetched now wins whatever the warehouse holds (guarantee G1). */
+  readonly force: boolean;
+}
+
+const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
+const columns = (names: readonly string[], of?: string): RawBuilder<unknown> =>
+  sql.join(names.map((name) => (of === undefined ? sql.id(name) : sql.id(of, name))));
+const equalKeys = (names: readonly string[], a: string, b: string): RawBuilder<unknown> =>
+  sql.join(
+    names.map((name) => sql`${sql.id(a, name)} = ${sql.id(b, name)}`),
+    sql` and `,
+  );
+const keyOf = (layout: Layout): readonly string[] => layout.content.slice(0, layout.keys).map(([name]) => name);
+const restOf = (layout: Layout): readonly string[] => layout.content.slice(layout.keys).map(([name]) => name);
+
+/** True where the content of `t` and that of `s` are not the same: by hash for entities, by columns for relations and history. */
+function differs(layout: Layout, s: string): RawBuilder<unknown> {
+  if (layout.table.entity) return sql`t._row_hash is distinct from ${sql.id(s, rootExtras.hash)}`;
+  const rest = restOf(layout);
+  if (rest.length === 0) return sql`false`;
+  return sql`(${columns(rest, 't')}) is distinct from (${columns(rest, s)})`;
+}
+
+const revived = (table: Table): RawBuilder<unknown> => (table.tombstones ? sql`t._deleted_at is not null` : sql`false`);
+
+/**
+ * Staged rows of a flow's own table into that table. A row is written where the content differs (or the row was a tombstone) and what
+ * is staged is not older: larger order wins; equal or unordered, a later run wins, and within a run the later fetch.
+ */
+export async function mergeRoot(session: Session, layout: Layout, merge: Merge): Promise<Written> {
+  const { table } = layout;
+  const order = layout.order;
+  const later = sql`(t._run_id is distinct from ${merge.runId}::bigint or t._synced_at <= excluded._synced_at)`;
+  const notOlder =
+    order === undefined
+      ? later
+      : sql`(${sql.id('t', order)} < ${sql.id('excluded', order)} or (${sql.id('t', order)} = ${sql.id('excluded', order)} and ${later}))`;
+  const wins = merge.force ? sql`true` : sql`(${revived(table)} or ${notOlder})`;
+  return upsert(session, layout, merge, {
+    syncedAt: sql.id('s', rootExtras.fetched),
+    source: sql`${stageOf(table)} s`,
+    wins,
+  });
+}
+
+/**
+ * Staged rows of a child table into that table, and away with rows that their re-read parents no longer have.
+ * `fresh`: every parent of the batch is new, so there is nothing to take away.
+ */
+export async function mergeChild(
+  session: Session,
+  root: Layout,
+  child: Child,
+  bit: number,
+  fresh: boolean,
+  merge: Merge,
+): Promise<Written & { readonly deleted: number }> {
+  const layout = layoutOf(child.table);
+  const deleted = fresh || child.absent === 'kept' ? 0 : await removeAbsent(session, root, child, layout, bit, merge);
+  const written = await upsert(session, layout, merge, {
+    syncedAt: sql`now()`,
+    source: sql`${stageOf(child.table)} s`,
+    wins: sql`true`,
+  });
+  return { ...written, deleted };
+}
+
+async function upsert(
+  session: Session,
+  layout: Layout,
+  merge: Merge,
+  how: {
+    readonly syncedAt: RawBuilder<unknown>;
+    readonly source: RawBuilder<unknown>;
+    readonly wins: RawBuilder<unknown>;
+  },
+): Promise<Written> {
+  const { table } = layout;
+  const key = keyOf(layout);
+  const rest = restOf(layout);
+  const names = [...key, ...rest];
+  const hash = table.entity ? [rootExtras.hash] : [];
+  const changed = [...rest, ...hash, '_synced_at', '_run_id'];
+  const set = sql.join([
+    ...changed.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`),
+    ...(table.tombstones ? [sql`_deleted_at = null`] : []),
+  ]);
+  const same = sql`select from ${target(table)} t where t.source_id = ${merge.sourceId}::smallint and ${equalKeys(key, 't', 's')}
+    and not (${differs(layout, 's')} or ${revived(table)})`;
+  const { rows } = await sql<{ inserted: string; written: string }>`
+    with written as (
+      insert into ${target(table)} as t (source_id, ${columns([...names, ...hash])}, _synced_at, _run_id)
+      select ${merge.sourceId}::smallint, ${columns([...names, ...hash], 's')}, ${how.syncedAt}, ${merge.runId}::bigint
+      from ${how.source} where not exists (${same})
+      on conflict (source_id, ${columns(key)}) do update set ${set}
+      where (${differs(layout, 'excluded')} or ${revived(table)}) and ${how.wins}
+      returning (xmax = 0) as is_new)
+    select count(*) filter (where is_new) as inserted, count(*) as written from written`.execute(session.trx);
+  const inserted = Number(rows[0]?.inserted ?? 0);
+  return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
+}
+
+/** Rows of re-read parents that were not delivered again: tombstoned where the table can, removed where it cannot. */
+async function removeAbsent(
+  session: Session,
+  root: Layout,
+  child: Child,
+  layout: Layout,
+  bit: number,
+  merge: Merge,
+): Promise<number> {
+  const rootKey = keyOf(root);
+  const own = sql.join(
+    child.parent.map((name, i) => sql`${sql.id('t', name)} = ${sql.id('p', rootKey[i] ?? '')}`),
+    sql` and `,
+  );
+  const gone = sql`t.source_id = ${merge.sourceId}::smallint and ${own} and p._delivered & ${1 << bit} <> 0
+    and not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 't', 's')})`;
+  return remove(session, child.table, sql`${stageOf(root.table)} p`, gone, merge);
+}
+
+/** Rows of one scope (or of the entire table) that the staged complete listing does not show. */
+export async function replaceScope(
+  session: Session,
+  layout: Layout,
+  scope: Readonly<Record<string, string>>,
+  merge: Merge,
+): Promise<number> {
+  const gone = sql`${inScope(layout, scope, merge)} and not exists (
+    select from ${stageOf(layout.table)} s where ${equalKeys(keyOf(layout), 't', 's')})`;
+  return remove(session, layout.table, undefined, gone, merge);
+}
+
+/** How many live rows a scope holds. */
+export async function countScope(
+  session: Session,
+  layout: Layout,
+  scope: Readonly<Record<string, string>>,
+  merge: Merge,
+): Promise<number> {
+  const { rows } = await sql<{ n: string }>`select count(*) as n from ${target(layout.table)} t
+    where ${inScope(layout, scope, merge)} ${layout.table.tombstones ? sql`and t._deleted_at is null` : sql``}`.execute(
+    session.trx,
+  );
+  return Number(rows[0]?.n ?? 0);
+}
+
+function inScope(layout: Layout, scope: Readonly<Record<string, string>>, merge: Merge): RawBuilder<unknown> {
+  const types = new Map(layout.content);
+  const parts = Object.entries(scope).map(
+    ([name, value]) => sql`${sql.id('t', name)} = ${value}::${sql.raw(types.get(name) ?? 'text')}`,
+  );
+  return sql.join([sql`t.source_id = ${merge.sourceId}::smallint`, ...parts], sql` and `);
+}
+
+async function remove(
+  session: Session,
+  table: Table,
+  using: RawBuilder<unknown> | undefined,
+  condition: RawBuilder<unknown>,
+  merge: Merge,
+): Promise<number> {
+  const statement = table.tombstones
+    ? sql`update ${target(table)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${merge.runId}::bigint
+        ${using === undefined ? sql`` : sql`from ${using}`} where t._deleted_at is null and ${condition}`
+    : sql`delete from ${target(table)} t ${using === undefined ? sql`` : sql`using ${using}`} where ${condition}`;
+  const { numAffectedRows } = await statement.execute(session.trx);
+  return Number(numAffectedRows ?? 0);
+}

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
+import type pg from 'pg';
+import { Interrupted, TidemarkError, Transient } from '../core/errors.ts';
+
+/** One database session in a transaction: Kysely for statements, the bare client for COPY. */
+export interface Session {
+  readonly trx: Transaction<unknown>;
+  readonly client: pg.PoolClient;
+}
+
+const bound = new WeakMap<pg.PoolClient, Kysely<unknown>>();
+
+/** Kysely on exactly this client: its transactions and our COPY streams share the session. */
+function kyselyOn(client: pg.PoolClient): Kysely<unknown> {
+  const known = bound.get(client);
+  if (known !== undefined) return known;
+  const borrowed = new Proxy(client, {
+    get(target, property) {
+      if (property === 'release') return () => undefined;
+      const value: unknown = Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const pool: PostgresPool = { connect: async () => borrowed, end: async () => undefined, options: {} };
+  const made = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  bound.set(client, made);
+  return made;
+}
+
+/** How long a transaction is tried again while the warehouse is restarting or contended. */
+export interface Patience {
+  readonly totalMs: number;
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
+
+/**
+ * Runs `work` in one transaction and gives its result once it is certainly committed.
+ * A deadlock, a lock time-out or a lost connection repeats the whole transaction (`work` must be repeatable); after a lost COMMIT reply
+ * the transaction's fate is asked of the server (`pg_xact_status`), never assumed (guarantee G2).
+ * Throws what `work` throws, or `Transient` when the patience is spent.
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  signal: AbortSignal,
+  work: (session: Session) => Promise<T>,
+  patience: Patience = usualPatience,
+): Promise<T> {
+  const deadline = performance.now() + patience.totalMs;
+  let pause = patience.firstMs;
+  for (;;) {
+    let fate: { readonly xid: string; readonly result: T } | undefined;
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await pool.connect();
+      const db = kyselyOn(client);
+      const session = client;
+      const result = await db.transaction().execute(async (trx) => {
+        const done = await work({ trx, client: session });
+        const xid = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(trx);
+        fate = { xid: xid.rows[0]?.xid ?? '', result: done };
+        return done;
+      });
+      client.release();
+      return result;
+    } catch (error) {
+      const broken = isConnectionLoss(error);
+      client?.release(broken);
+      if (fate !== undefined && broken && (await wasCommitted(pool, fate.xid, deadline, signal))) return fate.result;
+      if (!isRepeatable(error) || performance.now() + pause > deadline) throw wrapped(error);
+      if (signal.aborted) throw reasonOf(signal);
+    }
+    await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
+      throw reasonOf(signal);
+    });
+    pause = Math.min(pause * 2, patience.longestMs);
+  }
+}
+
+/** Asks until the server knows whether the transaction was committed. */
+async function wasCommitted(pool: pg.Pool, xid: string, deadline: number, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    try {
+      const { rows } = await pool.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [xid]);
+      const status = rows[0]?.status;
+      if (status === 'committed') return true;
+      if (status === 'aborted') return false;
+    } catch (error) {
+      if (!isRepeatable(error)) throw error;
+    }
+    if (performance.now() > deadline)
+      throw new Transient(`the warehouse did not say in time whether transaction ${xid} was committed`);
+    await sleep(200, undefined, { signal }).catch(() => {
+      throw reasonOf(signal);
+    });
+  }
+}
+
+const reasonOf = (signal: AbortSignal): TidemarkError =>
+  signal.reason instanceof TidemarkError ? signal.reason : new Interrupted('asked to stop', { cause: signal.reason });
+
+/** SQLSTATEs after which the same transaction may succeed: deadlock, serialisation, lock time-out, shutdown, start-up, too many connections. */
+const repeatable = new Set(['40P01', '40001', '55P03', '57P01', '57P02', '57P03', '53300']);
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const code: unknown = Reflect.get(error, 'code');
+  return typeof code === 'string' ? code : '';
+}
+
+/** True where the session is gone and the fate of what it last did is unknown. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code.startsWith('08') || code === '57P01' || code === '57P02' || code === '57P03') return true;
+  if (/^E(CONNRESET|PIPE|CONNREFUSED|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)$/.test(code)) return true;
+  return (
+    error instanceof Error &&
+    /connection terminated|connection ended|not queryable|client has encountered a connection error|query read timeout|timeout exceeded when trying to connect|connection timeout/i.test(
+      error.message,
+    )
+  );
+}
+
+const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) || isConnectionLoss(error);
+
+function wrapped(error: unknown): unknown {
+  if (!isRepeatable(error)) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  return new Transient(`the warehouse could not take the batch: ${text}`, { cause: error });
+}

@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { Table } from '../core/table.ts';
+import type { Batch, BatchRecord } from './batch.ts';
+import { type Layout, rootExtras } from './layout.ts';
+import type { Session } from './session.ts';
+
+/** The staging table of a table: temporary, one a session, emptied at every commit. */
+export const stageOf = (table: Table): RawBuilder<unknown> => sql.id('pg_temp', stageName(table));
+
+const stageName = (table: Table): string => `stage_${table.schema}_${table.name}`;
+
+/** Columns of a staging table behind the content. */
+function extrasOf(table: Table, isRoot: boolean): readonly (readonly [string, string])[] {
+  const hash = table.entity ? [[rootExtras.hash, 'bigint'] as const] : [];
+  if (!isRoot) return hash;
+  return [...hash, [rootExtras.fetched, 'timestamptz'], [rootExtras.delivered, 'int']];
+}
+
+/**
+ * Puts the rows of one table of the batch into its staging table with one binary COPY. Gives the number of rows.
+ * The staging table keeps wide rows out of TOAST: they would be compressed twice otherwise.
+ */
+export async function stage(
+  session: Session,
+  batch: Batch,
+  index: number,
+  records: readonly BatchRecord[],
+): Promise<number> {
+  const layout = batch.layouts[index] as Layout;
+  const columns = [...layout.content, ...extrasOf(layout.table, index === 0)];
+  const name = stageName(layout.table);
+  await sql`create temp table if not exists ${sql.id(name)} (${sql.join(
+    columns.map(([column, type]) => sql`${sql.id(column)} ${sql.raw(type)}`),
+  )}) with (toast_tuple_target = 8160) on commit delete rows`.execute(session.trx);
+  const list = columns.map(([column]) => `"${column}"`).join(', ');
+  let rows = 0;
+  function* chunks(): Generator<Buffer> {
+    let chunk = Buffer.allocUnsafe(chunkBytes);
+    let at = chunk.write('PGCOPY\n\xff\r\n\0', 'latin1');
+    chunk.writeInt32BE(0, at);
+    chunk.writeInt32BE(0, at + 4);
+    at += 8;
+    for (const record of records) {
+      for (const span of record.rows) {
+        if (span.table !== index) continue;
+        const bytes = batch.slice(span);
+        if (at + bytes.length > chunk.length) {
+          yield chunk.subarray(0, at);
+          chunk = Buffer.allocUnsafe(Math.max(chunkBytes, bytes.length));
+          at = 0;
+        }
+        bytes.copy(chunk, at);
+        at += bytes.length;
+        rows += 1;
+      }
+    }
+    yield chunk.subarray(0, at);
+    yield Buffer.from([0xff, 0xff]);
+  }
+  const copy = session.client.query(copyFrom(`copy pg_temp."${name}" (${list}) from stdin (format binary)`));
+  await pipeline(Readable.from(chunks(), { objectMode: false, highWaterMark: chunkBytes }), copy);
+  // A record's own row lies in two spans: the content, and behind its children the loader's columns.
+  const expected = index === 0 ? rows / 2 : rows;
+  if (copy.rowCount !== expected) throw new Error(`COPY into ${name} took ${copy.rowCount} of ${expected} rows`);
+  return expected;
+}
+
+const chunkBytes = 1 << 17;
