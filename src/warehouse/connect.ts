@@ -1,0 +1,154 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { Secret } from '../config/secret.ts';
+import { Misconfigured } from '../core/errors.ts';
+import { address, connectionString, withoutTls } from './address.ts';
+import { isPassing, refusal, unreachable } from './refusals.ts';
+import { types } from './types.ts';
+
+/** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
+export type AnyDatabase = Readonly<Record<string, Record<string, unknown>>>;
+
+/** An open warehouse: Postgres 14 or newer, writable, session in UTC. */
+export interface Warehouse {
+  readonly db: Kysely<AnyDatabase>;
+  /** For what Kysely does not do (COPY). Shared with `db`. */
+  readonly pool: pg.Pool;
+  /** The connection string; hidden when printed. */
+  readonly url: Secret;
+  /** `host:port/database`, fit for logs. */
+  readonly address: string;
+  /** Ends every connection. Calling it again does nothing. */
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  /** Connections at most; default 8. */
+  readonly max?: number;
+  /** Shown in `pg_stat_activity`; default `tidemark`. */
+  readonly applicationName?: string;
+  /** How long to keep trying a server that is down or starting, in milliseconds; default 30 s. */
+  readonly patience?: number;
+  /** A statement may take so long, in milliseconds; default 5 min; 0 is for ever. A connection that gives no answer for it, and a little more, is cut. */
+  readonly statementTimeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The server cancels first, with a better message; only a server that cannot be heard gets this far. */
+const grace = 10_000;
+
+/**
+ * Connects to a warehouse and makes sure that it can be used.
+ * Throws `Unreachable` (after `patience`), `AuthFailed` or `Misconfigured` (at once) with what to do; no message holds the password.
+ */
+export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
+  const deadline = performance.now() + (options.patience ?? 30_000);
+  let target = connectionString(url);
+  for (let pause = 100; ; pause = Math.min(pause * 2, 3_000)) {
+    options.signal?.throwIfAborted();
+    const warehouse = open(target, url, options);
+    try {
+      await examine(warehouse);
+      return warehouse;
+    } catch (error) {
+      await warehouse.close();
+      const plain = withoutTls(target, error);
+      if (plain !== undefined) {
+        target = plain;
+        continue;
+      }
+      if (!isPassing(error)) throw refusal(error, warehouse.address);
+      if (performance.now() + pause > deadline) throw unreachable(error, warehouse.address);
+      await sleep(pause * (0.5 + Math.random() / 2), undefined, options.signal ? { signal: options.signal } : {});
+    }
+  }
+}
+
+function open(target: string, url: string, options: ConnectOptions): Warehouse {
+  const statementTimeout = options.statementTimeout ?? 300_000;
+  const pool = new pg.Pool({
+    connectionString: target,
+    Client: CutOnSilence,
+    types,
+    max: options.max ?? 8,
+    application_name: options.applicationName ?? 'tidemark',
+    connectionTimeoutMillis: 15_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + grace } : {}),
+    onConnect: (client) => prepare(client, statementTimeout),
+  });
+  // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool }) });
+  let closed: Promise<void> | undefined;
+  return {
+    db,
+    pool,
+    url: new Secret(url),
+    address: address(target),
+    close: () => {
+      closed ??= pool.end();
+      return closed;
+    },
+  };
+}
+
+/** As settings of the session, not of its start: poolers refuse those. The server, too, shall notice when we vanish. */
+async function prepare(client: pg.ClientBase, statementTimeout: number): Promise<void> {
+  await client.query(`
+    select set_config(name, value, false) from (values
+      ('timezone', 'UTC'), ('datestyle', 'ISO, YMD'), ('intervalstyle', 'iso_8601'), ('client_min_messages', 'warning'),
+      ('statement_timeout', '${statementTimeout}'), ('lock_timeout', '60s'), ('idle_in_transaction_session_timeout', '5min'),
+      ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+    ) as settings (name, value)`);
+}
+
+interface Facts {
+  readonly version: number;
+  readonly shown: string;
+  readonly replica: boolean;
+  readonly readonly: string;
+}
+
+async function examine({ pool, address }: Warehouse): Promise<void> {
+  const { rows } = await pool.query<Facts>(`
+    select current_setting('server_version_num')::int as version, current_setting('server_version') as shown,
+      pg_is_in_recovery() as replica, current_setting('transaction_read_only') as readonly`);
+  const [facts] = rows;
+  if (!facts || facts.version < 140_000) {
+    throw new Misconfigured(`${address} is Postgres ${facts?.shown}: Tidemark needs 14 or newer`);
+  }
+  if (facts.replica) {
+    throw new Misconfigured(`${address} is a read-only replica: set DATABASE_URL to its primary server`);
+  }
+  if (facts.readonly === 'on') {
+    throw new Misconfigured(
+      `${address} is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL`,
+    );
+  }
+}
+
+/**
+ * When `query_timeout` strikes, pg gives the query up but keeps the connection, with the query still on it; the next user would wait behind it.
+ * This client ends such a connection instead.
+ */
+class CutOnSilence extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const cut = (error: unknown): void => {
+      if (error instanceof Error && error.message === 'Query read timeout') void this.end();
+    };
+    this.query = new Proxy(this.query, {
+      apply: (query, self, args) => {
+        const going: unknown = Reflect.apply(query, self, args);
+        if (going instanceof Promise) going.catch(cut);
+        else if (going instanceof EventEmitter) going.on('error', cut);
+        return going;
+      },
+    });
+  }
+}

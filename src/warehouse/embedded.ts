@@ -1,0 +1,184 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { Misconfigured } from '../core/errors.ts';
+import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
+import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
+import { type Place, settle } from './place.ts';
+import { running } from './postmaster.ts';
+import { warehouseSettings } from './settings.ts';
+
+/** The embedded warehouse in use by this process. */
+export interface Embedded {
+  /** Connection string with its password, for `connect`, psql and BI tools on this machine. */
+  readonly url: string;
+  readonly port: number;
+  /** The data directory. */
+  readonly data: string;
+  /** Directory of the server's log. */
+  readonly log: string;
+  /** True if the server already ran: another command uses it, or was killed while it did. */
+  readonly adopted: boolean;
+  /** Ends this use; the last one to end stops the server. Calling it again does nothing. */
+  release(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  /** Is told what the user should know (where the data went, a new port); default: standard error. */
+  readonly notice?: (message: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+const patience = 700_000; // longer than a start may take
+
+/**
+ * Opens the warehouse of a home directory: makes it at first, starts its server if it does not run, shares it if it does.
+ *
+ * Two locks of the kernel order everything, so nothing stale is left by a `kill -9`: `lock` is held alone while a server is made, started or
+ * stopped; `in-use` is shared by every user for as long as it lasts, and who can have it alone knows that it was the last.
+ * The server never keeps this process alive. If this process ends without `release`, the server goes on; the next user adopts and stops it.
+ *
+ * @param home TIDEMARK_HOME; made if absent
+ * Throws `Misconfigured` where an embedded Postgres cannot run here, `Unreachable` where it does not start.
+ */
+export async function openEmbedded(home: string, options: EmbeddedOptions = {}): Promise<Embedded> {
+  const notice = options.notice ?? ((message) => process.stderr.write(`tidemark: ${message}\n`));
+  const inside = enter(home);
+  const lock = await exclusive(path.join(inside, 'lock'), patience, options.signal);
+  try {
+    const place = settle(path.dirname(inside), notice);
+    const use = tryShared(path.join(inside, 'in-use'));
+    if (!use) throw new Misconfigured(`${path.join(inside, 'in-use')} is locked by a program that is not Tidemark`);
+    try {
+      return await open(inside, place, use, notice);
+    } catch (error) {
+      use.release();
+      throw error;
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** Makes the home if need be; under root such that the server's user can pass through what we make. */
+function enter(home: string): string {
+  const inside = path.join(path.resolve(home), 'postgres');
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+  try {
+    for (const directory of [path.dirname(inside), inside]) {
+      if (fs.existsSync(directory)) continue;
+      fs.mkdirSync(directory, { recursive: true });
+      fs.chmodSync(directory, mode); // mkdir's mode is cut by the umask
+    }
+    return fs.realpathSync(inside);
+  } catch (cause) {
+    throw new Misconfigured(
+      `cannot make ${inside} (${cause instanceof Error ? cause.message : String(cause)}): ` +
+        'set TIDEMARK_HOME to a directory this user may write, or DATABASE_URL to a Postgres of your own',
+      { cause },
+    );
+  }
+}
+
+async function open(inside: string, place: Place, use: Held, notice: (message: string) => void): Promise<Embedded> {
+  const cluster = clusterIn(place);
+  const password = secret(path.join(inside, 'password'), cluster);
+  await make(cluster, password);
+  const adopted = running(cluster.data) !== undefined;
+  const port = await serve(cluster, path.join(place.directory, 'port'), notice);
+  return {
+    url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}`,
+    port,
+    data: cluster.data,
+    log: cluster.log,
+    adopted,
+    release: () => leave(inside, cluster, use),
+  };
+}
+
+function clusterIn({ directory, native, as }: Place): Cluster {
+  const log = path.join(directory, 'log');
+  if (!fs.existsSync(log)) {
+    fs.mkdirSync(log, { mode: 0o700 });
+    lend(log, as);
+  }
+  return { native, as, data: path.join(directory, 'data'), log, startLog: path.join(directory, 'start.log') };
+}
+
+function secret(file: string, { data }: Cluster): string {
+  if (fs.existsSync(file)) return fs.readFileSync(file, 'utf8').trim();
+  if (fs.existsSync(data)) {
+    throw new Misconfigured(
+      `${file} is gone, and the warehouse in ${data} opens to its password only: put it back, or move ${data} away and sync again`,
+    );
+  }
+  const password = crypto.randomBytes(24).toString('base64url');
+  const half = `${file}.half`;
+  fs.writeFileSync(half, `${password}\n`, { mode: 0o600 });
+  fs.renameSync(half, file);
+  return password;
+}
+
+/** Starts or adopts the server at the remembered port, or at a new one if another program has taken that. */
+async function serve(cluster: Cluster, portFile: string, notice: (message: string) => void): Promise<number> {
+  trimLogs(cluster.log);
+  let port = fs.existsSync(portFile) ? Number(fs.readFileSync(portFile, 'utf8')) : undefined;
+  for (let attempt = 1; ; attempt++) {
+    if (running(cluster.data) === undefined && (port === undefined || !(await isFree(port)))) {
+      const next = await freePort();
+      if (port !== undefined) notice(`port ${port} is taken by another program: the warehouse now listens on ${next}`);
+      port = next;
+      fs.writeFileSync(portFile, `${port}\n`);
+    }
+    try {
+      const server = await start(cluster, port ?? 0, warehouseSettings(cluster.log));
+      return server.port;
+    } catch (error) {
+      // Somebody took the port between our look and the server's.
+      if (attempt < 3 && /could not bind|could not create any TCP/.test(lastWords(cluster))) continue;
+      throw error;
+    }
+  }
+}
+
+/** A server that is started for minutes at a time never comes to rotate its log by itself. */
+function trimLogs(log: string): void {
+  for (const name of fs.readdirSync(log)) {
+    const file = path.join(log, name);
+    const { size, mtimeMs } = fs.lstatSync(file);
+    if (size > 10 * 1024 * 1024 || Date.now() - mtimeMs > 7 * 86_400_000) fs.rmSync(file, { force: true });
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = net.createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+
+/** Below the ports that systems hand out by themselves: those would be taken now and then by a passing connection. */
+async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const port = crypto.randomInt(15_433, 25_432);
+    if (await isFree(port)) return port;
+  }
+  throw new Misconfigured('no free port on 127.0.0.1 between 15433 and 25432');
+}
+
+async function leave(inside: string, cluster: Cluster, use: Held): Promise<void> {
+  if (!use.release()) return;
+  const lock = await exclusive(path.join(inside, 'lock'), patience);
+  try {
+    const last = tryExclusive(path.join(inside, 'in-use'));
+    if (!last) return;
+    try {
+      await stop(cluster);
+    } finally {
+      last.release();
+    }
+  } finally {
+    lock.release();
+  }
+}

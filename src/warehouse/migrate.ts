@@ -1,0 +1,162 @@
+import fs from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, type Migration, type MigrationProvider, Migrator, sql } from 'kysely';
+import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
+
+const ours = new URL('../../migrations/', import.meta.url);
+
+export interface MigrateOptions {
+  /** Folder of the steps, files `0001_name.ts` that export `up(db)`; default: the project's. */
+  readonly folder?: URL;
+  /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
+  readonly patience?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Brings the schema up to date, one step a transaction, under a lock that ends with the connection that holds it: processes that start at
+ * once take turns, and one that is killed half-way leaves whole steps only. Needs the right to create schemas, nothing more.
+ * @returns the names of the steps that this call applied, in order
+ * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had.
+ */
+export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const { signal } = options;
+  // A connection of its own: a step may build an index for longer than any statement of a sync may take.
+  const own = await connect(warehouse.url.reveal(), {
+    max: 1,
+    applicationName: 'tidemark migrate',
+    statementTimeout: 0,
+    ...(signal ? { signal } : {}),
+  });
+  try {
+    return await own.db.connection().execute(async (db) => {
+      await lock(db, own.address, options);
+      return await steps(db, options.folder ?? ours, signal);
+    });
+  } catch (error) {
+    throw explained(error, own.address);
+  } finally {
+    await own.close();
+  }
+}
+
+/** The steps that `migrate` would apply. Throws `Misconfigured` if the schema is newer than this program. Changes nothing. */
+export async function pending(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const provider = folder(options.folder ?? ours);
+  await refuseNewer(warehouse.db, provider);
+  const known = await migrator(warehouse.db, provider).getMigrations();
+  return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
+}
+
+async function steps(db: Kysely<AnyDatabase>, from: URL, signal: AbortSignal | undefined): Promise<readonly string[]> {
+  const provider = folder(from);
+  await refuseNewer(db, provider);
+  const applied: string[] = [];
+  for (;;) {
+    signal?.throwIfAborted();
+    const { error, results = [] } = await migrator(db, provider).migrateUp();
+    if (error !== undefined) {
+      const broken = results.find(({ status }) => status === 'Error')?.migrationName;
+      throw broken === undefined ? error : new StepFailed(broken, error);
+    }
+    if (results.length === 0) break;
+    applied.push(...results.map(({ migrationName }) => migrationName));
+  }
+  if (applied.length > 0) await describe(db);
+  return applied;
+}
+
+class StepFailed extends Error {
+  constructor(name: string, cause: unknown) {
+    super(`migration ${name} failed and left no trace: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+    this.name = 'StepFailed';
+  }
+}
+
+const migrator = (db: Kysely<AnyDatabase>, provider: MigrationProvider): Migrator =>
+  new Migrator({
+    db,
+    provider,
+    migrationTableSchema: 'ops',
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migration_lock',
+  });
+
+/** Any number will do, as long as every version of this program uses the same. */
+const lockKey = 7_236_511_094_217;
+
+async function lock(
+  db: Kysely<AnyDatabase>,
+  address: string,
+  { patience = 600_000, signal }: MigrateOptions,
+): Promise<void> {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    signal?.throwIfAborted();
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${lockKey}::bigint) as locked`.execute(
+      db,
+    );
+    if (rows[0]?.locked) return;
+    if (performance.now() > deadline) {
+      throw new Unreachable(`another process has been migrating ${address} for ${Math.round(patience / 1000)} s`);
+    }
+    await sleep(50);
+  }
+}
+
+async function refuseNewer(db: Kysely<AnyDatabase>, provider: MigrationProvider): Promise<void> {
+  const known = new Set(Object.keys(await provider.getMigrations()));
+  const { rows: exists } = await sql<{ there: boolean }>`
+    select to_regclass('ops.migrations') is not null as there`.execute(db);
+  if (!exists[0]?.there) return;
+  const { rows } = await sql<{ name: string }>`select name from ops.migrations order by name`.execute(db);
+  const strange = rows.map(({ name }) => name).filter((name) => !known.has(name));
+  if (strange.length > 0) {
+    throw new Misconfigured(
+      `the warehouse was made by a newer Tidemark: it has ${strange.join(', ')}, which this version does not know. Update Tidemark`,
+    );
+  }
+}
+
+async function describe(db: Kysely<AnyDatabase>): Promise<void> {
+  await sql`comment on table ops.migrations is 'Steps of the schema that have been applied; written by tidemark migrate.'`.execute(
+    db,
+  );
+  await sql`comment on column ops.migrations.name is 'File name of the step in migrations/, without its ending.'`.execute(
+    db,
+  );
+  await sql`comment on column ops.migrations.timestamp is 'When it was applied, ISO 8601 text in UTC.'`.execute(db);
+  await sql`comment on table ops.migration_lock is 'One row that the migrator of Kysely demands; the lock itself is an advisory one.'`.execute(
+    db,
+  );
+  await sql`comment on column ops.migration_lock.id is 'Always migration_lock.'`.execute(db);
+  await sql`comment on column ops.migration_lock.is_locked is 'Unused on Postgres.'`.execute(db);
+}
+
+/** The steps of a folder, by file name without ending. */
+const folder = (from: URL): MigrationProvider => ({
+  getMigrations: async () => {
+    const files = (await fs.readdir(from)).filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort();
+    const found: Record<string, Migration> = {};
+    for (const file of files) {
+      const step: Partial<Migration> = await import(new URL(file, from).href);
+      if (typeof step.up !== 'function') throw new Misconfigured(`migrations/${file} exports no function up(db)`);
+      found[file.slice(0, -'.ts'.length)] = { up: step.up };
+    }
+    return found;
+  },
+});
+
+function explained(error: unknown, address: string): unknown {
+  const cause = error instanceof StepFailed ? error.cause : error;
+  if (!(cause instanceof Error && 'code' in cause && cause.code === '42501')) return error;
+  const database = address.slice(address.indexOf('/') + 1);
+  return new Misconfigured(
+    `${address}: this user may not change the schema (${cause.message}): ` +
+      `let the owner run: grant create on database "${database}" to <user>; tables made by another user must be given to it`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** The server process of a data directory, as its `postmaster.pid` and the process table tell together. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  /** As Postgres writes it: `starting`, `ready`, `stopping` or `standby`; '' before it wrote any. */
+  readonly status: string;
+}
+
+/** alive · dead · zombie (ended, but its parent has not asked yet: it still answers signals) */
+type Life = 'alive' | 'dead' | 'zombie';
+
+/** The server that runs on this data directory, whoever started it; undefined if none does. A stale pid file, a zombie and a reused pid are none. */
+export function running(data: string): Postmaster | undefined {
+  const file = read(data);
+  return file && life(file.pid, data) === 'alive' ? file : undefined;
+}
+
+/** True while the pid file names a process that has ended but still answers signals: Postgres would take it for a living server. */
+export function isZombie(data: string): boolean {
+  const file = read(data);
+  return file !== undefined && life(file.pid, data) === 'zombie';
+}
+
+/** True while that process serves that data directory. */
+export const serves = (pid: number, data: string): boolean => life(pid, data) === 'alive';
+
+/** Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory key, status. */
+function read(data: string): Postmaster | undefined {
+  let lines: readonly string[];
+  try {
+    lines = fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return undefined; // none: cleanly stopped or never started
+  }
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  return { pid, port: Number(lines[3] ?? 0), status: (lines[7] ?? '').trim() };
+}
+
+function life(pid: number, data: string): Life {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return 'dead';
+  }
+  if (process.platform === 'win32') return 'alive'; // no cheap way to ask more; Postgres itself checks again
+  const command = commandLine(pid);
+  if (command === undefined) return 'dead';
+  if (command === '') return 'zombie';
+  return command.includes(data) ? 'alive' : 'dead'; // a pid that now belongs to somebody else
+}
+
+/** The command line of a process; '' for a zombie, undefined if it is gone. */
+function commandLine(pid: number): string | undefined {
+  if (process.platform === 'linux') {
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    } catch {
+      return undefined;
+    }
+  }
+  const listed = spawnSync('ps', ['-p', String(pid), '-o', 'stat=', '-o', 'command='], { encoding: 'utf8' });
+  if (listed.status !== 0) return undefined;
+  const line = listed.stdout.trim();
+  return line.startsWith('Z') ? '' : line;
+}
