@@ -1,11 +1,11 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
 import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
 import { type Place, settle } from './place.ts';
+import { freePort, isFree } from './ports.ts';
 import { running } from './postmaster.ts';
 import { warehouseSettings } from './settings.ts';
 
@@ -149,22 +149,6 @@ function trimLogs(log: string): void {
     const { size, mtimeMs } = fs.lstatSync(file);
     if (size > 10 * 1024 * 1024 || Date.now() - mtimeMs > 7 * 86_400_000) fs.rmSync(file, { force: true });
   }
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = net.createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
-  });
-
-/** Below the ports that systems hand out by themselves: those would be taken now and then by a passing connection. */
-async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const port = crypto.randomInt(15_433, 25_432);
-    if (await isFree(port)) return port;
-  }
-  throw new Misconfigured('no free port on 127.0.0.1 between 15433 and 25432');
 }
 
 async function leave(inside: string, cluster: Cluster, use: Held): Promise<void> {

@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, type Migration, type MigrationProvider, Migrator, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 

@@ -1,0 +1,92 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { type Cluster, lend, make, owner, start, stop } from '../../src/warehouse/cluster.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { copied, installed, runsAs } from '../../src/warehouse/native.ts';
+import { unprivileged } from '../../src/warehouse/place.ts';
+import { freePort } from '../../src/warehouse/ports.ts';
+
+/** What a test needs to know of the run's Postgres. */
+export interface TestCluster {
+  /** Connection string of the cluster's owner, to the database `postgres`. */
+  readonly url: string;
+  /** The migrated database that test databases are copies of. */
+  readonly template: string;
+  /** Why there is no template, if the migrations fail: told by the tests that ask for one, and by no other. */
+  readonly broken: string | undefined;
+  /** A test that keeps its database says so in this file. */
+  readonly keep: string;
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    readonly postgres: TestCluster;
+  }
+}
+
+/** One Postgres for the entire run, in a temporary directory, careless of power cuts. It is removed at the end, unless a failed test keeps its database. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-'));
+  fs.chmodSync(directory, 0o711);
+  const cluster = await clusterIn(directory);
+  const password = 'test';
+  await make(cluster, password);
+  const { port } = await start(cluster, await freePort(), careless);
+  const url = (database: string) => `postgres://${owner}:${password}@127.0.0.1:${port}/${database}`;
+  const keep = path.join(directory, 'keep');
+  const template = 'tidemark_template';
+  project.provide('postgres', { url: url('postgres'), template, broken: await prepare(url, template), keep });
+  return async () => {
+    await stop(cluster);
+    if (fs.existsSync(keep)) {
+      const again = `${cluster.native.directory}/bin/postgres -D ${cluster.data} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`;
+      console.error(
+        `Kept for a look:\n${fs.readFileSync(keep, 'utf8')}Serve them again${cluster.as ? ` as user ${cluster.as.uid}` : ''} with\n  ${again}`,
+      );
+    } else fs.rmSync(directory, { recursive: true, force: true });
+  };
+}
+
+const careless = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '100',
+  shared_buffers: '128MB',
+  max_wal_size: '2GB',
+  jit: 'off',
+  timezone: 'UTC',
+  autovacuum_naptime: '5s',
+  log_min_messages: 'fatal',
+};
+
+async function clusterIn(directory: string): Promise<Cluster> {
+  const binaries = installed();
+  const as = process.getuid?.() === 0 ? unprivileged() : undefined;
+  const native = binaries.complete && (!as || runsAs(binaries, as)) ? binaries : copied(binaries, directory);
+  const log = path.join(directory, 'log');
+  fs.mkdirSync(log);
+  lend(log, as);
+  return { native, as, data: path.join(directory, 'data'), log, startLog: path.join(directory, 'start.log') };
+}
+
+async function prepare(url: (database: string) => string, template: string): Promise<string | undefined> {
+  const admin = await connect(url('postgres'), { max: 1 });
+  try {
+    await admin.pool.query(`create database ${template}`);
+    const warehouse = await connect(url(template), { max: 1 });
+    try {
+      await migrate(warehouse);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? (error.stack ?? error.message) : String(error);
+    } finally {
+      await warehouse.close();
+    }
+  } finally {
+    await admin.close();
+  }
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** Every crash point, one after the other: `npm run test:crash`, for nights rather than for each change. */
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/crash/**/*.test.ts'],
+    globalSetup: ['test/setup/cluster.ts'],
+    setupFiles: ['test/setup/failures.ts'],
+    maxWorkers: 2,
+    testTimeout: 1_800_000,
+    hookTimeout: 120_000,
+    passWithNoTests: true,
+  },
+});
