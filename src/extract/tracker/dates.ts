@@ -1,0 +1,60 @@
+/** How a tracker is told an instant: the forms of a date literal that servers of this kind understand, from exact to coarse. */
+
+import { hours } from '../../core/time.ts';
+import { utc, type Zone } from './zone.ts';
+
+/** A form of date literal. The literals never lose a record of a half-open window: they may only let more through. */
+export interface DateForm {
+  /** For people: `epoch milliseconds`, `"yyyy-MM-dd HH:mm" in Europe/Berlin`. */
+  readonly name: string;
+  /** How far before or after the instant asked for a literal may be read (ms). */
+  readonly slack: number;
+  /** A literal for `>=` that the server reads as `at` or earlier. */
+  from(at: Date): string;
+  /** A literal for `<` that the server reads as `at` or later. */
+  to(at: Date): string;
+}
+
+/**
+ * Unquoted milliseconds since 1970: absolute, whatever the account's zone. A negative number would be a *relative* time to the vendor
+ * ("-5m"), so instants before 1970 are asked for as 1970.
+ */
+export const epochMillis: DateForm = {
+  name: 'epoch milliseconds',
+  slack: 0,
+  from: (at) => String(Math.max(0, at.getTime())),
+  to: (at) => String(Math.max(0, at.getTime())),
+};
+
+/** Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. */
+export const localMinutes = (zone: Zone, margin = 0): DateForm => ({
+  name: `"yyyy-MM-dd HH:mm" in ${zone.name}${widened(margin)}`,
+  slack: margin + hours(3),
+  from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)))}"`,
+  to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)))}"`,
+});
+
+/**
+ * Dates only, for servers that know nothing finer; a date is its first instant in a zone we do not rely on, so each bound is widened by
+ * more than any zone's offset (UTC-12 to UTC+14, and an hour for nights whose midnight does not exist).
+ */
+export const days = (quote: '"' | ''): DateForm => ({
+  name: quote === '' ? 'yyyy-MM-dd' : '"yyyy-MM-dd"',
+  slack: hours(24) + anyZone,
+  from: (at) => `${quote}${dayText(at.getTime() - anyZone)}${quote}`,
+  to: (at) => `${quote}${dayText(at.getTime() + anyZone + hours(24) - 1)}${quote}`,
+});
+
+/** More than any zone differs from UTC, in milliseconds. */
+export const anyZone = hours(15);
+
+/** More than a zone differs from its own offset at another time of the year, in milliseconds. */
+export const anySeason = hours(3);
+
+/** Quoted minutes where the server does not say its zone: UTC, widened. */
+export const unsureMinutes = (margin: number): DateForm => localMinutes(utc, margin);
+
+const widened = (margin: number): string => (margin === 0 ? '' : `, widened by ${margin / hours(1)} h`);
+const iso = (at: number): string => new Date(at).toISOString();
+const minuteText = (wall: number): string => iso(wall).slice(0, 16).replace('T', ' ');
+const dayText = (at: number): string => iso(at).slice(0, 10);

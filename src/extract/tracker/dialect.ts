@@ -1,0 +1,110 @@
+/** Which tongue the issue search speaks and what else it understands: found out from its answers, once a run, and then kept to. */
+
+import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
+import type { Http, Json } from '../../core/request.ts';
+import type { Account } from './account.ts';
+import { searchEndpoint, totalOf, tryAsking } from './asking.ts';
+import type { DateForm } from './dates.ts';
+import { type Scope, windowJql } from './jql.ts';
+import { at, textAt } from './lists.ts';
+import { findLiterals, type Literals } from './literals.ts';
+
+/** offset: `startAt` and `total` (the contract) · token: `nextPageToken` and `isLast`, no total (the vendor). */
+export type Tongue = 'offset' | 'token';
+
+/** What the search understands. */
+export interface Dialect {
+  readonly tongue: Tongue;
+  readonly dates: DateForm;
+  /** True where bounds are known to bind: only then are counts of windows worth anything. */
+  readonly countable: boolean;
+  /** True where `expand: 'changelog'` is taken. */
+  readonly changelog: boolean;
+  readonly literals: Literals;
+  /** The same in words, for `check` and the run's notes. */
+  readonly words: readonly string[];
+}
+
+/** What the search is told. */
+export interface SearchOptions {
+  readonly http: Http;
+  readonly scope: Scope;
+  readonly account: (signal: AbortSignal) => Promise<Account>;
+  /** The fields to ask for. */
+  readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;
+  readonly changes: 'auto' | 'updated' | 'created';
+  /** Told what a person should know. */
+  readonly note: (message: string) => void;
+}
+
+/** Throws what the server's answers ask for; `Misconfigured` where it is the user's filter that it refuses. */
+export const findDialect = async (options: SearchOptions, signal: AbortSignal): Promise<Dialect> => {
+  const { http, scope, note } = options;
+  const account = await options.account(signal);
+  const literals = await literalsOrBlame(http, scope, account, signal);
+  const tongue = tongueOf(literals.heard.body, account.known);
+  const expanding = { jql: literals.jql, maxResults: 1, fields: ['created'], expand: 'changelog' } as const;
+  const changelog = !((await tryAsking(http, expanding, signal)) instanceof Refused);
+  if (literals.landmark !== undefined && !literals.confirmed) {
+    note(
+      `the search does not keep to created bounds (${literals.form.name}): every window is read with more issues than it holds`,
+    );
+  }
+  return {
+    tongue,
+    dates: literals.form,
+    countable: literals.confirmed || literals.landmark === undefined,
+    changelog,
+    literals,
+    words: [
+      `search: ${tongue === 'offset' ? 'offset paging with totals' : 'page tokens, no totals'}`,
+      `dates: ${literals.form.name}${literals.confirmed ? '' : ' (not confirmed by an issue)'}`,
+      `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
+    ],
+  };
+};
+
+/** A query that the server refuses with the user's filter and takes without it is the user's to mend. */
+const literalsOrBlame = async (http: Http, scope: Scope, account: Account, signal: AbortSignal): Promise<Literals> => {
+  try {
+    return await findLiterals(http, scope, account.zone, signal);
+  } catch (cause) {
+    if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
+    await findLiterals(http, { ...scope, filter: undefined }, account.zone, signal);
+    throw new Misconfigured(
+      `the tracker refuses TRACKER_JQL (${scope.filter}): ${cause.messages.join(' ') || cause.message}`,
+      { cause },
+    );
+  }
+};
+
+/** A page token leads, where there is one; a total without one means offsets. An answer that tells neither is no end of anything. */
+const tongueOf = (body: Json, vendor: boolean): Tongue => {
+  if (textAt(body, 'nextPageToken')) return 'token';
+  if (totalOf(body) !== undefined) return 'offset';
+  if (vendor || typeof at(body, 'isLast') === 'boolean') return 'token';
+  throw new UnexpectedContent(`${searchEndpoint}: the answer has neither total nor nextPageToken nor isLast`);
+};
+
+/**
+ * Whether changes can be asked for: the server must take `updated` and must find by it what it found without. What the user configured is
+ * not questioned.
+ */
+export const findChanges = async (
+  { http, scope, changes, note }: SearchOptions,
+  dialect: (signal: AbortSignal) => Promise<Dialect>,
+  signal: AbortSignal,
+): Promise<'updated' | 'created'> => {
+  if (changes !== 'auto') return changes;
+  const { dates, literals } = await dialect(signal);
+  const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
+  const why =
+    answer instanceof Refused
+      ? `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`
+      : literals.landmark !== undefined && answer.issues.length === 0
+        ? 'the server finds nothing by `updated`, not even an issue it finds by `created`'
+        : undefined;
+  if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);
+  return why === undefined ? 'updated' : 'created';
+};

@@ -1,0 +1,134 @@
+/** Finding out how the server reads instants in a query: from its answers, once a run, never by guessing. */
+
+import { Refused, UnexpectedContent } from '../../core/errors.ts';
+import type { Http, Json } from '../../core/request.ts';
+import type { Window } from '../../core/stream.ts';
+import { instantToDate, minutes } from '../../core/time.ts';
+import { type Heard, instantOf, searchEndpoint, tryAsking } from './asking.ts';
+import { anySeason, anyZone, type DateForm, days, epochMillis, localMinutes } from './dates.ts';
+import { type Scope, windowJql } from './jql.ts';
+import { idBy } from './lists.ts';
+import { utc, type Zone } from './zone.ts';
+
+/** What was found out. */
+export interface Literals {
+  readonly form: DateForm;
+  /** False where there was no issue to check the form by, or where the server lets issues through that a bound excludes. */
+  readonly confirmed: boolean;
+  /** The query over everything as the server accepted it, and its answer: they tell the paging, and a total that need not be asked again. */
+  readonly jql: string;
+  readonly heard: Heard;
+  /** An issue that the query over everything shows; undefined where it shows none. */
+  readonly landmark: Landmark | undefined;
+}
+
+/** An issue whose instant of creation is known: what forms are checked by. `created` is rounded down to its millisecond. */
+export interface Landmark {
+  readonly id: string;
+  readonly created: Date;
+}
+
+/**
+ * The most exact form that the server both accepts and reads rightly. Acceptance alone proves nothing (a server may take epoch numbers for
+ * something else and answer 200 with other issues or none), so a form must find a known issue in its own minute and must not show it in
+ * another. Where no zone is stated, or where the server reads in another, bounds are widened: too many issues cost time, too few would be
+ * lost. Throws the server's own `Refused` where it accepts no form, `UnexpectedContent` where it misreads every one it accepts.
+ */
+export const findLiterals = async (
+  http: Http,
+  scope: Scope,
+  zone: Zone | undefined,
+  signal: AbortSignal,
+): Promise<Literals> => {
+  const plain = localMinutes(zone ?? utc);
+  const heard = new Map<DateForm, Heard>();
+  let refusal: Refused | undefined;
+  let landmark: Landmark | undefined;
+  for (const form of [epochMillis, plain, days('"'), days('')]) {
+    const answer = await tryAsking(http, everything(form, scope), signal);
+    if (answer instanceof Refused) refusal = answer;
+    else heard.set(form, answer);
+    landmark = answer instanceof Refused ? undefined : landmarkOf(answer.issues[0]);
+    if (landmark !== undefined) break;
+  }
+  const [asked] = [...heard].reverse();
+  if (asked === undefined) throw refusal ?? new Error('no form of date literal was tried');
+  const found = (form: DateForm, confirmed: boolean): Literals => ({
+    form,
+    confirmed,
+    jql: windowJql(asked[0], scope),
+    heard: asked[1],
+    landmark,
+  });
+  if (landmark === undefined) {
+    // No issue to check by: the form that every server of the kind documents, widened unless the zone is stated.
+    const documented = [...heard.keys()].find((form) => form !== epochMillis) ?? asked[0];
+    return found(documented === plain && zone === undefined ? localMinutes(utc, anyZone) : documented, false);
+  }
+  const wide = localMinutes(utc, anyZone);
+  const ladder = [
+    { form: epochMillis, use: epochMillis },
+    { form: plain, use: zone === undefined ? localMinutes(utc, anySeason) : plain },
+    ...[wide, days('"'), days('')].map((form) => ({ form, use: form })),
+  ];
+  let loose: DateForm | undefined;
+  for (const { form, use } of ladder) {
+    const reading = await readingOf(http, scope, form, landmark, signal);
+    if (reading === 'right') return found(use, true);
+    if (reading === 'loose') loose = use;
+  }
+  if (loose !== undefined) return found(loose, false);
+  throw new UnexpectedContent(
+    `${searchEndpoint}: issue ${landmark.id}, created ${landmark.created.toISOString()}, is not found by a created window around that instant, however written`,
+  );
+};
+
+const everything = (form: DateForm, scope: Scope) => ({
+  jql: windowJql(form, scope),
+  maxResults: 1,
+  fields: ['created'],
+});
+
+const landmarkOf = (issue: Json): Landmark | undefined => {
+  const created = instantOf(issue, 'created');
+  const id = idOf(issue);
+  return created === undefined || id === '' ? undefined : { id, created: instantToDate(created) };
+};
+
+const idOf = idBy('id');
+
+/**
+ * How the server reads a form. right · loose: nothing is lost, but bounds do not bind · wrong: the landmark is not in its own window ·
+ * refused: 400.
+ */
+const readingOf = async (
+  http: Http,
+  scope: Scope,
+  form: DateForm,
+  landmark: Landmark,
+  signal: AbortSignal,
+): Promise<'right' | 'loose' | 'wrong' | 'refused'> => {
+  const at = landmark.created.getTime();
+  const own = created(at, at + 1);
+  const away = at - 2 * form.slack - minutes(2);
+  const other = created(away - minutes(1), away);
+  for (const window of [own, other]) {
+    const body = { jql: windowJql(form, scope, window), maxResults: 100, fields: ['created'] };
+    const answer = await tryAsking(http, body, signal);
+    if (answer instanceof Refused) return 'refused';
+    // Not on a full page proves nothing: a wide window may hold many issues before the landmark.
+    const complete = answer.issues.length < body.maxResults;
+    if (window === own && complete && !answer.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
+    if (answer.issues.some((issue) => outside(issue, window, form.slack + minutes(1)))) return 'loose';
+  }
+  return 'right';
+};
+
+const created = (from: number, to: number) => ({ field: 'created' as const, from: new Date(from), to: new Date(to) });
+
+const outside = (issue: Json, window: Window, slack: number): boolean => {
+  const instant = instantOf(issue, 'created');
+  if (instant === undefined) return false;
+  const at = instantToDate(instant).getTime();
+  return at < (window.from?.getTime() ?? at) - slack || at > (window.to?.getTime() ?? at) + slack;
+};

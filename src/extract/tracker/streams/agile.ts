@@ -1,0 +1,58 @@
+/** Boards, their sprints, and the issues in those. */
+
+import type { Stream } from '../../../core/stream.ts';
+import { offset } from '../../paging.ts';
+import { existsAt } from '../there.ts';
+import type { Tracker } from '../tracker.ts';
+import { listing } from '../walks.ts';
+
+const board = '/rest/agile/1.0/board';
+export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
+const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
+
+export const boards = (tracker: Tracker): Stream => ({
+  name: 'boards',
+  about: 'Boards of all types.',
+  endpoint: `GET ${board}`,
+  promised: true,
+  walk: () => listing(board, offset(), { maxResults: 100 }),
+  exists: existsAt(tracker, '/rest/agile/1.0/board/{id}', (id) => ({ path: `${board}/${encodeURIComponent(id)}` })),
+});
+
+/** Kanban boards have no sprints; boards whose type is not told are asked. */
+const withSprints = "_deleted_at is null and type is distinct from 'kanban'";
+
+const sprintsOfBoard = (name: string, about: string): Stream => ({
+  name,
+  about,
+  endpoint: `GET ${boardSprint}`,
+  promised: false,
+  after: ['boards'],
+  parents: { table: 'tracker.boards', columns: { board_id: 'id' }, where: withSprints },
+  walk: ({ partition }) =>
+    listing(boardSprint, offset(), { maxResults: 100 }, { path: `${board}/${encodeURIComponent(partition?.board_id ?? '')}/sprint` }),
+});
+
+export const sprints = (tracker: Tracker): Stream => ({
+  ...sprintsOfBoard('sprints', 'Sprints: those the boards list, else those the issues name in their sprint field.'),
+  exists: existsAt(tracker, '/rest/agile/1.0/sprint/{id}', (id) => ({
+    path: `/rest/agile/1.0/sprint/${encodeURIComponent(id)}`,
+  })),
+});
+
+/** The same list once more, as the relation: what a board no longer shows leaves it, while the sprint itself may live on elsewhere. */
+export const boardSprints = (): Stream =>
+  sprintsOfBoard('board_sprints', 'Which sprints a board shows; a sprint can show on several boards.');
+
+export const sprintIssues = (): Stream => ({
+  name: 'sprint_issues',
+  about: 'Which issues are in which sprint.',
+  endpoint: `GET ${sprintIssue}`,
+  promised: true,
+  after: ['sprints', 'issues'],
+  parents: { table: 'tracker.sprints', columns: { sprint_id: 'id' }, where: '_deleted_at is null' },
+  walk: ({ partition }) =>
+    listing(sprintIssue, offset(), { fields: 'id', maxResults: 100 }, {
+      path: `/rest/agile/1.0/sprint/${encodeURIComponent(partition?.sprint_id ?? '')}/issue`,
+    }),
+});

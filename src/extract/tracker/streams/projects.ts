@@ -1,0 +1,18 @@
+import type { Stream } from '../../../core/stream.ts';
+import { offset } from '../../paging.ts';
+import { existsAt } from '../there.ts';
+import type { Tracker } from '../tracker.ts';
+import { listing } from '../walks.ts';
+
+const endpoint = '/rest/api/3/project/search';
+
+export const projects = (tracker: Tracker): Stream => ({
+  name: 'projects',
+  about: 'Projects the account may see.',
+  endpoint: `GET ${endpoint}`,
+  promised: true,
+  walk: () => listing(endpoint, offset(), { maxResults: 100 }),
+  exists: existsAt(tracker, '/rest/api/3/project/{id}', (id) => ({
+    path: `/rest/api/3/project/${encodeURIComponent(id)}`,
+  })),
+});
