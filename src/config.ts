@@ -1,0 +1,255 @@
+import { baseUrl, directory, instant, integer, isLoopback, list, oneOf, rate } from './config/parse.ts';
+import type { Secret } from './config/secret.ts';
+import { type Variables, variables } from './config/variables.ts';
+import { Misconfigured } from './core/errors.ts';
+
+export { parseInstant } from './config/parse.ts';
+export { Secret } from './config/secret.ts';
+
+/** Everything the user can set, read once and checked. A source that is absent is not configured. */
+export interface Config {
+  /** Connection string of the warehouse; absent: the embedded one under `home`. */
+  readonly databaseUrl?: Secret;
+  /** Absolute path of the directory for what Tidemark keeps on disk. */
+  readonly home: string;
+  readonly tracker?: TrackerConfig;
+  readonly ads?: AdsConfig;
+  readonly workflow?: WorkflowConfig;
+  readonly server: ServerConfig;
+  readonly logLevel: LogLevel;
+  /** What is allowed but doubtful, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+export interface TrackerConfig {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly email: string;
+  readonly apiToken: Secret;
+  /** A further filter, in the tracker's query language. */
+  readonly jql?: string;
+  /** Where history begins. */
+  readonly start: Date;
+  /** By which field changes are found; `auto` asks the server. */
+  readonly changes: 'auto' | 'updated' | 'created';
+  /** The window that is walked again each time where changes are found by `created`, in days. */
+  readonly createdWindowDays: number;
+  /** How far behind the watermark an incremental run begins, in hours. */
+  readonly lookbackHours: number;
+  /** Names of groups whose members are read where the server lists no groups. */
+  readonly groups: readonly string[];
+  /** Requests at once. */
+  readonly concurrency: number;
+  /** Requests a second at most; 0: as many as the server allows. */
+  readonly requestsPerSecond: number;
+}
+
+export interface AdsConfig {
+  /** Includes `/ads/v3`; without a slash at its end. */
+  readonly baseUrl: string;
+  readonly credentials:
+    | { readonly kind: 'token'; readonly accessToken: Secret }
+    | {
+        readonly kind: 'refresh';
+        readonly clientId: string;
+        readonly clientSecret: Secret;
+        readonly refreshToken: Secret;
+        readonly tokenUrl: string;
+      };
+  /** Ad accounts to read; empty: all that the credentials can see. */
+  readonly accountIds: readonly string[];
+  /** Name of the header that tells the platform which program asks. */
+  readonly sdkHeader: string;
+  readonly start: Date;
+}
+
+export interface WorkflowConfig {
+  /** Before `/api/v1`; without a slash at its end. */
+  readonly baseUrl: string;
+  readonly token?: Secret;
+  /** DAGs to read; empty: all. */
+  readonly dags: readonly string[];
+}
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly apiToken?: Secret;
+}
+
+/** The variables that are secrets: each can be given as NAME_FILE too. */
+export const secrets = [
+  'DATABASE_URL',
+  'TRACKER_API_TOKEN',
+  'ADS_ACCESS_TOKEN',
+  'ADS_CLIENT_SECRET',
+  'ADS_REFRESH_TOKEN',
+  'WORKFLOW_TOKEN',
+  'TIDEMARK_API_TOKEN',
+] as const;
+
+/** Every other variable. */
+export const plain = [
+  'TIDEMARK_HOME',
+  'TIDEMARK_HOST',
+  'TIDEMARK_PORT',
+  'LOG_LEVEL',
+  'TRACKER_BASE_URL',
+  'TRACKER_EMAIL',
+  'TRACKER_JQL',
+  'TRACKER_START',
+  'TRACKER_CHANGES',
+  'TRACKER_CREATED_WINDOW_DAYS',
+  'TRACKER_LOOKBACK_HOURS',
+  'TRACKER_GROUPS',
+  'TRACKER_CONCURRENCY',
+  'TRACKER_REQUESTS_PER_SECOND',
+  'ADS_BASE_URL',
+  'ADS_CLIENT_ID',
+  'ADS_TOKEN_URL',
+  'ADS_ACCOUNT_IDS',
+  'ADS_SDK_HEADER',
+  'ADS_START',
+  'WORKFLOW_BASE_URL',
+  'WORKFLOW_DAGS',
+] as const;
+
+const beginning = new Date('2000-01-01T00:00:00Z');
+
+/**
+ * Reads the environment and `<cwd>/.env`; the environment wins. Touches nothing but `.env` and the files that NAME_FILE variables name.
+ * Throws `Misconfigured` with every problem, one a line; no message holds a secret.
+ */
+export function readConfig(env: NodeJS.ProcessEnv, cwd: string): Config {
+  const from = variables(env, cwd);
+  const databaseUrl = from.secret('DATABASE_URL');
+  const tracker = readTracker(from);
+  const ads = readAds(from);
+  const workflow = readWorkflow(from);
+  const config: Config = {
+    ...(databaseUrl ? { databaseUrl } : {}),
+    home: directory(from, 'TIDEMARK_HOME', '.tidemark', cwd),
+    ...(tracker ? { tracker } : {}),
+    ...(ads ? { ads } : {}),
+    ...(workflow ? { workflow } : {}),
+    server: readServer(from),
+    logLevel: oneOf(from, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
+    warnings: from.warnings,
+  };
+  warnOfStrangers(from);
+  if (from.problems.length > 0) {
+    throw new Misconfigured(
+      `the configuration has ${count(from.problems.length)}:\n${from.problems.map((p) => `  ${p}`).join('\n')}`,
+    );
+  }
+  return config;
+}
+
+const count = (problems: number): string => (problems === 1 ? 'a problem' : `${problems} problems`);
+
+function readTracker(from: Variables): TrackerConfig | undefined {
+  const url = baseUrl(from, 'TRACKER_BASE_URL');
+  const email = from.text('TRACKER_EMAIL');
+  const apiToken = from.secret('TRACKER_API_TOKEN');
+  const jql = from.text('TRACKER_JQL');
+  const rest = {
+    ...(jql === undefined ? {} : { jql }),
+    start: instant(from, 'TRACKER_START', beginning),
+    changes: oneOf(from, 'TRACKER_CHANGES', ['auto', 'updated', 'created'], 'auto'),
+    createdWindowDays: integer(from, 'TRACKER_CREATED_WINDOW_DAYS', 180, 1, 36_500),
+    lookbackHours: integer(from, 'TRACKER_LOOKBACK_HOURS', 24, 0, 87_600),
+    groups: list(from, 'TRACKER_GROUPS'),
+    concurrency: integer(from, 'TRACKER_CONCURRENCY', 4, 1, 64),
+    requestsPerSecond: rate(from, 'TRACKER_REQUESTS_PER_SECOND', 0),
+  };
+  if (!isSet(from, 'TRACKER_BASE_URL')) {
+    if (email !== undefined || apiToken)
+      from.problem('TRACKER_BASE_URL', 'is missing, though other variables of the tracker are set');
+    return undefined;
+  }
+  if (email === undefined)
+    from.problem('TRACKER_EMAIL', 'is missing: the e-mail address of the account that the token belongs to');
+  if (!apiToken && !isSet(from, 'TRACKER_API_TOKEN_FILE'))
+    from.problem('TRACKER_API_TOKEN', 'is missing: an API token of that account');
+  if (url === undefined || email === undefined || !apiToken) return undefined;
+  return { baseUrl: url, email, apiToken, ...rest };
+}
+
+function readAds(from: Variables): AdsConfig | undefined {
+  const url = baseUrl(from, 'ADS_BASE_URL');
+  const accessToken = from.secret('ADS_ACCESS_TOKEN');
+  const clientId = from.text('ADS_CLIENT_ID');
+  const clientSecret = from.secret('ADS_CLIENT_SECRET');
+  const refreshToken = from.secret('ADS_REFRESH_TOKEN');
+  const tokenUrl = baseUrl(from, 'ADS_TOKEN_URL');
+  const rest = {
+    accountIds: list(from, 'ADS_ACCOUNT_IDS'),
+    sdkHeader: headerName(from, 'ADS_SDK_HEADER', 'X-Service-Ads-Sdk'),
+    start: instant(from, 'ADS_START', beginning),
+  };
+  if (!isSet(from, 'ADS_BASE_URL')) {
+    if (accessToken || clientId !== undefined)
+      from.problem('ADS_BASE_URL', 'is missing, though other variables of the ads platform are set');
+    return undefined;
+  }
+  if (url !== undefined && !url.endsWith('/ads/v3')) from.warn('ADS_BASE_URL', 'usually ends with /ads/v3');
+  if (accessToken)
+    return url === undefined ? undefined : { baseUrl: url, credentials: { kind: 'token', accessToken }, ...rest };
+  const asked = {
+    ADS_CLIENT_ID: clientId,
+    ADS_CLIENT_SECRET: clientSecret,
+    ADS_REFRESH_TOKEN: refreshToken,
+    ADS_TOKEN_URL: tokenUrl,
+  };
+  for (const [name, value] of Object.entries(asked)) {
+    if (value === undefined && !isSet(from, name) && !isSet(from, `${name}_FILE`)) {
+      from.problem(name, 'is missing; or give ADS_ACCESS_TOKEN instead');
+    }
+  }
+  if (url === undefined || clientId === undefined || !clientSecret || !refreshToken || tokenUrl === undefined)
+    return undefined;
+  return { baseUrl: url, credentials: { kind: 'refresh', clientId, clientSecret, refreshToken, tokenUrl }, ...rest };
+}
+
+function readWorkflow(from: Variables): WorkflowConfig | undefined {
+  const url = baseUrl(from, 'WORKFLOW_BASE_URL');
+  const token = from.secret('WORKFLOW_TOKEN');
+  const dags = list(from, 'WORKFLOW_DAGS');
+  if (!isSet(from, 'WORKFLOW_BASE_URL') && (token || dags.length > 0)) {
+    from.problem('WORKFLOW_BASE_URL', 'is missing, though other variables of the workflow engine are set');
+  }
+  return url === undefined ? undefined : { baseUrl: url, ...(token ? { token } : {}), dags };
+}
+
+function readServer(from: Variables): ServerConfig {
+  const host = from.text('TIDEMARK_HOST') ?? '127.0.0.1';
+  const port = integer(from, 'TIDEMARK_PORT', 8080, 0, 65_535);
+  const apiToken = from.secret('TIDEMARK_API_TOKEN');
+  if (!isLoopback(host) && !apiToken && !isSet(from, 'TIDEMARK_API_TOKEN_FILE')) {
+    from.problem(
+      'TIDEMARK_API_TOKEN',
+      `is missing: ${host} can be reached from outside, so the control API needs a token`,
+    );
+  }
+  return { host, port, ...(apiToken ? { apiToken } : {}) };
+}
+
+function headerName(from: Variables, name: string, fallback: string): string {
+  const text = from.text(name) ?? fallback;
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return text;
+  from.problem(name, `'${text}' is not a header name`);
+  return fallback;
+}
+
+const isSet = (from: Variables, name: string): boolean => from.text(name) !== undefined;
+
+/** A misspelt variable is otherwise noticed only by what it fails to do. */
+function warnOfStrangers(from: Variables): void {
+  const known = new Set<string>([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
+  for (const name of from.names) {
+    if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !known.has(name))
+      from.warn(name, 'is not a variable of Tidemark; is it misspelt?');
+  }
+}

@@ -1,0 +1,99 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseEnv } from 'node:util';
+import { Secret } from './secret.ts';
+
+/** Variables of the environment and of `.env`, with their mistakes collected instead of thrown one by one. */
+
+/** Where a variable came from: names as the user wrote them. */
+export interface Found {
+  readonly value: string;
+  /** For messages: `environment`, `.env`, or a file. */
+  readonly where: string;
+}
+
+/** Reads one variable after the other; keeps what is wrong and what is doubtful. */
+export interface Variables {
+  /** The value without surrounding blanks; undefined if absent or empty. */
+  text(name: string): string | undefined;
+  /** As `text`, or from the file that NAME_FILE names. */
+  secret(name: string): Secret | undefined;
+  problem(name: string, what: string): void;
+  warn(name: string, what: string): void;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** Every name that is set, in either place. */
+  readonly names: readonly string[];
+}
+
+/** @param cwd the directory that may hold `.env`, and that relative paths are relative to */
+export function variables(env: NodeJS.ProcessEnv, cwd: string): Variables {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const problem = (name: string, what: string): void => void problems.push(`${name}: ${what}`);
+  const warn = (name: string, what: string): void => void warnings.push(`${name}: ${what}`);
+  const layers: readonly Layer[] = [
+    { where: 'the environment', values: env },
+    { where: '.env', values: dotenv(cwd, problem) },
+  ];
+
+  const text = (name: string): string | undefined => {
+    for (const { values } of layers) {
+      const value = values[name]?.trim();
+      if (value) return value;
+    }
+    return undefined;
+  };
+
+  const secret = (name: string): Secret | undefined => {
+    const pointer = `${name}_FILE`;
+    for (const { values, where } of layers) {
+      const value = values[name]?.trim();
+      const file = values[pointer]?.trim();
+      if (value && file) {
+        problem(name, `both ${name} and ${pointer} are set in ${where}; keep one`);
+        return new Secret(value);
+      }
+      if (value) return new Secret(value);
+      if (file) return fromFile(pointer, path.resolve(cwd, file));
+    }
+    return undefined;
+  };
+
+  const fromFile = (pointer: string, file: string): Secret | undefined => {
+    try {
+      const { mode } = fs.statSync(file);
+      if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+        warn(pointer, `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`);
+      }
+      const value = fs.readFileSync(file, 'utf8').trim();
+      if (value) return new Secret(value);
+      problem(pointer, `${file} is empty`);
+    } catch (error) {
+      problem(
+        pointer,
+        `cannot read ${file} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown'})`,
+      );
+    }
+    return undefined;
+  };
+
+  const names = [...new Set(layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name])))];
+  return { text, secret, problem, warn, problems, warnings, names };
+}
+
+interface Layer {
+  readonly where: string;
+  readonly values: Readonly<Record<string, string | undefined>>;
+}
+
+function dotenv(cwd: string, problem: (name: string, what: string) => void): Layer['values'] {
+  const file = path.join(cwd, '.env');
+  try {
+    return parseEnv(fs.readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    problem('.env', `cannot read ${file} (${error instanceof Error ? error.message : String(error)})`);
+    return {};
+  }
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+// The command `tidemark`. Plain JavaScript that old versions of Node can read, up to a clear message: Tidemark is TypeScript that only
+// Node 24 and newer run as it stands. On an older Node the pinned copy that `npm ci` installs takes over, and this process is its shadow.
+// biome-ignore-all lint/style/useNodejsImportProtocol: Node before 14.18 does not know `node:`
+// biome-ignore-all lint/complexity/useOptionalChain: nor does Node before 14 know `?.`
+import { spawn } from 'child_process';
+import { existsSync } from 'fs';
+import { dirname, join } from 'path';
+import { fileURLToPath } from 'url';
+
+const needed = 24;
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+if (Number(process.versions.node.split('.')[0]) >= needed) run();
+else shadow();
+
+function run() {
+  // Started by a shadow that was killed outright: so are we. The two are one process to whoever started them.
+  if (process.send && process.env.TIDEMARK_SHADOW === String(process.ppid)) {
+    delete process.env.TIDEMARK_SHADOW;
+    process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+    if (process.channel) process.channel.unref();
+  }
+  import('./main.ts').catch((error) => {
+    if (error && error.code === 'ERR_MODULE_NOT_FOUND' && !existsSync(join(root, 'node_modules', 'kysely'))) {
+      return quit(`its packages are not installed. In ${root} run: npm ci`);
+    }
+    console.error(error);
+    process.exitCode = 1;
+  });
+}
+
+function shadow() {
+  const node = pinned();
+  if (!node) {
+    return quit(
+      `it needs Node ${needed} or newer; this is ${process.version}, and the pinned copy for ${process.platform}-${process.arch} is not installed.\n` +
+        `In ${root} run: npm ci   (without --omit=optional or --no-optional)\n` +
+        `or install Node ${needed} or newer from https://nodejs.org`,
+    );
+  }
+  // A group of its own: Ctrl-C in a terminal reaches every process of a group, and a second signal means "now".
+  const child = spawn(node, process.execArgv.concat(process.argv.slice(1)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    detached: process.platform !== 'win32',
+    env: Object.assign({}, process.env, { TIDEMARK_SHADOW: String(process.pid) }),
+  });
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
+  if (process.platform !== 'win32') signals.push('SIGWINCH');
+  signals.forEach((signal) => {
+    process.on(signal, () => child.kill(signal));
+  });
+  child.on('error', (error) =>
+    quit(
+      `the pinned Node ${node} does not start (${error.message}). Install Node ${needed} or newer from https://nodejs.org`,
+    ),
+  );
+  child.on('exit', (code, signal) => {
+    if (signal) {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    } else process.exitCode = code;
+  });
+}
+
+/** The copy of Node that package.json pins for this platform. */
+function pinned() {
+  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const file = process.platform === 'win32' ? 'node.exe' : 'node';
+  return [join(root, 'node_modules', name, 'bin', file), join(root, 'node_modules', '.bin', file)].find((path) =>
+    existsSync(path),
+  );
+}
+
+function quit(message) {
+  console.error(`tidemark cannot start: ${message}`);
+  process.exitCode = 2;
+}
