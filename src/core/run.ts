@@ -56,8 +56,16 @@ export interface Receipt {
   readonly landed: number;
 }
 
-/** ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a receipt does not match) · failed · interrupted · skipped (what it depends on failed) */
-export type StreamStatus = 'ok' | 'unavailable' | 'forbidden' | 'partial' | 'failed' | 'interrupted' | 'skipped';
+/** ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a receipt does not match) · failed · interrupted · skipped (nothing to do) · attention (the deletion brake held) */
+export type StreamStatus =
+  | 'ok'
+  | 'unavailable'
+  | 'forbidden'
+  | 'partial'
+  | 'failed'
+  | 'interrupted'
+  | 'skipped'
+  | 'attention';
 
 export interface StreamReport {
   readonly stream: string;
@@ -90,7 +98,13 @@ export interface RunReport {
 
 /** What a run tells while it goes. The CLI draws it, `--json` prints it, the log keeps a part of it. */
 export type RunEvent =
-  | { readonly type: 'run.started'; readonly pipeline: string; readonly runId: string; readonly kind: RunKind; readonly resumed: boolean }
+  | {
+      readonly type: 'run.started';
+      readonly pipeline: string;
+      readonly runId: string;
+      readonly kind: RunKind;
+      readonly resumed: boolean;
+    }
   | { readonly type: 'stream.started'; readonly pipeline: string; readonly stream: string }
   | {
       readonly type: 'stream.progress';

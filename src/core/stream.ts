@@ -57,6 +57,8 @@ export interface Stream {
   readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
   /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
   readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
+  /** Column of the table whose equal value makes another row a canary for this one (issues: the project). Absent: any row is. */
+  readonly canaryBy?: string;
 }
 
 /** A list that arrived only in part with its record, and how to fetch the rest. */

@@ -2,17 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { Interrupted, TidemarkError, Transient } from '../core/errors.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
-  readonly trx: Transaction<unknown>;
+  readonly trx: Transaction<AnyDatabase>;
   readonly client: pg.PoolClient;
 }
 
-const bound = new WeakMap<pg.PoolClient, Kysely<unknown>>();
+const bound = new WeakMap<pg.PoolClient, Kysely<AnyDatabase>>();
 
 /** Kysely on exactly this client: its transactions and our COPY streams share the session. */
-function kyselyOn(client: pg.PoolClient): Kysely<unknown> {
+function kyselyOn(client: pg.PoolClient): Kysely<AnyDatabase> {
   const known = bound.get(client);
   if (known !== undefined) return known;
   const borrowed = new Proxy(client, {
@@ -23,7 +24,7 @@ function kyselyOn(client: pg.PoolClient): Kysely<unknown> {
     },
   });
   const pool: PostgresPool = { connect: async () => borrowed, end: async () => undefined, options: {} };
-  const made = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  const made = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool }) });
   bound.set(client, made);
   return made;
 }

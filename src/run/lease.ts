@@ -11,7 +11,7 @@ export interface Lease {
   /** Aborts with `Fenced` when the lease is found to be lost. */
   readonly signal: AbortSignal;
   /** The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7). */
-  guard(session: Session): Promise<void>;
+  guard(session: Pick<Session, 'trx'>): Promise<void>;
   /** Tells other processes which run holds it. */
   name(runId: string): Promise<void>;
   release(): Promise<void>;

@@ -1,0 +1,244 @@
+import { type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
+import { Misconfigured } from '../core/errors.ts';
+import type { RunReport, StreamReport } from '../core/run.ts';
+import type { Flow, Slice } from '../core/stream.ts';
+import { pages } from '../extract/pages.ts';
+import { inTransaction } from '../load/session.ts';
+import { newTally, type RunContext, receiptOf, type Tally, tell, tellProgress } from './context.ts';
+import type { RunDeps } from './deps.ts';
+import { type Execution, withRun } from './execution.ts';
+import { halves, mostRecords } from './plan.ts';
+import { beginStream, finishStream } from './runs.ts';
+import { endsRun } from './stream.ts';
+import { chooseFlows } from './sync.ts';
+
+/** More deletions at once than this share of the live rows, and more than this many rows, are not believed (guarantee G10). */
+const brakeRows = 20;
+const brakeShare = 0.05;
+
+/** A canary's answer counts for this long. */
+const canaryMs = 60_000;
+
+/**
+ * A complete id walk of every stream whose entities can be asked for one by one: rows that it does not show are candidates; each is
+ * confirmed gone by its own request while a canary of the same project answers; tombstones that it does show are lifted. Nothing is
+ * deleted when the walk was not complete or the brake holds (`needs_attention`).
+ */
+export function census(deps: RunDeps, options: { readonly streams?: readonly string[] }): Promise<RunReport> {
+  const flows = chooseFlows(deps.source.flows, options.streams).filter(
+    (flow) => flow.stream.exists !== undefined && flow.table.tombstones && flow.stream.parents === undefined,
+  );
+  if (flows.length === 0) throw new Misconfigured(`none of the streams ${options.streams?.join(', ')} has a census`);
+  return withRun(deps, 'census', { streams: options.streams ?? null }, async (execution) => {
+    const settled: PromiseSettledResult<StreamReport>[] = [];
+    for (const flow of flows) {
+      const [one] = await Promise.allSettled([censusOf(execution, flow)]);
+      settled.push(one);
+      if (one.status === 'rejected' && endsRun(one.reason)) break;
+    }
+    return settled;
+  });
+}
+
+async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport> {
+  const { context } = execution;
+  const { deps, run } = context;
+  const stream = flow.stream.name;
+  const started = performance.now();
+  const tally = newTally();
+  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
+  await beginStream(deps.warehouse.db, run, stream);
+  const client = await deps.warehouse.pool.connect();
+  const finish = async (status: StreamReport['status'], reason?: string): Promise<StreamReport> => {
+    const report: StreamReport = {
+      stream,
+      status,
+      counts: tally.counts,
+      receipt: receiptOf(tally),
+      deleted: tally.deleted,
+      slices: tally.slices,
+      seconds: (performance.now() - started) / 1000,
+      ...(reason === undefined ? {} : { reason }),
+    };
+    await finishStream(deps.warehouse.db, run, report);
+    deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
+    return report;
+  };
+  try {
+    await client.query('create temp table if not exists census_seen (key text primary key)');
+    await client.query('truncate pg_temp.census_seen');
+    const complete = await walkIds(execution, flow, client, tally);
+    if (!complete) return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`);
+    const verdict = await conclude(execution, flow, client, tally);
+    return await finish(verdict === undefined ? 'ok' : 'attention', verdict);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const report = await finish('failed', message);
+    if (endsRun(error)) throw error;
+    return report;
+  } finally {
+    client.release(true);
+  }
+}
+
+/** Walks every id into `census_seen`; true where every slice was read to its stated end with nothing missing. */
+async function walkIds(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<boolean> {
+  const { context, clock } = execution;
+  const { windows } = flow.stream;
+  let complete = true;
+  // One connection takes the ids of all slices: one after the other.
+  let writing: Promise<unknown> = Promise.resolve();
+  const keep = (keys: readonly string[]): Promise<unknown> => {
+    writing = writing.then(() =>
+      client.query('insert into pg_temp.census_seen select unnest($1::text[]) on conflict do nothing', [keys]),
+    );
+    return writing;
+  };
+  const walk = async (slice: Slice, known?: number): Promise<void> => {
+    const more = await context.slot(async () => {
+      const count = known ?? (windows === undefined ? undefined : await windows.count(slice, context.signal));
+      const cut = count === undefined || count <= mostRecords ? undefined : halves(slice, clock ?? new Date());
+      if (cut !== undefined) return cut;
+      await readIds(context, flow, slice, tally, keep, () => {
+        complete = false;
+      });
+      return [];
+    });
+    await Promise.all(more.map((half) => walk(half)));
+  };
+  await walk(windows === undefined ? {} : { window: { field: 'created', from: context.deps.historyStart } });
+  return complete;
+}
+
+async function readIds(
+  context: RunContext,
+  flow: Flow,
+  slice: Slice,
+  tally: Tally,
+  keep: (keys: readonly string[]) => Promise<unknown>,
+  incomplete: () => void,
+): Promise<void> {
+  const { stream } = flow;
+  const walk = await (stream.ids ?? stream.walk)(slice, context.signal);
+  const reading = pages(context.deps.source.http, walk, context.signal);
+  for (;;) {
+    const step = await reading.next();
+    if (step.done === true) {
+      tally.slices += 1;
+      tally.fetched += step.value.fetched;
+      tally.landed += step.value.fetched;
+      tally.expected =
+        tally.expected === null || step.value.expected === null ? null : tally.expected + step.value.expected;
+      if (!step.value.matched) incomplete();
+      return;
+    }
+    await keep(step.value.records.map((record) => walk.id(record)));
+    tally.received += step.value.records.length;
+    tellProgress(context, flow, tally);
+  }
+}
+
+/** Tombstones, resurrections, or the reason why nothing was concluded. */
+async function conclude(
+  execution: Execution,
+  flow: Flow,
+  client: pg.PoolClient,
+  tally: Tally,
+): Promise<string | undefined> {
+  const { context } = execution;
+  const { table, stream } = flow;
+  const key = `t.${quote(table.key[0] ?? 'id')}::text`;
+  const name = `${quote(table.schema)}.${quote(table.name)}`;
+  const source = context.run.sourceId;
+  const { rows: risen } = await client.query<{ key: string }>(
+    `select ${key} as key from ${name} t where t.source_id = $1 and t._deleted_at is not null
+       and exists (select from pg_temp.census_seen s where s.key = ${key})`,
+    [source],
+  );
+  if (risen.length > 0)
+    await mark(
+      context,
+      flow,
+      risen.map((row) => row.key),
+      sql`null`,
+    );
+  const { rows: counted } = await client.query<{ live: string }>(
+    `select count(*) as live from ${name} t where t.source_id = $1 and t._deleted_at is null`,
+    [source],
+  );
+  const live = Number(counted[0]?.live ?? 0);
+  const group = stream.canaryBy === undefined ? `''` : `coalesce(t.${quote(stream.canaryBy)}::text, '')`;
+  const { rows: candidates } = await client.query<{ key: string; kin: string }>(
+    `select ${key} as key, ${group} as kin from ${name} t where t.source_id = $1 and t._deleted_at is null
+       and not exists (select from pg_temp.census_seen s where s.key = ${key}) order by random()`,
+    [source],
+  );
+  const most = Math.max(brakeRows, Math.floor(live * brakeShare));
+  const canaries = canariesOf(
+    context,
+    flow,
+    client,
+    `from ${name} t join pg_temp.census_seen s on s.key = ${key}
+    where t.source_id = ${Number(source)} and t._deleted_at is null and ${group} = $1`,
+    key,
+  );
+  const gone: string[] = [];
+  let unsure = 0;
+  for (const candidate of candidates) {
+    if (await stream.exists?.(candidate.key, context.signal)) continue;
+    if (await canaries(candidate.kin)) gone.push(candidate.key);
+    else unsure += 1;
+    if (gone.length > most)
+      return `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+  }
+  if (gone.length > 0) {
+    await mark(context, flow, gone, sql`now()`);
+    tally.deleted += gone.length;
+  }
+  if (unsure === 0) return undefined;
+  return `${stream.name}: ${unsure} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
+}
+
+/** Whether another row of the same kind, seen a moment ago, answers: else the absence is a matter of permission or an outage. */
+function canariesOf(
+  context: RunContext,
+  flow: Flow,
+  client: pg.PoolClient,
+  from: string,
+  key: string,
+): (kin: string) => Promise<boolean> {
+  const answers = new Map<string, { readonly at: number; readonly alive: boolean }>();
+  return async (kin) => {
+    const known = answers.get(kin);
+    if (known !== undefined && performance.now() - known.at < canaryMs) return known.alive;
+    const { rows } = await client.query<{ key: string }>(`select ${key} as key ${from} limit 1`, [kin]);
+    const [row] = rows;
+    const alive = row !== undefined && (await flow.stream.exists?.(row.key, context.signal)) === true;
+    answers.set(kin, { at: performance.now(), alive });
+    return alive;
+  };
+}
+
+/** Sets or lifts tombstones in one fenced transaction. */
+async function mark(
+  context: RunContext,
+  flow: Flow,
+  keys: readonly string[],
+  deletedAt: RawBuilder<unknown>,
+): Promise<void> {
+  const { table } = flow;
+  await inTransaction(context.deps.warehouse.pool, context.lease.signal, async (session) => {
+    await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${deletedAt}, _synced_at = now(),
+        _run_id = ${context.run.runId}::bigint
+      where source_id = ${context.run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
+      session.trx,
+    );
+    await sql`update ops.run_streams set deleted = deleted + ${keys.length} where run_id = ${context.run.runId}::bigint
+      and stream = ${flow.stream.name}`.execute(session.trx);
+    await context.lease.guard(session);
+  });
+  tell(context, 'info', `${flow.stream.name}: ${keys.length} rows marked`);
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

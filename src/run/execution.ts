@@ -1,0 +1,156 @@
+import { sql } from 'kysely';
+import pLimit from 'p-limit';
+import { Fenced, Interrupted, TidemarkError } from '../core/errors.ts';
+import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
+import type { Instant } from '../core/time.ts';
+import type { RunContext } from './context.ts';
+import type { RunDeps } from './deps.ts';
+import { type Lease, takeLease } from './lease.ts';
+import { countRejections } from './rejections.ts';
+import { beginRun, finishRun, type Run, registerSource } from './runs.ts';
+
+/** What the body of a run is given. */
+export interface Execution {
+  readonly context: RunContext;
+  /** The source's clock at the beginning of the run. */
+  readonly clock: Date | undefined;
+  /** The moment by the database's clock, as a monotonic count from the beginning of the run. */
+  readonly now: () => Instant;
+  /** Ends all work of the run: what one part found out concerns every other. */
+  readonly stop: (reason: unknown) => void;
+}
+
+/**
+ * One run from lease to goodbye: asks the source who we are there, takes the lease, opens `ops.runs`, does the work, and closes it with
+ * what became of it. Errors that end a run are thrown after the run's row tells of them; all others are in the report.
+ */
+export async function withRun(
+  deps: RunDeps,
+  kind: RunKind,
+  params: Readonly<Record<string, unknown>>,
+  body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
+): Promise<RunReport> {
+  const started = performance.now();
+  const { db, pool } = deps.warehouse;
+  const sourceId = await registerSource(db, deps.source);
+  const pipeline = deps.source.name;
+  const lease = await takeLease(pool, pipeline);
+  try {
+    const runId = await beginRun(db, {
+      pipeline,
+      sourceId,
+      kind,
+      trigger: deps.trigger,
+      version: deps.version,
+      epoch: lease.epoch,
+      params,
+    });
+    await lease.name(runId);
+    const run: Run = { runId, sourceId, pipeline, kind };
+    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: false });
+    const before = { ...deps.source.http.counters };
+    let settled: readonly PromiseSettledResult<StreamReport>[] = [];
+    let thrown: unknown;
+    try {
+      settled = await work(deps, run, lease, body);
+      thrown = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])).sort(byGravity)[0];
+    } catch (error) {
+      thrown = error;
+    }
+    const { counters } = deps.source.http;
+    const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const report: RunReport = {
+      runId,
+      pipeline,
+      kind,
+      status: statusOf(streams, thrown),
+      streams,
+      counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
+      deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
+      requests: counters.requests - before.requests,
+      retries: counters.retries - before.retries,
+      throttledMs: counters.throttledMs - before.throttledMs,
+      seconds: (performance.now() - started) / 1000,
+      ...errorOf(streams, thrown),
+    };
+    await finishRun(db, report).catch((error: unknown) => {
+      if (thrown === undefined) throw error;
+    });
+    deps.observe({ type: 'run.finished', pipeline, report });
+    if (thrown !== undefined && !isToldInReport(thrown)) throw thrown;
+    return report;
+  } finally {
+    await lease.release();
+  }
+}
+
+async function work(
+  deps: RunDeps,
+  run: Run,
+  lease: Lease,
+  body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
+): Promise<readonly PromiseSettledResult<StreamReport>[]> {
+  const { concurrency } = deps;
+  const limit = pLimit(concurrency);
+  const ending = new AbortController();
+  const context: RunContext = {
+    deps,
+    run,
+    lease,
+    signal: AbortSignal.any([deps.signal, lease.signal, ending.signal]),
+    rejections: countRejections(),
+    slot: (piece) => limit(piece),
+  };
+  const now = await databaseClock(deps);
+  const { clock, dialect } = await deps.source.preflight(context.signal);
+  for (const line of dialect) deps.observe({ type: 'note', pipeline: run.pipeline, level: 'info', message: line });
+  if (clock === undefined)
+    deps.observe({
+      type: 'note',
+      pipeline: run.pipeline,
+      level: 'warn',
+      message: 'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
+    });
+  return body({ context, clock, now, stop: (reason) => ending.abort(reason) });
+}
+
+/** The database's clock, read once and carried on by our monotonic one. */
+async function databaseClock(deps: RunDeps): Promise<() => Instant> {
+  const { rows } = await sql<{
+    micros: string;
+  }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros`.execute(deps.warehouse.db);
+  const base = BigInt(rows[0]?.micros ?? '0');
+  const at = performance.now();
+  return () => base + BigInt(Math.round((performance.now() - at) * 1000));
+}
+
+/** Told in the report instead of thrown: the run went on as far as it could, and exits with 1. */
+const isToldInReport = (error: unknown): boolean => error instanceof TidemarkError && error.code === 'too_many_rejects';
+
+/** The gravest of several errors is the one to tell: losing the lease before an order to stop before all others. */
+function byGravity(a: unknown, b: unknown): number {
+  const rank = (error: unknown): number =>
+    error instanceof Fenced ? 0 : error instanceof Interrupted ? 1 : error instanceof TidemarkError ? 3 : 2;
+  return rank(a) - rank(b);
+}
+
+function statusOf(streams: readonly StreamReport[], thrown: unknown): RunStatus {
+  if (thrown instanceof Interrupted) return 'interrupted';
+  if (thrown instanceof Fenced) return 'lost';
+  if (thrown !== undefined) return 'failed';
+  const bad = streams.filter((stream) => stream.status === 'failed' || stream.status === 'partial');
+  if (bad.length === 0)
+    return streams.some((stream) => stream.status === 'attention') ? 'needs_attention' : 'succeeded';
+  return bad.length === streams.length && bad.every((stream) => stream.status === 'failed')
+    ? 'failed'
+    : 'partly_failed';
+}
+
+function errorOf(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'error'> {
+  if (thrown !== undefined) {
+    const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
+    return { error: { code, message: thrown instanceof Error ? thrown.message : String(thrown) } };
+  }
+  const bad = streams.find((stream) => ['failed', 'partial', 'attention'].includes(stream.status));
+  return bad === undefined ? {} : { error: { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` } };
+}

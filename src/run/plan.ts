@@ -1,0 +1,119 @@
+import { type Kysely, sql } from 'kysely';
+import type { Flow, Parents, Partition, Slice, Window } from '../core/stream.ts';
+import { days } from '../core/time.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+import type { RunDeps } from './deps.ts';
+import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
+
+/** What a run is asked to do. */
+export interface Asked {
+  readonly full: boolean;
+  /** A backfill's window. */
+  readonly window: { readonly from: Date; readonly to: Date } | undefined;
+}
+
+/** How a plan is called in reports and in `--dry-run`. */
+export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-window';
+
+export interface StreamPlan extends WalkPlan {
+  readonly mode: Mode;
+}
+
+/** Where the server cannot filter by change, everything is walked again this often. */
+const fullEvery = days(7);
+
+/**
+ * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, and when what it
+ * is restricted to has changed; else from the watermark on, less the lookback. A backfill walks exactly its window.
+ * Undefined: nothing to do (a backfill of a stream without time).
+ */
+export async function planStream(
+  deps: RunDeps,
+  sourceId: number,
+  flow: Flow,
+  asked: Asked,
+  clock: Date | undefined,
+  signal: AbortSignal,
+): Promise<StreamPlan | undefined> {
+  const { windows, name } = flow.stream;
+  if (asked.window !== undefined) {
+    if (windows === undefined) return undefined;
+    const window: Window = { field: 'created', from: asked.window.from, to: asked.window.to };
+    const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${windows.scope}`;
+    return { mode: 'backfill', kind: 'backfill', words, window };
+  }
+  if (windows === undefined) return { mode: 'list', kind: 'full', words: 'list', window: undefined };
+  const checkpoint = await checkpointOf(deps.warehouse.db, sourceId, name);
+  const everything: StreamPlan = {
+    mode: 'full',
+    kind: 'full',
+    words: `full ${asked.full ? 'forced ' : ''}${windows.scope}`,
+    window: { field: 'created', from: deps.historyStart },
+  };
+  if (asked.full || checkpoint === undefined || checkpoint.scope !== windows.scope) return everything;
+  if ((await windows.changes(signal)) === 'updated') {
+    const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
+    return { mode: 'incremental', kind: 'incremental', words: 'changes', window: { field: 'updated', from } };
+  }
+  const now = clock ?? checkpoint.watermark;
+  if (checkpoint.fullAt === undefined || now.getTime() - checkpoint.fullAt.getTime() >= fullEvery) return everything;
+  const from = new Date(Math.min(now.getTime(), checkpoint.watermark.getTime()) - deps.createdWindowMs);
+  return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
+}
+
+/**
+ * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows of if that is older
+ * (a source whose index fell behind does not show its changes when the clock says it should; guarantee G4). Records dated in the
+ * future do not count.
+ */
+async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: Checkpoint): Promise<number> {
+  const watermark = checkpoint.watermark.getTime();
+  if (flow.table.order === undefined) return watermark;
+  const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(flow.table.order)}) as newest
+    from ${sql.id(flow.table.schema, flow.table.name)}
+    where source_id = ${sourceId} and ${sql.id(flow.table.order)} <= ${checkpoint.watermark}`.execute(
+    deps.warehouse.db,
+  );
+  const newest = rows[0]?.newest?.getTime();
+  return newest === undefined ? watermark : Math.min(watermark, newest);
+}
+
+/** The owners of a partitioned stream, as the warehouse knows them now. */
+export async function partitionsFrom(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  parents: Parents,
+): Promise<readonly Partition[]> {
+  const columns = Object.entries(parents.columns);
+  const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
+    columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
+  )} from ${sql.table(parents.table)} where source_id = ${sourceId}
+    ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
+    order by ${sql.join(columns.map(([, column]) => sql.id(column)))}`.execute(db);
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
+  );
+}
+
+const minute = 60_000;
+
+/** A window larger than this many records is halved. */
+export const mostRecords = 5_000;
+
+/**
+ * The two halves of a slice's window, cut on a whole minute; undefined where there is nothing to cut. An open end is cut as if it
+ * ended at `clock`; the later half stays open.
+ */
+export function halves(slice: Slice, clock: Date): readonly [Slice, Slice] | undefined {
+  const { window } = slice;
+  if (window?.from === undefined) return undefined;
+  const from = window.from.getTime();
+  const to = Math.max(window.to?.getTime() ?? clock.getTime(), from);
+  const middle = Math.floor((from + to) / 2 / minute) * minute;
+  if (middle <= from || middle >= to) return undefined;
+  const cut = new Date(middle);
+  return [
+    { ...slice, window: { ...window, to: cut } },
+    { ...slice, window: { ...window, from: cut } },
+  ];
+}

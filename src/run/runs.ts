@@ -1,0 +1,111 @@
+import { type Kysely, sql } from 'kysely';
+import type { Counts, RunKind, RunReport, StreamReport } from '../core/run.ts';
+import type { Source } from '../core/stream.ts';
+import { nameOf } from '../core/table.ts';
+import type { Loaded } from '../load/load.ts';
+import type { Session } from '../load/session.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+
+/** A run while it goes. */
+export interface Run {
+  readonly runId: string;
+  readonly sourceId: number;
+  readonly pipeline: string;
+  readonly kind: RunKind;
+}
+
+/** Finds or makes the source's row and keeps its streams listed. */
+export async function registerSource(db: Kysely<AnyDatabase>, source: Source): Promise<number> {
+  const { rows } = await sql<{ source_id: number }>`insert into ops.sources as s (name, kind, base_url)
+    values (${source.name}, ${source.kind}, ${source.baseUrl})
+    on conflict (name) do update set base_url = excluded.base_url returning source_id`.execute(db);
+  const sourceId = rows[0]?.source_id;
+  if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
+  for (const flow of source.flows) {
+    await register(db, sourceId, flow.stream.name, nameOf(flow.table), flow.stream.about, flow.stream.endpoint);
+  }
+  return sourceId;
+}
+
+async function register(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  stream: string,
+  target: string,
+  about: string,
+  endpoint: string,
+): Promise<void> {
+  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint)
+    values (${sourceId}, ${stream}, ${target}, ${about}, ${endpoint})
+    on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint
+    where (s.target, s.about, s.endpoint) is distinct from (excluded.target, excluded.about, excluded.endpoint)`.execute(
+    db,
+  );
+}
+
+/** Whether the server has the stream, as found out just now. */
+export async function markStream(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  stream: string,
+  state: 'available' | 'unavailable' | 'forbidden',
+  reason: string | null,
+): Promise<void> {
+  await sql`update ops.streams set state = ${state}, reason = ${reason}, checked_at = now()
+    where source_id = ${sourceId} and stream = ${stream}`.execute(db);
+}
+
+export async function beginRun(
+  db: Kysely<AnyDatabase>,
+  run: {
+    readonly pipeline: string;
+    readonly sourceId: number;
+    readonly kind: RunKind;
+    readonly trigger: string;
+    readonly version: string;
+    readonly epoch: string;
+    readonly params: Readonly<Record<string, unknown>>;
+  },
+): Promise<string> {
+  const { rows } = await sql<{ run_id: string }>`insert into ops.runs
+      (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
+    values (${run.pipeline}, ${run.sourceId}, ${run.kind}, ${run.trigger}, 'running', ${JSON.stringify(run.params)}::jsonb,
+      ${run.version}, ${run.epoch}::bigint) returning run_id::text`.execute(db);
+  return rows[0]?.run_id ?? '';
+}
+
+export async function finishRun(db: Kysely<AnyDatabase>, report: RunReport): Promise<void> {
+  const { counts } = report;
+  await sql`update ops.runs set status = ${report.status}, finished_at = clock_timestamp(),
+      received = ${counts.received}, inserted = ${counts.inserted}, updated = ${counts.updated}, unchanged = ${counts.unchanged},
+      deduplicated = ${counts.deduplicated}, superseded = ${counts.superseded}, rejected = ${counts.rejected},
+      deleted = ${report.deleted}, requests = ${report.requests}, retries = ${report.retries},
+      throttled_ms = ${Math.round(report.throttledMs)}, error_code = ${report.error?.code ?? null},
+      error_message = ${report.error?.message ?? null}
+    where run_id = ${report.runId}::bigint and status = 'running'`.execute(db);
+}
+
+export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: string): Promise<void> {
+  await sql`insert into ops.run_streams (run_id, source_id, stream, status)
+    values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
+}
+
+/** Counts of one batch, inside its transaction: what a dead run did stays known. */
+export async function countBatch(session: Session, run: Run, stream: string, loaded: Loaded): Promise<void> {
+  const { counts } = loaded;
+  await sql`update ops.run_streams set received = received + ${counts.received}, inserted = inserted + ${counts.inserted},
+      updated = updated + ${counts.updated}, unchanged = unchanged + ${counts.unchanged},
+      deduplicated = deduplicated + ${counts.deduplicated}, superseded = superseded + ${counts.superseded},
+      rejected = rejected + ${counts.rejected}, deleted = deleted + ${loaded.deleted}
+    where run_id = ${run.runId}::bigint and stream = ${stream}`.execute(session.trx);
+}
+
+export async function finishStream(db: Kysely<AnyDatabase>, run: Run, report: StreamReport): Promise<void> {
+  await sql`update ops.run_streams set status = ${report.status}, reason = ${report.reason ?? null},
+      finished_at = clock_timestamp(), slices = ${report.slices}, expected = ${report.receipt.expected},
+      fetched = ${report.receipt.fetched}, landed = ${report.receipt.landed}
+    where run_id = ${run.runId}::bigint and stream = ${report.stream}`.execute(db);
+}
+
+/** Counts that add to nothing but themselves: how many of the records changed the warehouse. */
+export const changedOf = (counts: Counts): number => counts.inserted + counts.updated;

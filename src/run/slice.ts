@@ -1,0 +1,210 @@
+import { BadData } from '../core/errors.ts';
+import type { Page, PageWalk } from '../core/paging.ts';
+import type { Flow, Slice } from '../core/stream.ts';
+import { dateToInstant, type Instant } from '../core/time.ts';
+import { pages, type WalkEnd } from '../extract/pages.ts';
+import { type Batch, newBatch } from '../load/batch.ts';
+import { type Load, type Loaded, load } from '../load/load.ts';
+import type { Session } from '../load/session.ts';
+import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
+import { mapRecord, rejectOf } from './map.ts';
+import { countBatch } from './runs.ts';
+import { type Tails, unchangedOf } from './tails.ts';
+import { closeIfLast, endSlice, type OpenSlice, type SliceEnd, type Walk } from './walks.ts';
+
+/** Rows and bytes at which a batch is committed. */
+const batchRecords = 5_000;
+const batchBytes = 6 << 20;
+
+export interface StreamContext {
+  readonly context: RunContext;
+  readonly flow: Flow;
+  readonly walk: Walk;
+  readonly tally: Tally;
+  readonly tails: Tails;
+  /** A forced resync: what is read now wins over what is stored. */
+  readonly force: boolean;
+  readonly clock: () => Instant;
+}
+
+/**
+ * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
+ * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown.
+ */
+export async function readSlice(stream: StreamContext, open: OpenSlice): Promise<SliceEnd> {
+  const { context, flow, tally } = stream;
+  const walk = await flow.stream.walk(open.slice, context.signal);
+  let batch = newBatch(flow);
+  let received = 0;
+  let outside = 0;
+  let announced = 0;
+  let end: WalkEnd | undefined;
+  const whole = flow.absent === 'replaced';
+  const reading = pages(context.deps.source.http, walk, context.signal);
+  try {
+    for (;;) {
+      const step = await reading.next();
+      if (step.done === true) {
+        end = step.value;
+        break;
+      }
+      const taken = await takePage(stream, batch, step.value, walk, open.slice);
+      received += taken.received;
+      outside += taken.outside;
+      tally.received += taken.received;
+      if (step.value.total !== undefined && step.value.total > announced && open.slice.window === undefined) {
+        tally.announced = (tally.announced ?? 0) + step.value.total - announced;
+        announced = step.value.total;
+      }
+      tellProgress(context, flow, tally);
+      if (!whole && (batch.received >= batchRecords || batch.bytes >= batchBytes)) {
+        const full = batch;
+        batch = newBatch(flow);
+        await commit(stream, full, open);
+      }
+    }
+  } catch (error) {
+    await salvage(stream, batch, open);
+    throw error;
+  } finally {
+    // The paging may still have a request under way when we leave early.
+    await reading.return?.(undefined as never).catch(() => undefined);
+  }
+  if (outside > 0 && stream.walk.kind !== 'backfill')
+    tell(context, 'info', `${flow.stream.name}: ${outside} records lay outside the window that was asked for`);
+  const sliceEnd: SliceEnd = {
+    status: end.matched ? 'done' : 'partial',
+    expected: end.expected,
+    fetched: end.fetched,
+    landed: received,
+    passes: end.passes,
+  };
+  const loaded = await commit(stream, batch, open, sliceEnd);
+  if (loaded.braked) {
+    tell(context, 'warn', `${flow.stream.name}: an empty list would have removed many rows; nothing was removed`);
+    return { ...sliceEnd, status: 'partial' };
+  }
+  return sliceEnd;
+}
+
+/** Maps one page into the batch, fetching truncated lists of records whose content changed. */
+async function takePage(
+  stream: StreamContext,
+  batch: Batch,
+  page: Page,
+  walk: PageWalk,
+  slice: Slice,
+): Promise<{ received: number; outside: number }> {
+  const { context, flow } = stream;
+  const fetchedAt = stream.clock();
+  const wanted = inWindow(stream, page, slice);
+  const outcomes = wanted.records.map((record) => mapRecord(flow, record, slice));
+  const partial = outcomes.flatMap((outcome) =>
+    'mapped' in outcome && (outcome.mapped.tails?.length ?? 0) > 0 ? [outcome.mapped] : [],
+  );
+  const digests = partial.flatMap((mapped) => {
+    try {
+      return [{ mapped, digest: batch.digest(mapped) }];
+    } catch (error) {
+      // It will be rejected below, by the same check.
+      if (error instanceof BadData) return [];
+      throw error;
+    }
+  });
+  const unchanged = stream.force ? new Set() : await unchangedOf(context, flow, digests);
+  const tails = new Map(
+    await Promise.all(
+      digests
+        .filter(({ mapped }) => !unchanged.has(mapped))
+        .map(async ({ mapped }) => [mapped, await stream.tails.fetch(mapped.tails ?? [])] as const),
+    ),
+  );
+  for (const outcome of outcomes) {
+    if ('bad' in outcome) {
+      batch.reject(rejectOf(outcome.bad, outcome.record, 'transform', { page, walk, slice }));
+      continue;
+    }
+    try {
+      batch.add(outcome.mapped, fetchedAt, tails.get(outcome.mapped));
+    } catch (error) {
+      if (!(error instanceof BadData)) throw error;
+      batch.reject(rejectOf(error, outcome.record, 'encode', { page, walk, slice }));
+    }
+  }
+  return { received: wanted.records.length, outside: wanted.outside };
+}
+
+/**
+ * Records outside the window are dropped in a backfill, which must touch nothing else; elsewhere they are taken along: a server that
+ * reads dates differently from how it writes them must not cost a row.
+ */
+function inWindow(
+  stream: StreamContext,
+  page: Page,
+  slice: Slice,
+): { readonly records: Page['records']; readonly outside: number } {
+  const { window } = slice;
+  const windows = stream.flow.stream.windows;
+  if (window === undefined || windows === undefined) return { records: page.records, outside: 0 };
+  const from = window.from === undefined ? undefined : dateToInstant(window.from);
+  const to = window.to === undefined ? undefined : dateToInstant(window.to);
+  const inside = page.records.filter((record) => {
+    const at = windows.instant(record, window.field);
+    return at === undefined || ((from === undefined || at >= from) && (to === undefined || at < to));
+  });
+  const outside = page.records.length - inside.length;
+  return { records: stream.walk.kind === 'backfill' ? inside : page.records, outside };
+}
+
+/** Commits a batch; with `end` it is the slice's last one. */
+async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?: SliceEnd): Promise<Loaded> {
+  const { context, flow, tally, walk } = stream;
+  const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
+  const closing = tooMany === undefined ? end : undefined;
+  const replaces = closing?.status === 'done' && flow.absent === 'replaced' ? (open.slice.partition ?? {}) : undefined;
+  const how: Load = {
+    stream: flow.stream.name,
+    sourceId: context.run.sourceId,
+    runId: context.run.runId,
+    force: stream.force,
+    ...(replaces === undefined ? {} : { replaces }),
+    close: (session, loaded) => close(stream, open, session, loaded, closing),
+    guard: (session) => context.lease.guard(session),
+  };
+  // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
+  const loaded = await load(context.deps.warehouse.pool, batch, how, context.lease.signal);
+  tallyBatch(tally, loaded);
+  if (tooMany !== undefined) throw tooMany;
+  if (closing !== undefined) {
+    tally.slices += 1;
+    tally.expected = tally.expected === null || closing.expected === null ? null : tally.expected + closing.expected;
+    tally.fetched += closing.fetched;
+    tally.landed += closing.landed;
+  }
+  return loaded;
+
+  async function close(
+    at: StreamContext,
+    of: OpenSlice,
+    session: Session,
+    result: Loaded,
+    receipt: SliceEnd | undefined,
+  ): Promise<void> {
+    if (receipt !== undefined) {
+      const status = result.braked ? ('partial' as const) : receipt.status;
+      await endSlice(session, of.sliceId, at.context.run.runId, { ...receipt, status });
+      await closeIfLast(session, walk, {
+        sourceId: at.context.run.sourceId,
+        stream: at.flow.stream.name,
+        runId: at.context.run.runId,
+        scope: at.flow.stream.windows?.scope ?? '',
+      });
+    }
+    await countBatch(session, at.context.run, at.flow.stream.name, result);
+  }
+}
+
+/** What was read before a failure is kept: it is true, and the next run has less to do. */
+async function salvage(stream: StreamContext, batch: Batch, open: OpenSlice): Promise<void> {
+  if (batch.received > 0 && !stream.context.lease.signal.aborted) await commit(stream, batch, open);
+}

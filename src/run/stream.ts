@@ -1,0 +1,328 @@
+import { sql } from 'kysely';
+import {
+  AuthFailed,
+  Fenced,
+  Forbidden,
+  Interrupted,
+  Misconfigured,
+  Missing,
+  TidemarkError,
+  TooManyRejects,
+  Unreachable,
+} from '../core/errors.ts';
+import type { StreamReport, StreamStatus } from '../core/run.ts';
+import type { Flow, Slice } from '../core/stream.ts';
+import { hours, type Instant } from '../core/time.ts';
+import { newTally, type RunContext, receiptOf, type Tally, tell } from './context.ts';
+import { type Asked, halves, mostRecords, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { beginStream, finishStream, markStream } from './runs.ts';
+import { readSlice, type StreamContext } from './slice.ts';
+import { tailsOf } from './tails.ts';
+import {
+  abandonWalk,
+  addSlices,
+  closeIfLast,
+  failSlice,
+  type OpenSlice,
+  openWalk,
+  openWalks,
+  partitionsOf,
+  partitionText,
+  splitSlice,
+  unreadSlices,
+  type Walk,
+} from './walks.ts';
+
+/** An interrupted list older than this is begun anew; a walk by time is always finished. */
+const listGoesStale = hours(6);
+
+/** Errors that end the whole run, not just the stream they happened in. */
+export const endsRun = (error: unknown): boolean =>
+  error instanceof AuthFailed ||
+  error instanceof Fenced ||
+  error instanceof Interrupted ||
+  error instanceof Misconfigured ||
+  error instanceof Unreachable ||
+  error instanceof TooManyRejects ||
+  !(error instanceof TidemarkError);
+
+/**
+ * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends
+ * the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
+ */
+export async function runStream(
+  context: RunContext,
+  flow: Flow,
+  asked: Asked,
+  clock: Date | undefined,
+  now: () => Instant,
+): Promise<StreamReport> {
+  const { deps, run } = context;
+  const stream = flow.stream.name;
+  const started = performance.now();
+  const tally = newTally();
+  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
+  await beginStream(deps.warehouse.db, run, stream);
+  const report = (status: StreamStatus, reason?: string): StreamReport => ({
+    stream,
+    status,
+    counts: tally.counts,
+    receipt: receiptOf(tally),
+    deleted: tally.deleted,
+    slices: tally.slices,
+    seconds: (performance.now() - started) / 1000,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  const end = async (done: StreamReport): Promise<StreamReport> => {
+    await finishStream(deps.warehouse.db, run, done);
+    deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
+    return done;
+  };
+  try {
+    const problems = await walkAll(context, flow, asked, clock, now, tally);
+    await markStream(deps.warehouse.db, run.sourceId, stream, 'available', null);
+    return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof Missing || error instanceof Forbidden) {
+      const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
+      await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
+      const filled = await fallBack(context, flow, tally);
+      // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
+      if (flow.stream.promised && filled === undefined) return end(report('failed', message));
+      return end(report(state, filled === undefined ? message : `${message}; ${filled}`));
+    }
+    const status = error instanceof Interrupted || error instanceof Fenced ? 'interrupted' : 'failed';
+    await end(report(status, message)).catch((second: unknown) => {
+      // The warehouse itself may be what failed: the first error is the one to tell.
+      tell(context, 'warn', `${stream}: its end could not be recorded: ${String(second)}`);
+    });
+    if (endsRun(error)) throw error;
+    return report(status, message);
+  }
+}
+
+/** Rows from other tables where the server has no list of its own. */
+async function fallBack(context: RunContext, flow: Flow, tally: Tally): Promise<string | undefined> {
+  const { fallback } = flow;
+  if (fallback === undefined) return undefined;
+  const { rows } = await context.deps.warehouse.pool.query<{ inserted: string; updated: string }>(fallback.sql, [
+    context.run.sourceId,
+    context.run.runId,
+  ]);
+  const inserted = Number(rows[0]?.inserted ?? 0);
+  const updated = Number(rows[0]?.updated ?? 0);
+  tally.counts = {
+    ...tally.counts,
+    received: tally.counts.received + inserted + updated,
+    inserted: tally.counts.inserted + inserted,
+    updated: tally.counts.updated + updated,
+  };
+  return fallback.reason;
+}
+
+type Problem = { readonly status: StreamStatus; readonly reason: string };
+
+/** Every walk the stream needs in this run: open ones first. */
+async function walkAll(
+  context: RunContext,
+  flow: Flow,
+  asked: Asked,
+  clock: Date | undefined,
+  now: () => Instant,
+  tally: Tally,
+): Promise<Problem | undefined> {
+  const { deps, run, signal } = context;
+  const { db } = deps.warehouse;
+  const make = (walk: Walk): StreamContext => ({
+    context,
+    flow,
+    walk,
+    tally,
+    tails: tailsOf(context, flow),
+    force: asked.full || walk.words.startsWith('full forced'),
+    clock: now,
+  });
+  const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
+  if (plan === undefined) return { status: 'skipped', reason: 'it has no time to cut a window from' };
+  for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
+    const resumes = open.kind === plan.kind && open.words === plan.words;
+    if (!resumes && plan.kind === 'backfill') continue;
+    if (open.kind === 'backfill' && !resumes) continue;
+    if (!wanted(open, plan, clock)) {
+      await abandonWalk(db, open.walkId);
+      continue;
+    }
+    tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
+    const problem = await finishWalk(make(open), clock);
+    if (problem !== undefined) return problem;
+    // The interrupted walk was what this run would do, and its end is as good as a new one's.
+    if (resumes && plan.kind !== 'incremental') return undefined;
+    return walkAll(context, flow, asked, clock, now, tally);
+  }
+  const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
+  const walk = await openWalk(db, at, plan, clock, await firstSlices(context, flow, plan));
+  return finishWalk(make(walk), clock);
+}
+
+/** Whether an open walk of an earlier run is still worth finishing. */
+function wanted(open: Walk, plan: StreamPlan, clock: Date | undefined): boolean {
+  if (open.kind === 'backfill') return true;
+  if (open.words !== plan.words && open.kind === plan.kind) return false;
+  if (plan.kind === 'full' && open.kind === 'incremental') return false;
+  if (open.window !== undefined) return true;
+  const age = (clock?.getTime() ?? Date.now()) - (open.clock?.getTime() ?? 0);
+  return age < listGoesStale;
+}
+
+async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): Promise<readonly Slice[]> {
+  const window = plan.window === undefined ? {} : { window: plan.window };
+  const { parents } = flow.stream;
+  if (parents === undefined) return [window];
+  const owners = await partitionsFrom(context.deps.warehouse.db, context.run.sourceId, parents);
+  return owners.map((partition) => ({ partition, ...window }));
+}
+
+/** Reads every slice of a walk that is not done, several at once. */
+async function finishWalk(stream: StreamContext, clock: Date | undefined): Promise<Problem | undefined> {
+  const { context, flow, walk } = stream;
+  const { db } = context.deps.warehouse;
+  if (walk.resumed && flow.stream.parents !== undefined) {
+    const known = await partitionsOf(db, walk);
+    const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.parents);
+    const late = owners.filter((partition) => !known.has(partitionText(partition)));
+    await addSlices(
+      db,
+      walk.walkId,
+      late.map((partition) => ({ partition })),
+    );
+  }
+  const slices = await unreadSlices(db, walk);
+  if (slices.length === 0) {
+    await closeEmpty(stream);
+    return undefined;
+  }
+  const problems: Problem[] = [];
+  const failure = new AbortController();
+  const work = async (open: OpenSlice, count?: number): Promise<void> => {
+    const more = await context.slot(async () => {
+      if (failure.signal.aborted) return [];
+      if (context.signal.aborted) throw context.signal.reason;
+      try {
+        const split = await splitIfLarge(stream, open, count, clock);
+        if (split !== undefined) return split;
+        const end = await readSlice(stream, open);
+        if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
+        return [];
+      } catch (error) {
+        const verdict = await sliceFailed(stream, open, error);
+        if (verdict === 'ends the stream') {
+          failure.abort();
+          throw error;
+        }
+        if (verdict !== 'no harm') problems.push(verdict);
+        return [];
+      }
+    });
+    await Promise.all(more.map((half) => work(half.open, half.count)));
+  };
+  const results = await Promise.allSettled(slices.map((open) => work(open)));
+  const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  return worst(problems);
+}
+
+/** A walk without any slice (no owners) is complete at once. */
+async function closeEmpty(stream: StreamContext): Promise<void> {
+  const { context, flow, walk } = stream;
+  await context.deps.warehouse.db.transaction().execute(async (trx) => {
+    await closeIfLast({ trx }, walk, {
+      sourceId: context.run.sourceId,
+      stream: flow.stream.name,
+      runId: context.run.runId,
+      scope: flow.stream.windows?.scope ?? '',
+    });
+    await context.lease.guard({ trx });
+  });
+}
+
+const worst = (problems: readonly Problem[]): Problem | undefined => {
+  const first = problems.find((problem) => problem.status === 'failed') ?? problems[0];
+  if (first === undefined || problems.length === 1) return first;
+  return { status: first.status, reason: `${first.reason} (and ${problems.length - 1} more slices)` };
+};
+
+const mismatch = (flow: Flow, slice: Slice, end: { expected: number | null; fetched: number }): string =>
+  `${flow.stream.name}${where(slice)}: the source says ${end.expected ?? 'nothing'} records, ${end.fetched} could be read`;
+
+function where(slice: Slice): string {
+  const parts = [
+    ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
+    ...(slice.window === undefined
+      ? []
+      : [`${slice.window.from?.toISOString() ?? '…'}/${slice.window.to?.toISOString() ?? '…'}`]),
+  ];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}
+
+/**
+ * What a failed slice means for its stream: a problem to report while other slices go on, or the end of the stream.
+ * The owner of a slice that vanished in between (404) is no failure: its slice is closed as absent.
+ */
+async function sliceFailed(
+  stream: StreamContext,
+  open: OpenSlice,
+  error: unknown,
+): Promise<Problem | 'no harm' | 'ends the stream'> {
+  const { context, flow } = stream;
+  const { db } = context.deps.warehouse;
+  if (!(error instanceof TidemarkError)) return 'ends the stream';
+  const facts = { code: error.code, message: error.message };
+  if (!(error instanceof Fenced)) await failSlice(db, open.sliceId, context.run.runId, facts).catch(() => undefined);
+  if (endsRun(error)) return 'ends the stream';
+  if (flow.stream.parents !== undefined && (error instanceof Missing || error instanceof Forbidden)) {
+    const answered = stream.tally.slices > 0;
+    if (error instanceof Missing && !answered) return 'ends the stream';
+    await sql`update ops.slices set status = 'absent' where slice_id = ${open.sliceId}::bigint`.execute(db);
+    await closeEmpty(stream);
+    tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
+    return error instanceof Forbidden ? { status: 'forbidden', reason: error.message } : 'no harm';
+  }
+  if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
+  return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+}
+
+interface Half {
+  readonly open: OpenSlice;
+  readonly count: number | undefined;
+}
+
+/** Halves a window that holds more than a few thousand records; the halves are slices of their own. */
+async function splitIfLarge(
+  stream: StreamContext,
+  open: OpenSlice,
+  known: number | undefined,
+  clock: Date | undefined,
+): Promise<readonly Half[] | undefined> {
+  const { context, flow, walk, tally } = stream;
+  const { windows } = flow.stream;
+  if (windows === undefined || open.slice.window === undefined) return undefined;
+  const count = known ?? (await windows.count(open.slice, context.signal));
+  if (known === undefined && count !== undefined && walk.kind !== 'incremental')
+    tally.announced = (tally.announced ?? 0) + count;
+  if (count === undefined || count <= mostRecords) return undefined;
+  const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
+  if (cut === undefined) return undefined;
+  await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
+  const [left] = cut;
+  const inLeft = await windows.count(left, context.signal);
+  const fresh = await unreadSlices(context.deps.warehouse.db, walk);
+  return cut.flatMap((slice, index) => {
+    const found = fresh.find((other) => sameWindow(other.slice, slice));
+    const rest = inLeft === undefined ? undefined : Math.max(0, count - inLeft);
+    return found === undefined ? [] : [{ open: found, count: index === 0 ? inLeft : rest }];
+  });
+}
+
+const sameWindow = (a: Slice, b: Slice): boolean =>
+  a.window?.from?.getTime() === b.window?.from?.getTime() && a.window?.to?.getTime() === b.window?.to?.getTime();

@@ -1,0 +1,220 @@
+import { type Kysely, sql } from 'kysely';
+import type { Partition, Slice, Window } from '../core/stream.ts';
+import type { Session } from '../load/session.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+
+export type WalkKind = 'full' | 'incremental' | 'backfill';
+
+/** What a walk is for; two with the same stream, kind and words are the same walk, and the later one resumes the earlier. */
+export interface WalkPlan {
+  readonly kind: WalkKind;
+  readonly words: string;
+  readonly window: Window | undefined;
+}
+
+/** A walk as it stands in `ops.walks`. */
+export interface Walk extends WalkPlan {
+  readonly walkId: string;
+  /** The source's clock when it began; what the watermark becomes when it is done. */
+  readonly clock: Date | undefined;
+  readonly resumed: boolean;
+}
+
+/** A slice that is still to be read. */
+export interface OpenSlice {
+  readonly sliceId: string;
+  readonly slice: Slice;
+}
+
+interface WalkRow {
+  walk_id: string;
+  kind: WalkKind;
+  words: string;
+  source_clock: Date | null;
+  field: Window['field'] | null;
+  window_from: Date | null;
+  window_to: Date | null;
+}
+
+/** The open walks of a stream, oldest first. */
+export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<readonly Walk[]> {
+  const { rows } = await sql<WalkRow>`select walk_id::text, kind, words, source_clock, field, window_from, window_to
+    from ops.walks where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by walk_id`.execute(
+    db,
+  );
+  return rows.map((row) => ({
+    walkId: row.walk_id,
+    kind: row.kind,
+    words: row.words,
+    window: row.field === null ? undefined : windowOf(row.field, row.window_from, row.window_to),
+    clock: row.source_clock ?? undefined,
+    resumed: true,
+  }));
+}
+
+const windowOf = (field: Window['field'], from: Date | null, to: Date | null): Window => ({
+  field,
+  ...(from === null ? {} : { from }),
+  ...(to === null ? {} : { to }),
+});
+
+/** Opens a walk with its first slices, in one transaction. */
+export async function openWalk(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: string; readonly runId: string },
+  plan: WalkPlan,
+  clock: Date | undefined,
+  slices: readonly Slice[],
+): Promise<Walk> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ walk_id: string }>`insert into ops.walks
+        (source_id, stream, kind, words, source_clock, field, window_from, window_to, run_id)
+      values (${at.sourceId}, ${at.stream}, ${plan.kind}, ${plan.words}, ${clock ?? null}, ${plan.window?.field ?? null},
+        ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.runId}::bigint) returning walk_id::text`.execute(
+      trx,
+    );
+    const walkId = rows[0]?.walk_id ?? '';
+    await addSlices(trx, walkId, slices);
+    return { ...plan, walkId, clock, resumed: false };
+  });
+}
+
+/** Adds slices to a walk. */
+export async function addSlices(db: Kysely<AnyDatabase>, walkId: string, slices: readonly Slice[]): Promise<void> {
+  if (slices.length === 0) return;
+  await sql`insert into ops.slices (walk_id, partition, window_from, window_to)
+    select ${walkId}::bigint, (s ->> 'partition')::jsonb, (s ->> 'from')::timestamptz, (s ->> 'to')::timestamptz
+    from jsonb_array_elements(${JSON.stringify(
+      slices.map((slice) => ({
+        partition: slice.partition === undefined ? null : JSON.stringify(slice.partition),
+        from: slice.window?.from ?? null,
+        to: slice.window?.to ?? null,
+      })),
+    )}::jsonb) s`.execute(db);
+}
+
+/** The slices of a walk that are not done: to be read now, oldest window first. */
+export async function unreadSlices(db: Kysely<AnyDatabase>, walk: Walk): Promise<readonly OpenSlice[]> {
+  const { rows } = await sql<{
+    slice_id: string;
+    partition: Partition | null;
+    window_from: Date | null;
+    window_to: Date | null;
+  }>`select slice_id::text, partition, window_from, window_to from ops.slices
+    where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by slice_id`.execute(
+    db,
+  );
+  return rows.map((row) => ({
+    sliceId: row.slice_id,
+    slice: {
+      ...(row.partition === null ? {} : { partition: row.partition }),
+      ...(walk.window === undefined ? {} : { window: windowOf(walk.window.field, row.window_from, row.window_to) }),
+    },
+  }));
+}
+
+/** Partitions that already have a slice in the walk, as canonical text. */
+export async function partitionsOf(db: Kysely<AnyDatabase>, walk: Walk): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ partition: Partition }>`select partition from ops.slices
+    where walk_id = ${walk.walkId}::bigint and partition is not null`.execute(db);
+  return new Set(rows.map((row) => partitionText(row.partition)));
+}
+
+/** A partition as text that is equal exactly for equal partitions. */
+export const partitionText = (partition: Partition): string =>
+  JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** Replaces a slice by two halves. */
+export async function splitSlice(
+  db: Kysely<AnyDatabase>,
+  walk: Walk,
+  sliceId: string,
+  halves: readonly Slice[],
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const { numAffectedRows } = await sql`update ops.slices set status = 'split', finished_at = now()
+      where slice_id = ${sliceId}::bigint and status <> 'split'`.execute(trx);
+    if (Number(numAffectedRows ?? 0) === 1) await addSlices(trx, walk.walkId, halves);
+  });
+}
+
+export interface SliceEnd {
+  readonly status: 'done' | 'partial' | 'absent';
+  readonly expected: number | null;
+  readonly fetched: number;
+  readonly landed: number;
+  readonly passes: number;
+}
+
+/** Writes a slice's receipt, inside the transaction of its last batch. */
+export async function endSlice(session: Session, sliceId: string, runId: string, end: SliceEnd): Promise<void> {
+  await sql`update ops.slices set status = ${end.status}, expected = ${end.expected}, fetched = ${end.fetched},
+      landed = ${end.landed}, passes = ${end.passes}, run_id = ${runId}::bigint, finished_at = now(),
+      error_code = null, error_message = null
+    where slice_id = ${sliceId}::bigint`.execute(session.trx);
+}
+
+/** Remembers why a slice could not be read; the next run reads it again. */
+export async function failSlice(
+  db: Kysely<AnyDatabase>,
+  sliceId: string,
+  runId: string,
+  error: { readonly code: string; readonly message: string },
+): Promise<void> {
+  await sql`update ops.slices set status = 'failed', run_id = ${runId}::bigint, finished_at = now(),
+      error_code = ${error.code}, error_message = ${error.message}
+    where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
+}
+
+/** Closes an open walk without a watermark: what it was for is no longer wanted. */
+export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Promise<void> {
+  await sql`update ops.walks set status = 'abandoned', closed_at = now()
+    where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
+}
+
+/**
+ * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same transaction (guarantee G2).
+ * A backfill moves none. The watermark never goes back. Call it before any counter that other slices of the stream also write:
+ * the walk's row lock is what makes two last slices agree on who is the last.
+ */
+export async function closeIfLast(
+  session: Pick<Session, 'trx'>,
+  walk: Walk,
+  at: { readonly sourceId: number; readonly stream: string; readonly runId: string; readonly scope: string },
+): Promise<boolean> {
+  await sql`select from ops.walks where walk_id = ${walk.walkId}::bigint for update`.execute(session.trx);
+  const { numAffectedRows } = await sql`update ops.walks w set status = 'done', closed_at = now()
+    where walk_id = ${walk.walkId}::bigint and status = 'open' and not exists (
+      select from ops.slices s where s.walk_id = w.walk_id and s.status in ('pending', 'failed', 'partial'))`.execute(
+    session.trx,
+  );
+  if (Number(numAffectedRows ?? 0) === 0) return false;
+  if (walk.kind !== 'backfill' && walk.clock !== undefined)
+    await sql`insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, run_id)
+      values (${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}, ${at.scope}, ${at.runId}::bigint)
+      on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
+        full_at = greatest(c.full_at, excluded.full_at),
+        scope = case when excluded.full_at is null then c.scope else excluded.scope end,
+        run_id = excluded.run_id, updated_at = now()`.execute(session.trx);
+  return true;
+}
+
+export interface Checkpoint {
+  readonly watermark: Date;
+  readonly fullAt: Date | undefined;
+  readonly scope: string;
+}
+
+/** The stored watermark of a stream, if a walk over it was ever completed. */
+export async function checkpointOf(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  stream: string,
+): Promise<Checkpoint | undefined> {
+  const { rows } = await sql<{ watermark: Date; full_at: Date | null; scope: string }>`select watermark, full_at, scope
+    from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(db);
+  const row = rows[0];
+  return row === undefined
+    ? undefined
+    : { watermark: row.watermark, fullAt: row.full_at ?? undefined, scope: row.scope };
+}
