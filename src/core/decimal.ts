@@ -1,0 +1,27 @@
+/** Decimals are exact text: a JavaScript number only carries them where it is exact. */
+import { BadData } from './errors.ts';
+import { ExactNumber } from './json.ts';
+
+/** What Postgres `numeric` holds: digits before and behind the point. */
+const MOST_WHOLE_DIGITS = 131_072;
+const MOST_FRACTION_DIGITS = 16_383;
+
+/** A number of a parsed document as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
+export const decimalText = (value: number | ExactNumber): string => {
+  const literal = value instanceof ExactNumber ? value.text : String(value);
+  const [, sign, whole, fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  if (sign === undefined || whole === undefined) throw new BadData('bad_number', `${literal} is not a decimal`);
+  const power = Number(exponent);
+  if (whole.length + power > MOST_WHOLE_DIGITS || fraction.length - power > MOST_FRACTION_DIGITS)
+    throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
+  if (power === 0) return literal.includes('e') || literal.includes('E') ? plain(sign, whole, fraction) : literal;
+  const digits = whole + fraction;
+  const point = whole.length + power;
+  return point <= 0
+    ? plain(sign, '0', '0'.repeat(-point) + digits)
+    : plain(sign, digits.slice(0, point).padEnd(point, '0'), digits.slice(point));
+};
+
+const plain = (sign: string, whole: string, fraction: string): string =>
+  `${sign}${whole.replace(/^0+(?=\d)/, '')}${fraction === '' ? '' : `.${fraction}`}`;

@@ -1,0 +1,18 @@
+/** Objects of parsed JSON: any key is data, `toString` and `__proto__` included. */
+import { ExactNumber } from '../core/json.ts';
+import type { Json } from '../core/request.ts';
+
+export type JsonObject = Readonly<Record<string, Json>>;
+
+export const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+
+/** The value under a key of the object itself, never an inherited one: a changelog item has a key `toString`. */
+export const own = (object: JsonObject, key: string): Json => (Object.hasOwn(object, key) ? object[key] : undefined);
+
+/** Sets a key as data; `__proto__` would otherwise call a setter and be lost. */
+export const put = (object: Record<string, Json>, key: string, value: Json): void => {
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  else object[key] = value;
+};

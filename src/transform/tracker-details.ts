@@ -1,0 +1,188 @@
+/** The lists that come with an issue or are fetched for it: changelog, comments, worklogs. */
+import { ExactNumber } from '../core/json.ts';
+import type { Json } from '../core/request.ts';
+import type { CommentRow, Integer, IssueChangeRow, IssueKeyRow, WorklogRow } from '../tables/tracker.ts';
+import { isObject, type JsonObject, own } from './json-object.ts';
+import { identityOf, personId } from './people.ts';
+import { kindOf, type Reading } from './reading.ts';
+import { richText } from './rich-text.ts';
+import {
+  bool,
+  instant,
+  keyText,
+  object,
+  requiredId,
+  requiredInstant,
+  requiredInteger,
+  requireRecord,
+  soundText,
+  text,
+} from './values.ts';
+
+/** A list as it came with its record. */
+export interface Delivered {
+  readonly records: readonly Json[];
+  /** False where the server says that there are more. */
+  readonly complete: boolean;
+}
+
+/**
+ * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once; undefined where none was delivered.
+ * A total that is no count is not believed: the list then counts as truncated.
+ */
+export const delivered = (
+  r: Reading,
+  holder: JsonObject,
+  key: string,
+  name: string,
+  path: string,
+): Delivered | undefined => {
+  const envelope = object(r, holder, key, path);
+  if (envelope === null) return undefined;
+  const found = own(envelope, name);
+  if (found === undefined || found === null) return undefined;
+  if (!Array.isArray(found)) {
+    r.flip(path, envelope, `a list of ${name}`);
+    return undefined;
+  }
+  const records = eachOnce(found);
+  const total = own(envelope, 'total');
+  const complete =
+    total === undefined ||
+    total === null ||
+    (typeof total === 'number' && Number.isInteger(total) && total >= 0 && records.length >= total);
+  return { records, complete };
+};
+
+/** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */
+export const eachOnce = (records: readonly Json[]): readonly Json[] => {
+  if (records.length < 2) return records;
+  const byId = new Map<string | symbol, Json>();
+  for (const record of records) {
+    const id = isObject(record) ? own(record, 'id') : undefined;
+    byId.set(typeof id === 'string' || typeof id === 'number' ? String(id) : Symbol(), record);
+  }
+  return byId.size === records.length ? records : [...byId.values()];
+};
+
+/** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */
+export const changeRows = (r: Reading, issueId: Integer, record: Json): readonly IssueChangeRow[] => {
+  const history = requireRecord(r, record);
+  const historyId = requiredId(r, history, 'id');
+  const changedAt = requiredInstant(r, history, 'created');
+  const author = changedBy(r, own(history, 'author'));
+  const items = own(history, 'items') ?? [];
+  if (!Array.isArray(items)) throw r.reject('bad_type', 'items', `has ${kindOf(items)} as %, expected a list`);
+  return items.map((item: Json, place): IssueChangeRow => {
+    if (!isObject(item)) throw r.reject('bad_type', 'items[]', `has ${kindOf(item)} in %, expected objects`);
+    const name = changedValue(r, item, 'field');
+    const id = changedValue(r, item, 'fieldId') ?? name;
+    if (id === null) throw r.reject('missing_field', 'items[].field', 'has no %');
+    return {
+      history_id: historyId,
+      item: place,
+      issue_id: issueId,
+      changed_at: changedAt,
+      author_id: author,
+      field_id: id,
+      field_name: name ?? id,
+      from_id: changedValue(r, item, 'from'),
+      from_text: changedValue(r, item, 'fromString'),
+      to_id: changedValue(r, item, 'to'),
+      to_text: changedValue(r, item, 'toString'),
+    };
+  });
+};
+
+/** Null for anonymous changes and deleted accounts. */
+const changedBy = (r: Reading, author: Json): string | null => {
+  if (author === undefined || author === null) return null;
+  if (!isObject(author)) throw r.reject('bad_type', 'author', `has ${kindOf(author)} as %, expected a user`);
+  const id = identityOf(author);
+  return id === undefined ? null : soundText(r, 'author', id);
+};
+
+/** A value before or after: text as a rule, whatever it is in the end; nothing is lost by writing it as text. */
+const changedValue = (r: Reading, item: JsonObject, key: string): string | null => {
+  const value = own(item, key);
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return soundText(r, `items[].${key}`, value);
+  return value instanceof ExactNumber ? value.text : r.json(`items[].${key}`, value);
+};
+
+/** The key an issue has and those its changes tell of, each once. */
+export const keyRows = (
+  r: Reading,
+  issueId: Integer,
+  key: string,
+  changes: readonly IssueChangeRow[],
+): readonly IssueKeyRow[] => {
+  let keys: Set<string> | undefined;
+  for (const change of changes) {
+    // The vendor writes `field: "Key"`; the id `issuekey` survives other languages.
+    if (change.field_name !== 'Key' && change.field_id !== 'issuekey') continue;
+    keys ??= new Set([key]);
+    for (const other of [change.from_text, change.to_text])
+      if (other !== null && other !== '') keys.add(keyText(r, 'changelog', other));
+  }
+  if (keys === undefined) return [{ key, issue_id: issueId }];
+  return [...keys].map((each) => ({ key: each, issue_id: issueId }));
+};
+
+const COMMENT_KEYS: ReadonlySet<string> = new Set([
+  ...['self', 'id', 'author', 'updateAuthor', 'body', 'renderedBody', 'created', 'updated', 'visibility', 'jsdPublic'],
+]);
+
+export const commentRow = (r: Reading, issueId: Integer, record: Json): CommentRow => {
+  const comment = requireRecord(r, record);
+  const body = richText(r, comment, 'body');
+  const createdAt = requiredInstant(r, comment, 'created');
+  r.keepUnknown(comment, COMMENT_KEYS);
+  return {
+    id: requiredId(r, comment, 'id'),
+    issue_id: issueId,
+    author_id: personId(r, comment, 'author'),
+    update_author_id: personId(r, comment, 'updateAuthor'),
+    body: body.text,
+    body_adf: body.adf,
+    visibility: visibility(r, comment),
+    is_public: bool(r, comment, 'jsdPublic'),
+    created_at: createdAt,
+    updated_at: instant(r, comment, 'updated') ?? createdAt,
+    _extra: r.extra(),
+  };
+};
+
+const WORKLOG_KEYS: ReadonlySet<string> = new Set([
+  ...['self', 'id', 'issueId', 'author', 'updateAuthor', 'comment', 'created', 'updated', 'started', 'visibility'],
+  ...['timeSpent', 'timeSpentSeconds'],
+]);
+
+export const worklogRow = (r: Reading, issueId: Integer, record: Json): WorklogRow => {
+  const worklog = requireRecord(r, record);
+  const comment = richText(r, worklog, 'comment');
+  r.keepUnknown(worklog, WORKLOG_KEYS);
+  return {
+    id: requiredId(r, worklog, 'id'),
+    issue_id: issueId,
+    author_id: personId(r, worklog, 'author'),
+    update_author_id: personId(r, worklog, 'updateAuthor'),
+    started_at: requiredInstant(r, worklog, 'started'),
+    time_spent_seconds: requiredInteger(r, worklog, 'timeSpentSeconds'),
+    comment: comment.text,
+    comment_adf: comment.adf,
+    visibility: visibility(r, worklog),
+    created_at: instant(r, worklog, 'created'),
+    updated_at: instant(r, worklog, 'updated'),
+    _extra: r.extra(),
+  };
+};
+
+/** `{type: role | group, value}` as `role:Administrators`. */
+const visibility = (r: Reading, holder: JsonObject): string | null => {
+  const found = object(r, holder, 'visibility');
+  if (found === null) return null;
+  const type = text(r, found, 'type', 'visibility.type');
+  const value = text(r, found, 'value', 'visibility.value') ?? text(r, found, 'identifier', 'visibility.identifier');
+  return value === null ? type : `${type ?? 'unknown'}:${value}`;
+};

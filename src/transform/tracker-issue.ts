@@ -1,0 +1,323 @@
+import type { PageWalk } from '../core/paging.ts';
+import type { Json } from '../core/request.ts';
+import type { Flow, Tail } from '../core/stream.ts';
+import type { Row } from '../core/table.ts';
+import type { Integer, IssueChangeRow, IssueRow, IssueSprintRow } from '../tables/tracker.ts';
+import type { Catalogue } from './catalogue.ts';
+import { customValue } from './custom-fields.ts';
+import { isObject, type JsonObject, own, put } from './json-object.ts';
+import { personId } from './people.ts';
+import { Reading } from './reading.ts';
+import { richText } from './rich-text.ts';
+import { changeRows, commentRow, delivered, eachOnce, keyRows, worklogRow } from './tracker-details.ts';
+import {
+  componentRows,
+  labelRows,
+  labels,
+  linkRows,
+  looksLikeSprints,
+  namesOf,
+  sprintRows,
+  versionRows,
+} from './tracker-relations.ts';
+import {
+  day,
+  decimal,
+  id,
+  instant,
+  integer,
+  object,
+  requiredId,
+  requiredInstant,
+  requiredKey,
+  requiredObject,
+  requireRecord,
+  text,
+} from './values.ts';
+
+/** The walks over the complete lists of one issue. */
+export interface DetailWalks {
+  readonly changelog: PageWalk;
+  readonly comments: PageWalk;
+  readonly worklogs: PageWalk;
+}
+
+export interface IssueOptions {
+  /** Which lists to fetch for every changed issue although the server did not embed them at all. */
+  readonly fetchDetails?: { readonly [detail in keyof DetailWalks]?: boolean };
+}
+
+/** Fields with a column, a table or no information of their own (computed from others, or about the caller). */
+const SYSTEM_FIELDS: ReadonlySet<string> = new Set([
+  ...['project', 'issuetype', 'status', 'priority', 'resolution', 'parent', 'epic', 'assignee', 'reporter', 'creator'],
+  ...['summary', 'description', 'environment', 'labels', 'components', 'fixVersions', 'versions', 'issuelinks'],
+  ...['security', 'duedate', 'created', 'updated', 'resolutiondate', 'statuscategorychangedate', 'votes', 'watches'],
+  ...['timeoriginalestimate', 'timeestimate', 'timespent', 'timetracking', 'comment', 'worklog'],
+  ...['sprint', 'closedSprints'],
+  ...['aggregatetimeoriginalestimate', 'aggregatetimeestimate', 'aggregatetimespent', 'aggregateprogress', 'progress'],
+  ...['workratio', 'lastViewed', 'thumbnail', 'subtasks', 'statusCategory', 'issuekey'],
+]);
+
+/** Parts of a record beside its fields that other parts already say, or that depend on how it was asked for. */
+const RECORD_KEYS: ReadonlySet<string> = new Set([
+  ...['id', 'key', 'self', 'expand', 'fields', 'changelog', 'names', 'schema', 'renderedFields', 'transitions'],
+  ...['operations', 'editmeta', 'versionedRepresentations', 'fieldsToInclude'],
+]);
+
+const NO_DETAILS = {};
+
+/**
+ * The transform of issues: one row of `tracker.issues` and its children by the names of `issueChildren`.
+ *
+ * Labels, components, versions, links and sprints are always given (a field that is not there is empty). Changelog, comments and worklogs
+ * are given when they came complete, fetched by a `Tail` when they came truncated, and left alone when they did not come, unless
+ * `fetchDetails` asks for them. The tails `changelog` and `keys` share one walk object: it needs to be walked only once for both.
+ *
+ * Throws `BadData` where id, key, project, status, created or updated is missing or unreadable, and for values that cannot be stored
+ * exactly. Any other surprise becomes null, with the raw value and the reason in `_extra`, and a note.
+ */
+export const issueMapper =
+  (
+    catalogue: Catalogue,
+    tails: (issueId: string, key: string) => DetailWalks,
+    options: IssueOptions = NO_DETAILS,
+  ): Flow['via'] =>
+  (record) => {
+    const r = new Reading('tracker.issues', 'issue', record, 'fields.');
+    const issue = requireRecord(r, record);
+    const issueId = requiredId(r, issue, 'id');
+    const key = requiredKey(r, issue, 'key');
+    const fields = requiredObject(r, issue, 'fields');
+
+    const custom = customFields(r, fields, catalogue);
+    const tags = labels(r, fields);
+    const components = componentRows(r, issueId, fields);
+    const fixed = versionRows(r, issueId, fields, 'fixVersions');
+    const affected = versionRows(r, issueId, fields, 'versions');
+    const details = detailsOf(r, issue, fields, issueId, key, tails, options);
+    const children: Record<string, readonly Row[]> = {
+      labels: labelRows(issueId, tags),
+      components,
+      versions: [...fixed, ...affected],
+      links: linkRows(r, issueId, fields),
+      sprints: sprintsOf(r, fields, issueId, catalogue, custom.sprints),
+      ...details.children,
+    };
+    r.keepUnknown(issue, RECORD_KEYS, 'record.');
+
+    const parent = object(r, fields, 'parent', 'fields.parent');
+    const description = richText(r, fields, 'description', 'fields.description');
+    const environment = richText(r, fields, 'environment', 'fields.environment');
+    const resolution = object(r, fields, 'resolution', 'fields.resolution');
+    const timetracking = object(r, fields, 'timetracking', 'fields.timetracking') ?? {};
+    const row: IssueRow = {
+      id: issueId,
+      key,
+      project_id: within(r, fields, 'project'),
+      issue_type_id: idWithin(r, fields, 'issuetype'),
+      status_id: within(r, fields, 'status'),
+      priority_id: idWithin(r, fields, 'priority'),
+      resolution_id: resolution && id(r, resolution, 'id', 'fields.resolution.id'),
+      resolution: resolution && text(r, resolution, 'name', 'fields.resolution.name'),
+      parent_id: parent && id(r, parent, 'id', 'fields.parent.id'),
+      ...epicOf(r, fields, parent, catalogue),
+      assignee_id: personId(r, fields, 'assignee', 'fields.assignee'),
+      reporter_id: personId(r, fields, 'reporter', 'fields.reporter'),
+      creator_id: personId(r, fields, 'creator', 'fields.creator'),
+      summary: text(r, fields, 'summary', 'fields.summary'),
+      description: description.text,
+      description_adf: description.adf,
+      environment: environment.text,
+      environment_adf: environment.adf,
+      labels: tags,
+      components: namesOf(components),
+      fix_versions: namesOf(fixed),
+      affects_versions: namesOf(affected),
+      security_level: nameWithin(r, fields, 'security'),
+      due_date: day(r, fields, 'duedate', 'fields.duedate'),
+      created_at: requiredInstant(r, fields, 'created', 'fields.created'),
+      updated_at: requiredInstant(r, fields, 'updated', 'fields.updated'),
+      resolved_at: instant(r, fields, 'resolutiondate', 'fields.resolutiondate'),
+      status_category_changed_at: instant(r, fields, 'statuscategorychangedate', 'fields.statuscategorychangedate'),
+      story_points: pointsOf(r, fields, catalogue),
+      original_estimate_seconds:
+        integer(r, fields, 'timeoriginalestimate', 'fields.timeoriginalestimate') ??
+        integer(r, timetracking, 'originalEstimateSeconds', 'fields.timetracking.originalEstimateSeconds'),
+      remaining_estimate_seconds:
+        integer(r, fields, 'timeestimate', 'fields.timeestimate') ??
+        integer(r, timetracking, 'remainingEstimateSeconds', 'fields.timetracking.remainingEstimateSeconds'),
+      time_spent_seconds:
+        integer(r, fields, 'timespent', 'fields.timespent') ??
+        integer(r, timetracking, 'timeSpentSeconds', 'fields.timetracking.timeSpentSeconds'),
+      votes: countWithin(r, fields, 'votes', 'votes'),
+      watchers: countWithin(r, fields, 'watches', 'watchCount'),
+      custom_fields: custom.json,
+      // Last: everything before it may keep something.
+      _extra: r.extra(),
+    };
+    const notes = r.notes();
+    return {
+      row,
+      children,
+      ...(details.tails.length > 0 && { tails: details.tails }),
+      ...(notes.length > 0 && { notes }),
+    };
+  };
+
+/** The id of a required object field: project, status. */
+const within = (r: Reading, fields: JsonObject, key: string): Integer =>
+  requiredId(r, requiredObject(r, fields, key, `fields.${key}`), 'id', `fields.${key}.id`);
+
+const idWithin = (r: Reading, fields: JsonObject, key: string): Integer | null => {
+  const found = object(r, fields, key, `fields.${key}`);
+  return found && id(r, found, 'id', `fields.${key}.id`);
+};
+
+const nameWithin = (r: Reading, fields: JsonObject, key: string): string | null => {
+  const found = object(r, fields, key, `fields.${key}`);
+  return found && text(r, found, 'name', `fields.${key}.name`);
+};
+
+const countWithin = (r: Reading, fields: JsonObject, key: string, count: string): Integer | null => {
+  const found = object(r, fields, key, `fields.${key}`);
+  return found && integer(r, found, count, `fields.${key}.${count}`);
+};
+
+/** Custom fields that are set as JSON text, and those of them that look like sprints. Keeps unknown system fields in `_extra`. */
+const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
+  const values: Record<string, Json> = {};
+  let sprints: string[] | undefined;
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    if (value === null || value === undefined) continue;
+    if (key.startsWith('customfield_') || catalogue.fieldsById.get(key)?.custom === true) {
+      put(values, key, customValue(value));
+      if (catalogue.sprintField === undefined && looksLikeSprints(value)) {
+        sprints ??= [];
+        sprints.push(key);
+      }
+    } else if (!SYSTEM_FIELDS.has(key)) r.keep(key, value);
+  }
+  return { json: r.jsonObject('fields.', values), sprints };
+};
+
+/** Sprints of the issue's sprint field, and of `sprint` and `closedSprints`, which the agile API adds. Each once. */
+const sprintsOf = (
+  r: Reading,
+  fields: JsonObject,
+  issueId: Integer,
+  catalogue: Catalogue,
+  alike: readonly string[] | undefined,
+): readonly IssueSprintRow[] => {
+  const keys = catalogue.sprintField === undefined ? alike : [catalogue.sprintField];
+  const found: IssueSprintRow[] = [];
+  for (const key of keys === undefined ? AGILE_FIELDS : [...keys, ...AGILE_FIELDS]) {
+    const value = own(fields, key);
+    if (value === undefined || value === null) continue;
+    if (!Array.isArray(value) && !isObject(value)) r.flip(`fields.${key}`, value, 'a list of sprints');
+    else found.push(...sprintRows(r, issueId, Array.isArray(value) ? value : [value], `fields.${key}`));
+  }
+  return found.length < 2 ? found : [...new Map(found.map((row) => [row.sprint_id, row])).values()];
+};
+
+const AGILE_FIELDS: readonly string[] = ['closedSprints', 'sprint'];
+
+/** The first story point field that is set. */
+const pointsOf = (r: Reading, fields: JsonObject, { storyPoints }: Catalogue): string | null => {
+  if (storyPoints === undefined) return null;
+  for (const key of typeof storyPoints === 'string' ? [storyPoints] : storyPoints) {
+    const points = decimal(r, fields, key, `fields.${key}`);
+    if (points !== null) return points;
+  }
+  return null;
+};
+
+/** The epic: stated by the agile API with its id, by the epic link with its key, or the parent where that is of an epic's level. */
+const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epicLink }: Catalogue) => {
+  const stated = object(r, fields, 'epic', 'fields.epic');
+  const link = epicLink === undefined ? null : text(r, fields, epicLink, `fields.${epicLink}`);
+  const epic = stated ?? (parent !== null && isEpic(parent) ? parent : null);
+  const path = epic === stated ? 'fields.epic' : 'fields.parent';
+  return {
+    epic_id: epic && id(r, epic, 'id', `${path}.id`),
+    epic_key: (epic && text(r, epic, 'key', `${path}.key`)) ?? link,
+  };
+};
+
+/** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */
+const isEpic = (issue: JsonObject): boolean => {
+  const fields = own(issue, 'fields');
+  const type = isObject(fields) ? own(fields, 'issuetype') : undefined;
+  return isObject(type) && own(type, 'hierarchyLevel') === 1;
+};
+
+/** Changelog, comments, worklogs and the keys that the changelog tells of. */
+const detailsOf = (
+  r: Reading,
+  issue: JsonObject,
+  fields: JsonObject,
+  issueId: Integer,
+  key: string,
+  walksOf: (issueId: string, key: string) => DetailWalks,
+  { fetchDetails = NO_DETAILS }: IssueOptions,
+): { readonly children: Readonly<Record<string, readonly Row[]>>; readonly tails: readonly Tail[] } => {
+  const changelog = delivered(r, issue, 'changelog', 'histories', 'changelog');
+  const comments = delivered(r, fields, 'comment', 'comments', 'fields.comment');
+  const worklogs = delivered(r, fields, 'worklog', 'worklogs', 'fields.worklog');
+  // Also of a truncated list: its keys are true, and its faults are faults.
+  const changes: readonly IssueChangeRow[] =
+    changelog?.records.flatMap((history, at) => changeRows(r.element('changelog.histories', at), issueId, history)) ??
+    [];
+
+  const children: Record<string, readonly Row[]> = { keys: keyRows(r, issueId, key, changes) };
+  if (changelog?.complete) children.changelog = changes;
+  if (comments?.complete)
+    children.comments = comments.records.map((comment, at) =>
+      commentRow(r.row('fields.comment.comments', at), issueId, comment),
+    );
+  if (worklogs?.complete)
+    children.worklogs = worklogs.records.map((worklog, at) =>
+      worklogRow(r.row('fields.worklog.worklogs', at), issueId, worklog),
+    );
+
+  const open = (found: { readonly complete: boolean } | undefined, detail: keyof DetailWalks): boolean =>
+    found === undefined ? fetchDetails[detail] === true : !found.complete;
+  const openChangelog = open(changelog, 'changelog');
+  const openComments = open(comments, 'comments');
+  const openWorklogs = open(worklogs, 'worklogs');
+  if (!openChangelog && !openComments && !openWorklogs) return { children, tails: NO_TAILS };
+
+  const walks = walksOf(String(issueId), key);
+  const tails: Tail[] = [];
+  if (openChangelog) {
+    tails.push({ child: 'changelog', walk: walks.changelog, rows: (records) => changesOf(issueId, records) });
+    tails.push({
+      child: 'keys',
+      walk: walks.changelog,
+      rows: (records) => keyRows(r, issueId, key, changesOf(issueId, records)),
+    });
+  }
+  if (openComments)
+    tails.push({ child: 'comments', walk: walks.comments, rows: (records) => commentsOf(issueId, records) });
+  if (openWorklogs)
+    tails.push({ child: 'worklogs', walk: walks.worklogs, rows: (records) => worklogsOf(issueId, records) });
+  return { children, tails };
+};
+
+const NO_TAILS: readonly Tail[] = [];
+
+/** Rows of a list that was fetched by itself. */
+const changesOf = (issueId: Integer, records: readonly Json[]): readonly IssueChangeRow[] =>
+  eachOnce(records).flatMap((record) =>
+    changeRows(new Reading('tracker.issue_changelog', `issue ${issueId}: change`, record), issueId, record),
+  );
+
+const commentsOf = (issueId: Integer, records: readonly Json[]): readonly Row[] =>
+  eachOnce(records).map((record) =>
+    commentRow(new Reading('tracker.comments', `issue ${issueId}: comment`, record), issueId, record),
+  );
+
+const worklogsOf = (issueId: Integer, records: readonly Json[]): readonly Row[] =>
+  eachOnce(records).map((record) =>
+    worklogRow(new Reading('tracker.worklogs', `issue ${issueId}: worklog`, record), issueId, record),
+  );

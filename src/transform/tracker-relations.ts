@@ -1,0 +1,135 @@
+/** What an issue carries in its own fields and the warehouse keeps in tables beside it: labels, components, versions, links, sprints. */
+import type { Json } from '../core/request.ts';
+import type {
+  Integer,
+  IssueComponentRow,
+  IssueLabelRow,
+  IssueLinkRow,
+  IssueSprintRow,
+  IssueVersionRow,
+} from '../tables/tracker.ts';
+import { isObject, type JsonObject, own } from './json-object.ts';
+import type { Reading } from './reading.ts';
+import { bool, day, id, instant, keyText, list, object, text } from './values.ts';
+
+const none: readonly never[] = [];
+
+/** Labels in the order of the source; elements that are not text are kept in `_extra` with the list. */
+export const labels = (r: Reading, fields: JsonObject): readonly string[] => {
+  const found = list(r, fields, 'labels', 'fields.labels');
+  if (found.length === 0) return none;
+  const texts = found.filter((label) => typeof label === 'string');
+  if (texts.length < found.length) r.flip('fields.labels', found, 'a list of texts');
+  return texts.map((label) => keyText(r, 'fields.labels', label));
+};
+
+export const labelRows = (issueId: Integer, found: readonly string[]): readonly IssueLabelRow[] =>
+  [...new Set(found)].map((label) => ({ issue_id: issueId, label }));
+
+/** One row per element with a numeric id, each id once; an element without is kept in `_extra` with a note. */
+const rows = <Row>(
+  r: Reading,
+  elements: readonly Json[],
+  path: string,
+  read: (at: Reading, element: JsonObject, elementId: Integer) => Row | null,
+): readonly Row[] => {
+  if (elements.length === 0) return none;
+  const byId = new Map<Integer, Row>();
+  for (const [index, element] of elements.entries()) {
+    const at = r.element(path, index);
+    if (!isObject(element)) {
+      at.flip('id', element, 'an object with a numeric id');
+      continue;
+    }
+    if ((own(element, 'id') ?? null) === null) {
+      at.flip('id', element, 'an object with a numeric id');
+      continue;
+    }
+    const elementId = id(at, element, 'id');
+    const row = elementId === null ? null : read(at, element, elementId);
+    if (elementId !== null && row !== null) byId.set(elementId, row);
+  }
+  return [...byId.values()];
+};
+
+export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): readonly IssueComponentRow[] =>
+  rows(r, list(r, fields, 'components', 'fields.components'), 'fields.components', (at, component, componentId) => ({
+    issue_id: issueId,
+    component_id: componentId,
+    name: text(at, component, 'name'),
+  }));
+
+/** `fixVersions` (kind fix) or `versions` (kind affected). */
+export const versionRows = (
+  r: Reading,
+  issueId: Integer,
+  fields: JsonObject,
+  key: 'fixVersions' | 'versions',
+): readonly IssueVersionRow[] => {
+  const path = `fields.${key}`;
+  return rows(r, list(r, fields, key, path), path, (at, version, versionId) => ({
+    issue_id: issueId,
+    kind: key === 'versions' ? 'affected' : 'fix',
+    version_id: versionId,
+    name: text(at, version, 'name'),
+    released: bool(at, version, 'released'),
+    archived: bool(at, version, 'archived'),
+    release_date: day(at, version, 'releaseDate'),
+  }));
+};
+
+/** The names there are, in the order of the source. */
+export const namesOf = (found: readonly { readonly name: string | null }[]): readonly string[] =>
+  found.length === 0 ? none : found.map(({ name }) => name).filter((name) => name !== null);
+
+/** Each link shows the other end under `outwardIssue` or `inwardIssue`. */
+export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): readonly IssueLinkRow[] =>
+  rows(r, list(r, fields, 'issuelinks', 'fields.issuelinks'), 'fields.issuelinks', (at, link, linkId) => {
+    const outward = object(at, link, 'outwardIssue');
+    const other = outward ?? object(at, link, 'inwardIssue');
+    if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
+    const type = object(at, link, 'type');
+    return {
+      issue_id: issueId,
+      link_id: linkId,
+      direction: outward === null ? 'inward' : 'outward',
+      type_id: type && id(at, type, 'id', 'type.id'),
+      type_name: type && text(at, type, 'name', 'type.name'),
+      outward: type && text(at, type, 'outward', 'type.outward'),
+      inward: type && text(at, type, 'inward', 'type.inward'),
+      other_issue_id: id(at, other, 'id', 'other.id'),
+      other_issue_key: text(at, other, 'key', 'other.key'),
+    };
+  });
+
+const SPRINT_STATES: ReadonlySet<Json> = new Set(['future', 'active', 'closed', 'FUTURE', 'ACTIVE', 'CLOSED']);
+
+/** A list whose first element has what only sprints have: how the sprint field is known where no catalogue names it. */
+export const looksLikeSprints = (value: Json): value is readonly Json[] => {
+  if (!Array.isArray(value)) return false;
+  const first: Json = value[0];
+  return (
+    isObject(first) &&
+    typeof own(first, 'id') === 'number' &&
+    typeof own(first, 'name') === 'string' &&
+    SPRINT_STATES.has(own(first, 'state'))
+  );
+};
+
+export const sprintRows = (
+  r: Reading,
+  issueId: Integer,
+  sprints: readonly Json[],
+  path: string,
+): readonly IssueSprintRow[] =>
+  rows(r, sprints, path, (at, sprint, sprintId) => ({
+    issue_id: issueId,
+    sprint_id: sprintId,
+    name: text(at, sprint, 'name'),
+    state: text(at, sprint, 'state')?.toLowerCase() ?? null,
+    board_id: id(at, sprint, 'boardId') ?? id(at, sprint, 'originBoardId'),
+    goal: text(at, sprint, 'goal'),
+    start_at: instant(at, sprint, 'startDate'),
+    end_at: instant(at, sprint, 'endDate'),
+    completed_at: instant(at, sprint, 'completeDate'),
+  }));

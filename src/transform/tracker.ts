@@ -1,0 +1,300 @@
+/**
+ * The transforms of the tracker's lists, one per stream: record to row, pure. Each throws `BadData` for a record without what its row
+ * must have; anything else unexpected is kept in `_extra` with a note. Issues: `tracker-issue.ts`.
+ */
+import type { Json } from '../core/request.ts';
+import type { Flow, Mapped, Slice } from '../core/stream.ts';
+import type { Row } from '../core/table.ts';
+import type {
+  BoardRow,
+  BoardSprintRow,
+  FieldRow,
+  GroupMemberRow,
+  GroupRow,
+  Integer,
+  IssueTypeRow,
+  PriorityRow,
+  ProjectRow,
+  SprintIssueRow,
+  SprintRow,
+  StatusCategory,
+  StatusRow,
+  UserRow,
+} from '../tables/tracker.ts';
+import { isObject, type JsonObject, own } from './json-object.ts';
+import { identityOf, personId } from './people.ts';
+import { Reading } from './reading.ts';
+import { richText } from './rich-text.ts';
+import {
+  bool,
+  id,
+  instant,
+  int4,
+  keyText,
+  object,
+  requiredId,
+  requiredKey,
+  requiredText,
+  requireRecord,
+  text,
+} from './values.ts';
+
+/** Rows of relations say that two things belong together and nothing else. */
+const RELATION: readonly string[] = [];
+
+/** A transform: reads one record of the stream into its row, and names the keys of the record that are read or say nothing. */
+const mapper = <R extends Row>(
+  stream: string,
+  noun: string,
+  known: readonly string[],
+  read: (r: Reading, record: JsonObject, slice: Slice) => R,
+  childrenOf: (row: R, r: Reading, slice: Slice) => Mapped['children'] = () => ({}),
+): Flow['via'] => {
+  const keys = new Set(known);
+  return (record, slice) => {
+    const r = new Reading(stream, noun, record);
+    const object = requireRecord(r, record);
+    const content = read(r, object, slice);
+    const children = childrenOf(content, r, slice);
+    if (known !== RELATION) r.keepUnknown(object, keys);
+    // Last: everything before it may keep something.
+    const row = known === RELATION ? content : { ...content, _extra: r.extra() };
+    const notes = r.notes();
+    return { row, children, ...(notes.length > 0 && { notes }) };
+  };
+};
+
+type Content<R> = Omit<R, '_extra'>;
+
+export const project = mapper(
+  'tracker.projects',
+  'project',
+  [
+    ...['id', 'key', 'name', 'description', 'projectTypeKey', 'style', 'projectCategory', 'lead', 'archived', 'url'],
+    ...['self', 'expand', 'avatarUrls', 'simplified', 'projectKeys', 'entityId', 'uuid', 'properties', 'insight'],
+  ],
+  (r, record): Content<ProjectRow> => {
+    const category = object(r, record, 'projectCategory');
+    return {
+      id: requiredId(r, record, 'id'),
+      key: requiredKey(r, record, 'key'),
+      name: requiredText(r, record, 'name'),
+      description: richText(r, record, 'description').text,
+      type: text(r, record, 'projectTypeKey'),
+      style: text(r, record, 'style'),
+      category: category && text(r, category, 'name', 'projectCategory.name'),
+      lead_user_id: personId(r, record, 'lead'),
+      archived: bool(r, record, 'archived') ?? false,
+      url: text(r, record, 'url'),
+    };
+  },
+);
+
+export const field = mapper(
+  'tracker.fields',
+  'field',
+  [
+    ...['id', 'key', 'name', 'custom', 'schema', 'description', 'self'],
+    ...['orderable', 'navigable', 'searchable', 'clauseNames', 'untranslatedName', 'isLocked', 'isUnscreenable'],
+    ...['searcherKey', 'screensCount', 'contextsCount', 'projectsCount', 'lastUsed', 'typeDisplayName'],
+  ],
+  (r, record): Content<FieldRow> => {
+    const fieldId = requiredKey(r, record, 'id');
+    const schema = object(r, record, 'schema') ?? {};
+    const schemaCustom = text(r, schema, 'custom', 'schema.custom');
+    return {
+      id: fieldId,
+      name: requiredText(r, record, 'name'),
+      // `/field` says so; `/field/search` does not, but only custom fields have a custom type.
+      custom: bool(r, record, 'custom') ?? (schemaCustom !== null || fieldId.startsWith('customfield_')),
+      schema_type: text(r, schema, 'type', 'schema.type'),
+      items_type: text(r, schema, 'items', 'schema.items'),
+      schema_custom: schemaCustom,
+      description: text(r, record, 'description'),
+    };
+  },
+);
+
+/** The id of a user record; people are recorded even where the server has no account ids. */
+const userId = (r: Reading, record: JsonObject): string => {
+  const identity = identityOf(record);
+  if (identity === undefined) throw r.reject('missing_field', 'accountId', 'has no %');
+  return keyText(r, 'accountId', identity);
+};
+
+export const user = mapper(
+  'tracker.users',
+  'user',
+  [
+    ...['accountId', 'key', 'name', 'displayName', 'emailAddress', 'active', 'timeZone', 'locale', 'accountType'],
+    ...['self', 'avatarUrls', 'expand', 'groups', 'applicationRoles'],
+  ],
+  (r, record): Content<UserRow> => ({
+    id: userId(r, record),
+    display_name: text(r, record, 'displayName'),
+    email: text(r, record, 'emailAddress'),
+    active: bool(r, record, 'active'),
+    time_zone: text(r, record, 'timeZone'),
+    locale: text(r, record, 'locale'),
+    account_type: text(r, record, 'accountType'),
+  }),
+);
+
+export const group = mapper(
+  'tracker.groups',
+  'group',
+  ['groupId', 'name', 'self', 'expand', 'html', 'labels'],
+  (r, record): Content<GroupRow> => {
+    const name = requiredText(r, record, 'name');
+    const groupId = own(record, 'groupId') ?? undefined;
+    return { id: groupId === undefined ? keyText(r, 'name', name) : requiredKey(r, record, 'groupId'), name };
+  },
+);
+
+/** The owner of a slice's records. A slice without it is a fault of ours, told as such. */
+const owner = (slice: Slice, key: string): string => {
+  const value = slice.partition?.[key];
+  if (value === undefined) throw new TypeError(`the slice has no partition key ${key}`);
+  return value;
+};
+
+/** A numeric owner, strictly read like every id. */
+const ownerId = (r: Reading, slice: Slice, key: string): Integer => requiredId(r, { [key]: owner(slice, key) }, key);
+
+/** Partition `group_id`. */
+export const groupMember = mapper(
+  'tracker.group_members',
+  'user',
+  RELATION,
+  (r, record, slice): GroupMemberRow => ({ group_id: owner(slice, 'group_id'), user_id: userId(r, record) }),
+);
+
+export const board = mapper(
+  'tracker.boards',
+  'board',
+  ['id', 'name', 'type', 'location', 'self', 'admins', 'canEdit', 'favourite', 'isPrivate'],
+  (r, record): Content<BoardRow> => {
+    const location = object(r, record, 'location');
+    return {
+      id: requiredId(r, record, 'id'),
+      name: requiredText(r, record, 'name'),
+      type: text(r, record, 'type'),
+      project_id: location && id(r, location, 'projectId', 'location.projectId'),
+    };
+  },
+);
+
+/** Partition `board_id`, where sprints are listed by board; the child `board_sprints` says that the sprint shows on it. */
+export const sprint = mapper(
+  'tracker.sprints',
+  'sprint',
+  [
+    ...['id', 'name', 'state', 'originBoardId', 'goal', 'createdDate', 'startDate', 'endDate', 'completeDate'],
+    ...['self', 'boardId'],
+  ],
+  (r, record, slice): Content<SprintRow> => ({
+    id: requiredId(r, record, 'id'),
+    name: requiredText(r, record, 'name'),
+    state: requiredText(r, record, 'state').toLowerCase(),
+    board_id:
+      id(r, record, 'originBoardId') ??
+      id(r, record, 'boardId') ??
+      (slice.partition?.board_id === undefined ? null : ownerId(r, slice, 'board_id')),
+    goal: text(r, record, 'goal'),
+    created_at: instant(r, record, 'createdDate'),
+    start_at: instant(r, record, 'startDate'),
+    end_at: instant(r, record, 'endDate'),
+    completed_at: instant(r, record, 'completeDate'),
+  }),
+  (row, r, slice) => {
+    if (slice.partition?.board_id === undefined) return {};
+    const shown: BoardSprintRow = { board_id: ownerId(r, slice, 'board_id'), sprint_id: row.id };
+    return { board_sprints: [shown] };
+  },
+);
+
+/** Partition `board_id`: the same list as `sprint`, as the relation alone, for a walk that replaces a board's sprints. */
+export const boardSprint = mapper(
+  'tracker.board_sprints',
+  'sprint',
+  RELATION,
+  (r, record, slice): BoardSprintRow => ({
+    board_id: ownerId(r, slice, 'board_id'),
+    sprint_id: requiredId(r, record, 'id'),
+  }),
+);
+
+/** Partition `sprint_id`; the records are issues. */
+export const sprintIssue = mapper(
+  'tracker.sprint_issues',
+  'issue',
+  RELATION,
+  (r, record, slice): SprintIssueRow => ({
+    sprint_id: ownerId(r, slice, 'sprint_id'),
+    issue_id: requiredId(r, record, 'id'),
+  }),
+);
+
+/** Keys of `statusCategory` objects, and the words of `/statuses/search`. */
+const CATEGORIES: ReadonlyMap<Json, StatusCategory> = new Map([
+  ['new', 'todo'],
+  ['indeterminate', 'in_progress'],
+  ['done', 'done'],
+  ['TODO', 'todo'],
+  ['IN_PROGRESS', 'in_progress'],
+  ['DONE', 'done'],
+]);
+
+/** What a status means; `unknown` where the source does not say or says something new. */
+export const statusCategory = (category: Json): StatusCategory =>
+  CATEGORIES.get(isObject(category) ? own(category, 'key') : category) ?? 'unknown';
+
+/** The project in a record's `scope`, for what belongs to one project only. */
+const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
+  const scope = object(r, record, 'scope');
+  const scoped = scope && object(r, scope, 'project', 'scope.project');
+  return scoped && id(r, scoped, 'id', 'scope.project.id');
+};
+
+export const status = mapper(
+  'tracker.statuses',
+  'status',
+  ['id', 'name', 'description', 'statusCategory', 'scope', 'self', 'iconUrl', 'usages', 'workflowUsages'],
+  (r, record): Content<StatusRow> => ({
+    id: requiredId(r, record, 'id'),
+    name: requiredText(r, record, 'name'),
+    description: text(r, record, 'description'),
+    category: statusCategory(own(record, 'statusCategory')),
+    project_id: scopedTo(r, record),
+  }),
+);
+
+export const issueType = mapper(
+  'tracker.issue_types',
+  'issue type',
+  [
+    ...['id', 'name', 'description', 'subtask', 'hierarchyLevel', 'scope'],
+    ...['self', 'iconUrl', 'avatarId', 'entityId', 'untranslatedName'],
+  ],
+  (r, record): Content<IssueTypeRow> => ({
+    id: requiredId(r, record, 'id'),
+    name: requiredText(r, record, 'name'),
+    description: text(r, record, 'description'),
+    subtask: bool(r, record, 'subtask') ?? false,
+    hierarchy_level: int4(r, record, 'hierarchyLevel'),
+    project_id: scopedTo(r, record),
+  }),
+);
+
+/** The vendor states the order only by the list's own order; a stream that knows the place gives it as `rank`. */
+export const priority = mapper(
+  'tracker.priorities',
+  'priority',
+  ['id', 'name', 'description', 'rank', 'self', 'iconUrl', 'statusColor', 'avatarId', 'isDefault', 'schemes'],
+  (r, record): Content<PriorityRow> => ({
+    id: requiredId(r, record, 'id'),
+    name: requiredText(r, record, 'name'),
+    description: text(r, record, 'description'),
+    rank: int4(r, record, 'rank'),
+  }),
+);
