@@ -31,13 +31,12 @@ export interface ConnectOptions {
   readonly applicationName?: string;
   /** How long to keep trying a server that is down or starting, in milliseconds; default 30 s. */
   readonly patience?: number;
-  /** A statement may take so long, in milliseconds; default 5 min; 0 is for ever. A connection that gives no answer for it, and a little more, is cut. */
+  /** A statement may take so long, in milliseconds; default 5 min; 0 is for ever. The server cancels it then. */
   readonly statementTimeout?: number;
+  /** A connection that says nothing for so much longer than a statement may take is cut, in milliseconds; default 10 s. */
+  readonly silence?: number;
   readonly signal?: AbortSignal;
 }
-
-/** The server cancels first, with a better message; only a server that cannot be heard gets this far. */
-const grace = 10_000;
 
 /**
  * Connects to a warehouse and makes sure that it can be used.
@@ -78,7 +77,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + grace } : {}),
+    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + (options.silence ?? 10_000) } : {}),
     onConnect: (client) => prepare(client, statementTimeout),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.

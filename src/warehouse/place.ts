@@ -30,7 +30,7 @@ export function settle(home: string, notice: (message: string) => void): Place {
     assertRuns(native);
     return { directory: inside, native, as: undefined };
   }
-  const directory = remembered(inside) ?? choose(inside, notice);
+  const directory = remembered(inside) ?? (fs.existsSync(path.join(inside, 'data')) ? inside : choose(inside, notice));
   const as = ownerOf(path.join(directory, 'data')) ?? unprivileged();
   if (binaries.complete) assertRuns(binaries);
   if (binaries.complete && runsAs(binaries, as)) return { directory, native: binaries, as };

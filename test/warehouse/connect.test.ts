@@ -1,14 +1,249 @@
+import net from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { inspect } from 'node:util';
 import { sql } from 'kysely';
+import { from as copyFrom } from 'pg-copy-streams';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { AuthFailed, Misconfigured, Unreachable } from '../../src/core/errors.ts';
+import { connectionString } from '../../src/warehouse/address.ts';
+import { connect } from '../../src/warehouse/connect.ts';
+import { freePort } from '../../src/warehouse/ports.ts';
+import { asOwner, emptyDatabase, type TestDatabase } from '../support/postgres.ts';
+import { until } from '../support/processes.ts';
+import { proxy } from '../support/proxy.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
-  database = await testDatabase();
+  database = await emptyDatabase();
 });
 afterAll(() => database.drop());
 
-test('a test database holds the migrated schema', async () => {
-  const { rows } = await sql<{ n: string }>`select count(*) as n from ops.migrations`.execute(database.warehouse.db);
-  expect(Number(rows[0]?.n)).toBeGreaterThan(0);
+/** The test database under another user, password, host, port, name or query. */
+function variant(change: (url: URL) => void): string {
+  const url = new URL(database.url);
+  change(url);
+  return url.href;
+}
+
+const failure = async (url: string, patience = 500): Promise<Error> => {
+  const began = performance.now();
+  const error: unknown = await connect(url, { patience }).then(
+    (warehouse) => warehouse.close().then(() => new Error('it connected')),
+    (e: unknown) => e,
+  );
+  if (!(error instanceof Error)) throw new Error(`not an error: ${inspect(error)}`);
+  return Object.assign(error, { took: performance.now() - began });
+};
+
+test('values come out exactly: big numbers and days as text, instants as Date, the session in UTC', async () => {
+  const { rows } = await sql`
+    select 9223372036854775807::bigint as big, 12345678901234567890.123456789::numeric as exact, date '2024-03-31' as day,
+      timestamptz '2024-03-31 02:30:00+02' as instant, timestamp '2024-03-31 02:30:00' as local, array[1,2]::bigint[] as bigs,
+      '{"a":[1]}'::jsonb as json, current_setting('timezone') as zone`.execute(database.warehouse.db);
+  expect(rows).toEqual([
+    {
+      big: '9223372036854775807',
+      exact: '12345678901234567890.123456789',
+      day: '2024-03-31',
+      instant: new Date('2024-03-31T00:30:00Z'),
+      local: '2024-03-31 02:30:00',
+      bigs: ['1', '2'],
+      json: { a: [1] },
+      zone: 'UTC',
+    },
+  ]);
+});
+
+test('a wrong password and an unknown user fail at once as credentials', async () => {
+  for (const url of [
+    variant((u) => {
+      u.password = 'wr0ng-secret';
+    }),
+    variant((u) => {
+      u.username = 'nobody_here';
+    }),
+    variant((u) => {
+      u.password = '';
+    }),
+  ]) {
+    const error = await failure(url, 60_000);
+    expect(error).toBeInstanceOf(AuthFailed);
+    expect(error).toHaveProperty(
+      'took',
+      expect.toSatisfy((ms: number) => ms < 5_000),
+    );
+    expect(`${error.message}${inspect(error.cause)}`).not.toContain('wr0ng-secret');
+  }
+});
+
+test('a missing database fails at once, with what to do', async () => {
+  const error = await failure(
+    variant((u) => {
+      u.pathname = '/not_there';
+    }),
+    60_000,
+  );
+  expect(error).toBeInstanceOf(Misconfigured);
+  expect(error.message).toMatch(/not_there.*createdb/);
+});
+
+test('a server that is down is tried again until the deadline, then it is unreachable', async () => {
+  const port = await freePort();
+  const error = await failure(`postgres://u:s3cret@127.0.0.1:${port}/d`, 700);
+  expect(error).toBeInstanceOf(Unreachable);
+  expect(error.message).toContain(`127.0.0.1:${port}/d`);
+  expect(error.message).not.toContain('s3cret');
+  expect(error).toHaveProperty(
+    'took',
+    expect.toSatisfy((ms: number) => ms > 200 && ms < 5_000),
+  );
+});
+
+test('a server that comes up while it is being tried is connected to', async () => {
+  const target = new URL(database.url);
+  const port = await freePort();
+  const connecting = connect(
+    variant((u) => {
+      u.port = String(port);
+    }),
+    { patience: 15_000 },
+  );
+  let refused = 0;
+  const probe = net.createServer((socket) => {
+    refused++;
+    socket.destroy();
+  });
+  // First nobody listens, then somebody who hangs up, then the server.
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  probe.listen(port, '127.0.0.1');
+  await until('a connection was hung up on', () => refused > 0);
+  await new Promise((resolve) => probe.close(resolve));
+  const server = net.createServer((socket) => {
+    const upstream = net.connect(Number(target.port), '127.0.0.1');
+    socket.pipe(upstream).pipe(socket);
+    socket.on('error', () => upstream.destroy());
+    upstream.on('error', () => socket.destroy());
+  });
+  server.listen(port, '127.0.0.1');
+  const warehouse = await connecting;
+  expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
+  await warehouse.close();
+  server.close();
+});
+
+test('a warehouse that may not be written to is refused', async () => {
+  const role = `${database.name}_reader`;
+  await asOwner(async (client) => {
+    await client.query(`create role ${role} login password 'r'`);
+    await client.query(`alter role ${role} set default_transaction_read_only = on`);
+  });
+  try {
+    const error = await failure(
+      variant((u) => {
+        u.username = role;
+        u.password = 'r';
+      }),
+      60_000,
+    );
+    expect(error).toBeInstanceOf(Misconfigured);
+    expect(error.message).toContain('read-only');
+  } finally {
+    await asOwner((client) => client.query(`drop role ${role}`));
+  }
+});
+
+test('no printed form of a warehouse shows the password', async () => {
+  const warehouse = await connect(
+    variant((u) => {
+      u.searchParams.set('application_name', 'x');
+    }),
+  );
+  const { password } = new URL(database.url);
+  const hidden = { url: warehouse.url, address: warehouse.address };
+  expect(`${inspect(hidden)} ${JSON.stringify(hidden)} ${warehouse.url}`).not.toMatch(new RegExp(`:${password}@`));
+  expect(warehouse.address).toBe(`127.0.0.1:${new URL(database.url).port}/${database.name}`);
+  expect(warehouse.url.reveal()).toContain(`:${password}@`);
+  await warehouse.close();
+  await warehouse.close();
+});
+
+test('a connection that has gone silent is noticed within the time-out, and the next query gets a fresh one', async () => {
+  const wire = await proxy({ host: '127.0.0.1', port: Number(new URL(database.url).port) });
+  const warehouse = await connect(
+    variant((u) => {
+      u.port = String(wire.port);
+    }),
+    { statementTimeout: 300, silence: 200, max: 1 },
+  );
+  const before = wire.connections;
+  wire.freeze();
+  const began = performance.now();
+  await expect(sql`select 1`.execute(warehouse.db)).rejects.toThrow(/timeout/);
+  expect(performance.now() - began).toBeLessThan(3_000);
+  wire.thaw();
+  expect(await sql`select 2 as two`.execute(warehouse.db)).toMatchObject({ rows: [{ two: 2 }] });
+  expect(wire.connections).toBeGreaterThan(before);
+  await warehouse.close();
+  await wire.close();
+});
+
+test('a connection that goes silent in a COPY is noticed too', async () => {
+  await sql`create table copied (n int)`.execute(database.warehouse.db);
+  const wire = await proxy({ host: '127.0.0.1', port: Number(new URL(database.url).port) });
+  const warehouse = await connect(
+    variant((u) => {
+      u.port = String(wire.port);
+    }),
+    { statementTimeout: 300, silence: 200, max: 1 },
+  );
+  const client = await warehouse.pool.connect();
+  wire.freeze();
+  const copying = pipeline(Readable.from(['1\n', '2\n']), client.query(copyFrom('copy copied from stdin')));
+  await expect(copying).rejects.toThrow(/timeout|terminated/);
+  client.release(true);
+  await warehouse.close();
+  await wire.close();
+});
+
+test('a connection that the server ends while idle does not end the process, and is replaced', async () => {
+  const warehouse = await connect(database.url, { max: 1, applicationName: 'to be cut' });
+  const cut = await sql`
+    select count(pg_terminate_backend(pid))::int as n from pg_stat_activity where application_name = 'to be cut'`.execute(
+    database.warehouse.db,
+  );
+  expect(cut.rows).toEqual([{ n: 1 }]);
+  await until('the pool noticed', () => warehouse.pool.totalCount === 0);
+  expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
+  await warehouse.close();
+});
+
+test('sslmode means what it means to psql', async () => {
+  const demanding = await failure(
+    variant((u) => {
+      u.searchParams.set('sslmode', 'require');
+    }),
+    60_000,
+  );
+  expect(demanding).toBeInstanceOf(Misconfigured);
+  expect(demanding.message).toContain('sslmode');
+  for (const mode of ['prefer', 'allow', 'disable']) {
+    const warehouse = await connect(
+      variant((u) => {
+        u.searchParams.set('sslmode', mode);
+      }),
+    );
+    await warehouse.close();
+  }
+});
+
+test.each([
+  ['mysql://u:hunter2@h/d', /Postgres URL/],
+  ['host=localhost password=hunter2', /Postgres URL/],
+  ['postgres://u:hunter2@h/d?sslmode=maybe', /sslmode=maybe/],
+  ['postgres://u:hunter2@h/d?sslmode=verify-ca', /sslrootcert/],
+])('%s is refused without quoting its password', (url, why) => {
+  expect(() => connectionString(url)).toThrow(Misconfigured);
+  expect(() => connectionString(url)).toThrow(why);
+  expect(() => connectionString(url)).not.toThrow(/hunter2/);
 });

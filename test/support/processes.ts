@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A program of ours that runs as a process of its own. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** The next line of standard output; throws with standard error if it ends before. */
+  line(): Promise<string>;
+  /** Writes a line to its standard input. */
+  tell(line: string): void;
+  /** Its exit code, or the signal that ended it. */
+  ended(): Promise<number | NodeJS.Signals>;
+  /** kill -9 and wait. */
+  kill(): Promise<void>;
+  /** All of standard error until now. */
+  said(): string;
+}
+
+export interface RunOptions {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** The Node to run it with; default: this one. */
+  readonly node?: string;
+}
+
+/** Runs `node <file> <args…>`. */
+export function run(file: URL | string, args: readonly string[], options: RunOptions = {}): Running {
+  const { node = process.execPath, ...rest } = options;
+  const child = spawn(node, [file instanceof URL ? file.pathname : file, ...args], { stdio: 'pipe', ...rest });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  return {
+    child,
+    pid: child.pid ?? 0,
+    tell: (line) => child.stdin.write(`${line}\n`),
+    ended: () => ended,
+    said: () => stderr,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    line: async () => {
+      for (;;) {
+        const end = stdout.indexOf('\n');
+        if (end >= 0) {
+          const line = stdout.slice(0, end);
+          stdout = stdout.slice(end + 1);
+          return line;
+        }
+        if (isOver()) {
+          await ended;
+          if (!stdout.includes('\n')) throw new Error(`${file} ended without a line: ${stderr}`);
+        }
+        await sleep(5);
+      }
+    },
+  };
+}
+
+/** Polls until the condition holds; fails after the deadline with what was waited for. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, within = 10_000): Promise<void> {
+  const deadline = performance.now() + within;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${within} ms`);
+    await sleep(10);
+  }
+}

@@ -1,0 +1,304 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { openEmbedded } from '../../src/warehouse/embedded.ts';
+import { installed, link } from '../../src/warehouse/native.ts';
+import { unprivileged } from '../../src/warehouse/place.ts';
+import { running } from '../../src/warehouse/postmaster.ts';
+import { type Running, type RunOptions, run, until } from '../support/processes.ts';
+
+const root = process.getuid?.() === 0;
+const user = { uid: 65534, gid: 65534 };
+/** False in a checkout that is closed to others: no ordinary user could run it. */
+const open =
+  root && spawnSync('/bin/sh', ['-c', 'test -r "$1"', 'sh', process.execPath], { ...user, cwd: '/' }).status === 0;
+const made: string[] = [];
+const started: Running[] = [];
+
+/** A home of its own in a directory that others may pass through. */
+function newHome(mode = 0o755): string {
+  const parent = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-home-')));
+  fs.chmodSync(parent, mode);
+  made.push(parent);
+  return path.join(parent, 'home');
+}
+
+interface Told {
+  readonly url: string;
+  readonly adopted: boolean;
+  readonly data: string;
+}
+
+function hold(home: string, options: RunOptions = {}): Running {
+  const program = run(new URL('programs/hold.ts', import.meta.url), [home], options);
+  started.push(program);
+  return program;
+}
+
+const told = async (program: Running): Promise<Told> => JSON.parse(await program.line());
+
+async function release(program: Running): Promise<void> {
+  program.tell('release');
+  expect(await program.ended()).toBe(0);
+}
+
+async function query<T extends pg.QueryResultRow>(url: string, text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const serverOf = (data: string): number => running(data)?.pid ?? 0;
+
+/** One home that is made once; every test leaves its server stopped. */
+const shared = newHome();
+
+afterAll(async () => {
+  for (const program of started) if (program.child.exitCode === null) await program.kill();
+  for (const parent of made) {
+    const pointer = path.join(parent, 'home', 'postgres', 'place');
+    for (const place of [
+      path.join(parent, 'home', 'postgres'),
+      ...(fs.existsSync(pointer) ? [fs.readFileSync(pointer, 'utf8').trim()] : []),
+    ]) {
+      const server = running(path.join(place, 'data'));
+      if (server) process.kill(server.pid, 'SIGQUIT');
+      fs.rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+    }
+    fs.rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+test('commands that start in the same instant share one server, and the last one to end stops it', async () => {
+  const programs = [1, 2, 3, 4].map(() => hold(shared));
+  const all = await Promise.all(programs.map(told));
+  const [first] = all;
+  if (!first) throw new Error('no answer');
+  expect(new Set(all.map(({ url }) => url)).size).toBe(1);
+  expect(all.filter(({ adopted }) => !adopted)).toHaveLength(1);
+  const server = serverOf(first.data);
+  expect(server).toBeGreaterThan(0);
+
+  for (const program of programs.slice(1)) {
+    await release(program);
+    expect(serverOf(first.data)).toBe(server);
+  }
+  expect(await query(first.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  const [last] = programs;
+  if (last) await release(last);
+  expect(running(first.data)).toBeUndefined();
+  expect(fs.existsSync(path.join(first.data, 'postmaster.pid'))).toBe(false);
+});
+
+test('it listens on the loopback address only, asks for a password, and keeps that where only its user can read it', async () => {
+  const embedded = await openEmbedded(shared);
+  try {
+    expect(await query(embedded.url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    expect(await query(embedded.url, 'show fsync')).toEqual([{ fsync: 'on' }]);
+    expect(fs.statSync(path.join(shared, 'postgres', 'password')).mode & 0o777).toBe(0o600);
+    const wrong = new URL(embedded.url);
+    wrong.password = 'guess';
+    await expect(query(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+    expect(embedded.url).not.toContain('guess');
+  } finally {
+    await embedded.release();
+  }
+  expect(running(embedded.data)).toBeUndefined();
+});
+
+test('two uses in one process are two users', async () => {
+  const first = await openEmbedded(shared);
+  const second = await openEmbedded(shared);
+  expect(second.adopted).toBe(true);
+  await first.release();
+  await first.release();
+  expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await second.release();
+  expect(running(second.data)).toBeUndefined();
+});
+
+test('a server whose only user was killed is adopted by the next command, which stops it', async () => {
+  const killed = hold(shared);
+  const { url, data } = await told(killed);
+  const server = serverOf(data);
+  await query(url, 'create table if not exists kept (n int)');
+  await killed.kill();
+  expect(serverOf(data)).toBe(server);
+
+  const next = hold(shared);
+  expect(await told(next)).toMatchObject({ url, adopted: true });
+  expect(serverOf(data)).toBe(server);
+  await release(next);
+  expect(running(data)).toBeUndefined();
+});
+
+test('a killed user does not keep the server running when the others are gone', async () => {
+  const [killed, other] = [hold(shared), hold(shared)];
+  const { data } = await told(other);
+  await told(killed);
+  await killed.kill();
+  await release(other);
+  expect(running(data)).toBeUndefined();
+});
+
+test('after kill -9 of the server the next command brings back everything committed, at the same port', async () => {
+  const orphaned = hold(shared);
+  const { url, data } = await told(orphaned);
+  await query(url, 'create table if not exists kept (n int)');
+  await query(url, 'truncate kept');
+  await query(url, 'insert into kept select generate_series(1, 1000)');
+  process.kill(serverOf(data), 'SIGKILL');
+  await until('the server is dead', () => running(data) === undefined);
+  expect(fs.existsSync(path.join(data, 'postmaster.pid'))).toBe(true);
+
+  const next = hold(shared);
+  expect(await told(next)).toMatchObject({ url, adopted: false });
+  expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 1000 }]);
+  await release(next);
+  // The first user lived through it and is still registered.
+  expect(running(data)).toBeDefined();
+  await release(orphaned);
+  expect(running(data)).toBeUndefined();
+});
+
+test('after kill -9 of a command and its server at once the next command starts', async () => {
+  const killed = hold(shared);
+  const { data } = await told(killed);
+  process.kill(serverOf(data), 'SIGKILL');
+  await killed.kill();
+  const next = hold(shared);
+  expect(await told(next)).toMatchObject({ adopted: false });
+  await release(next);
+});
+
+test('a stale pid file that names a living stranger is not taken for a server', async () => {
+  const data = path.join(fs.realpathSync(shared), 'postgres', 'data');
+  fs.writeFileSync(
+    path.join(data, 'postmaster.pid'),
+    `${process.pid}\n${data}\n1700000000\n5432\n\n127.0.0.1\n  1 1\nready   \n`,
+  );
+  expect(running(data)).toBeUndefined();
+  fs.rmSync(path.join(data, 'postmaster.pid'));
+});
+
+test('a port that another program has taken is given up for a free one, and the new one is remembered', async () => {
+  const file = path.join(shared, 'postgres', 'port');
+  const before = Number(fs.readFileSync(file, 'utf8'));
+  const squatter = net.createServer().listen(before, '127.0.0.1');
+  const notices: string[] = [];
+  const embedded = await openEmbedded(shared, { notice: (message) => notices.push(message) });
+  try {
+    expect(embedded.port).not.toBe(before);
+    expect(Number(fs.readFileSync(file, 'utf8'))).toBe(embedded.port);
+    expect(notices.join()).toContain(String(before));
+    expect(await query(embedded.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  } finally {
+    await embedded.release();
+    squatter.close();
+  }
+});
+
+test('a command that never gives the warehouse back still ends by itself, with its own exit code', async () => {
+  const program = hold(shared);
+  const { data } = await told(program);
+  program.tell('abandon');
+  expect(await program.ended()).toBe(3);
+  expect(running(data)).toBeDefined();
+  const next = hold(shared);
+  await told(next);
+  await release(next);
+  expect(running(data)).toBeUndefined();
+});
+
+test('a first start that is killed at any moment leaves nothing that hurts the next', async () => {
+  const home = newHome();
+  let halves = 0;
+  for (const moment of [60, 150, 300, 500, 700]) {
+    const program = hold(home);
+    await new Promise((resolve) => setTimeout(resolve, moment));
+    await program.kill();
+    const inside = path.join(home, 'postgres');
+    if (fs.existsSync(inside)) halves += fs.readdirSync(inside).filter((name) => name.includes('.half-')).length;
+  }
+  expect(halves, 'no kill hit the making of the cluster').toBeGreaterThan(0);
+  const program = hold(home);
+  const { url, data } = await told(program);
+  expect(await query(url, 'select current_database() as name')).toEqual([{ name: 'tidemark' }]);
+  expect(fs.readdirSync(path.dirname(data)).filter((name) => name.includes('.half'))).toEqual([]);
+  await release(program);
+});
+
+test('a lost password is told, not worked around', async () => {
+  const file = path.join(shared, 'postgres', 'password');
+  fs.renameSync(file, `${file}.away`);
+  try {
+    await expect(openEmbedded(shared)).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining(file),
+    });
+  } finally {
+    fs.renameSync(`${file}.away`, file);
+  }
+});
+
+test.runIf(root)(
+  'as root in a directory closed to others the data goes where the server can reach it, which is said once',
+  async () => {
+    const home = newHome(0o700);
+    const first = hold(home);
+    const { url, data } = await told(first);
+    expect(data.startsWith(home)).toBe(false);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(fs.statSync(data).uid).toBe(unprivileged().uid);
+    expect(fs.statSync(path.join(home, 'postgres', 'password')).mode & 0o777).toBe(0o600);
+    await release(first);
+    expect(first.said()).toContain(path.dirname(data));
+
+    const second = hold(home);
+    expect(await told(second)).toMatchObject({ url, data });
+    await release(second);
+    expect(second.said()).toBe('');
+  },
+);
+
+test.runIf(open)(
+  'an ordinary user has it under its home, as itself; root that comes later serves it as that user',
+  async () => {
+    const home = newHome();
+    fs.chownSync(path.dirname(home), user.uid, user.gid);
+    const program = hold(home, user);
+    const { url, data } = await told(program);
+    expect(data).toBe(path.join(home, 'postgres', 'data'));
+    expect(fs.statSync(data).uid).toBe(user.uid);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await release(program);
+
+    const later = await openEmbedded(home);
+    expect(fs.statSync(`/proc/${serverOf(data)}`).uid).toBe(user.uid);
+    await later.release();
+    const again = hold(home, user);
+    await told(again);
+    await release(again);
+  },
+);
+
+test('binaries whose symbolic links were never made get them', () => {
+  const package_ = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-links-'));
+  made.push(package_);
+  fs.mkdirSync(path.join(package_, 'native', 'lib'), { recursive: true });
+  fs.writeFileSync(path.join(package_, 'native', 'lib', 'libx.so.1.2'), 'x');
+  const wanted = [{ source: 'native/lib/libx.so.1.2', target: 'native/lib/libx.so' }];
+  fs.writeFileSync(path.join(package_, 'native', 'pg-symlinks.json'), JSON.stringify(wanted));
+  expect(link(package_)).toBe(true);
+  expect(fs.readlinkSync(path.join(package_, 'native', 'lib', 'libx.so'))).toBe('libx.so.1.2');
+  expect(link(package_)).toBe(true);
+  expect(installed().complete).toBe(true);
+});
