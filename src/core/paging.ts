@@ -12,10 +12,15 @@ export interface Next {
 
 /** A paging scheme. Pure: everything it needs is in the answer's body, the request that was sent and the count of records received. */
 export interface Paging {
-  /** The next page, or undefined at the stated end. `count` is how many records the page held. */
-  next(body: Json, sent: Request, count: number): Next | undefined;
+  /**
+   * The next page, or undefined at the stated end. `count` is how many records the page held, `repeated` (default 0) how many of them, at
+   * its head, were asked for again for the seam.
+   */
+  next(body: Json, sent: Request, count: number, repeated?: number): Next | undefined;
   /** The total the answer states, where it states one. */
   total(body: Json): number | undefined;
+  /** The place of the page's first record, as the answer states it or the request asked for; undefined where the server keeps the place. */
+  readonly offset?: (body: Json, sent: Request) => number | undefined;
   /** The same request, `by` records earlier (never before the first); only schemes that can be read backwards have it. */
   readonly rewind?: (sent: Request, by: number) => Request;
 }
@@ -33,6 +38,8 @@ export interface PageWalk {
 /** One page as it arrived. */
 export interface Page {
   readonly records: readonly Json[];
+  /** Where `records[i]` stands in the answer's list (`core/json.ts` `elementSlice`); absent: at `i`. */
+  readonly places?: readonly number[];
   /** The answer's bytes, for rejects. */
   readonly raw: Buffer;
   /** What the server said the total is, if it did. */

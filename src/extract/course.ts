@@ -1,0 +1,196 @@
+/** Where a walk stands: what was met, whether the pages hang together, and which page comes next. No input or output. */
+
+import { UnexpectedContent } from '../core/errors.ts';
+import type { Page, PageWalk } from '../core/paging.ts';
+import type { Answer, Request } from '../core/request.ts';
+import { LoopGuard } from './loop-guard.ts';
+
+/** How a walk ended. */
+export interface WalkEnd {
+  /** The last total that the source stated; null where it states none. */
+  readonly expected: number | null;
+  /** Distinct records delivered. */
+  readonly fetched: number;
+  /** How often the list was walked from its beginning. */
+  readonly passes: number;
+  /** How often the list was seen to move: seams that did not fit. */
+  readonly moved: number;
+  /**
+   * True where the last pass hangs together without a gap and met at least `expected` records. In a list of stable order then no record
+   * is missing that was there during that whole pass.
+   */
+  readonly matched: boolean;
+}
+
+/** Bounds of a walk. */
+export interface WalkLimits {
+  /** Passes over a list that does not add up to its total. */
+  readonly passes: number;
+  /** Pages in all, discarded ones included. */
+  readonly pages: number;
+  /** Pages in a row without a new key: a circle. */
+  readonly stalePages: number;
+  /** Empty pages in a row that are followed because they name a next one. */
+  readonly emptyPages: number;
+  /** Gaps that are mended by stepping back, per pass. */
+  readonly mends: number;
+}
+
+export const defaultWalkLimits: WalkLimits = { passes: 3, pages: 100_000, stalePages: 3, emptyPages: 50, mends: 100 };
+
+/** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */
+export interface Step {
+  readonly page: Page | undefined;
+  readonly next: Request | undefined;
+}
+
+/**
+ * What the next answer must begin with: nothing particular · the last record of the page before · while stepping back, any record that
+ * this pass has met.
+ */
+type Head =
+  | { readonly is: 'free' }
+  | { readonly is: 'seam'; readonly id: string; readonly overlap: number }
+  | { readonly is: 'met'; readonly by: number };
+
+const free: Head = { is: 'free' };
+
+/** One walk's place and memory; lives as long as the walk. */
+export class Course {
+  readonly #walk: PageWalk;
+  readonly #limits: WalkLimits;
+  readonly #guard: LoopGuard;
+  /** Record id → the last pass that met it. */
+  readonly #met = new Map<string, number>();
+  #pass = 1;
+  #restarts = 0;
+  #metInPass = 0;
+  #nameless = 0;
+  #head: Head = free;
+  /** Records of the last page that counted: how far to step back at first. */
+  #size = 1;
+  #mends = 0;
+  #moved = 0;
+  #gap = false;
+  #total: number | undefined;
+
+  constructor(walk: PageWalk, limits: WalkLimits) {
+    this.#walk = walk;
+    this.#limits = limits;
+    this.#guard = new LoopGuard(walk.first, limits);
+  }
+
+  /** Takes the answer to `sent`. Throws `UnexpectedContent` where its list is absent, `PagingLoop` in a circle. */
+  take(answer: Answer, sent: Request): Step {
+    const { list, id, paging } = this.#walk;
+    const all = list(answer.body);
+    if (!Array.isArray(all)) throw new UnexpectedContent(`${sent.endpoint}: the list of the answer is not a list`);
+    const ids = all.map(id);
+    this.#guard.page();
+    this.#total = paging.total(answer.body) ?? this.#total;
+
+    const back = this.#stepBack(ids, sent);
+    if (back !== undefined) return { page: undefined, next: back };
+
+    const repeated = this.#head.is === 'seam' && ids[0] === this.#head.id ? this.#head.overlap : 0;
+    const before = this.#metInPass;
+    const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
+    const following = paging.next(answer.body, sent, all.length, repeated);
+    const last = ids.at(-1);
+    this.#head =
+      following !== undefined && following.overlap > 0 && last !== undefined && last !== ''
+        ? { is: 'seam', id: last, overlap: following.overlap }
+        : free;
+    this.#size = Math.max(1, all.length);
+    const next = following?.request ?? this.#passAgain();
+    if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);
+    const page: Page = {
+      records: places.map((place) => all[place]),
+      places,
+      raw: answer.raw,
+      total: paging.total(answer.body),
+      date: answer.date,
+      receivedAt: answer.receivedAt,
+      offset: paging.offset?.(answer.body, sent),
+      last: following === undefined,
+    };
+    return { page, next };
+  }
+
+  /** The walk's first request, for a new pass; what was delivered stays delivered. */
+  restart(): Request {
+    this.#restarts++;
+    return this.#newPass();
+  }
+
+  end(): WalkEnd {
+    return {
+      expected: this.#total ?? null,
+      fetched: this.#met.size + this.#nameless,
+      passes: this.#pass,
+      moved: this.#moved,
+      matched: this.#matched(),
+    };
+  }
+
+  /**
+   * The request to step back to where the page does not join on to what this pass has met: records may lie between, and everything that
+   * stayed in the list lies behind the last record met. Undefined where it joins, or where stepping back is over.
+   */
+  #stepBack(ids: readonly string[], sent: Request): Request | undefined {
+    const head = this.#head;
+    const [first] = ids;
+    if (head.is === 'free' || first === '' || (head.is === 'seam' && first === head.id)) return undefined;
+    if (head.is === 'seam') this.#moved++;
+    const { rewind, offset } = this.#walk.paging;
+    // The beginning of the list joins on to everything, and a record that was met lies before all that was not.
+    if ((first !== undefined && this.#isMet(first)) || (head.is === 'met' && offset?.(undefined, sent) === 0))
+      return undefined;
+    if (head.is === 'seam') this.#mends++;
+    if (rewind === undefined || this.#mends > this.#limits.mends) {
+      this.#gap = true;
+      return undefined;
+    }
+    const by = head.is === 'met' ? head.by * 2 : this.#size;
+    this.#head = { is: 'met', by };
+    this.#guard.back(Math.ceil(by / this.#size));
+    return rewind(sent, by);
+  }
+
+  #isMet(id: string): boolean {
+    return this.#met.get(id) === this.#pass;
+  }
+
+  /** Notes a record; true if it is to be delivered. One without an id always is, except at the seam. */
+  #meet(id: string, atSeam: boolean): boolean {
+    if (id === '') {
+      if (atSeam) return false;
+      this.#metInPass++;
+      if (this.#pass === 1) this.#nameless++;
+      return true;
+    }
+    if (this.#isMet(id)) return false;
+    this.#metInPass++;
+    const known = this.#met.has(id);
+    this.#met.set(id, this.#pass);
+    return !known;
+  }
+
+  #matched(): boolean {
+    return !this.#gap && (this.#total === undefined || this.#metInPass >= this.#total);
+  }
+
+  #passAgain(): Request | undefined {
+    return this.#matched() || this.#pass - this.#restarts >= this.#limits.passes ? undefined : this.#newPass();
+  }
+
+  #newPass(): Request {
+    this.#pass++;
+    this.#metInPass = 0;
+    this.#mends = 0;
+    this.#gap = false;
+    this.#head = free;
+    this.#guard.fromStart();
+    return this.#walk.first;
+  }
+}

@@ -1,0 +1,126 @@
+/** The way out to a source: one pool, its credentials, its rate limits, its retries. */
+
+import { Pool } from 'undici';
+import { Interrupted } from '../../core/errors.ts';
+import type { Http, HttpCounters, Request } from '../../core/request.ts';
+import type { Attempt, Try } from './attempt.ts';
+import { authorized } from './authorized.ts';
+import { exchange, type Sent } from './exchange.ts';
+import { faultOf } from './faults.ts';
+import { isNearLimit, usedUpMs } from './headers.ts';
+import { judge } from './judge.ts';
+import { cleaner, secretsIn } from './messages.ts';
+import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions } from './options.ts';
+import { type Pace, pace } from './pace.ts';
+import { retrying } from './retrying.ts';
+import { baseOf, pathOf } from './target.ts';
+import { either, sleep, stopped, type Time } from './wait.ts';
+
+/**
+ * An `Http` for one source. Throws `Misconfigured` for a base URL that is none. `send` throws `ForeignOrigin` before any socket opens, `Interrupted` or the signal's own TidemarkError on abort, else what the answer is worth: `Unreachable`, `AuthFailed`,
+ * `Forbidden`, `Missing`, `Refused`, `UnexpectedContent`, `TooLarge`, `RateLimited`, `Transient`. No message holds a credential.
+ */
+export const createHttp = (options: HttpOptions): Http => {
+  const base = baseOf(options.baseUrl);
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const limits = { ...defaultLimits, ...options.limits };
+  const policy = { ...defaultRetry, ...options.retry };
+  const concurrency = options.concurrency ?? 8;
+  const time: Time = { now: options.now ?? (() => performance.now()), sleep: options.sleep ?? sleep };
+  const wall = options.wall ?? Date.now;
+  const counters: HttpCounters = { requests: 0, retries: 0, throttledMs: 0, bytes: 0 };
+  const closing = new AbortController();
+  const source = pace(concurrency, options.rate ?? {}, time);
+  const pool = new Pool(base.origin, {
+    connections: concurrency,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: timeouts.connectMs },
+    // Ours are exact and cover the whole body.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  const wire: Try = async (request, signal): Promise<Attempt> => {
+    const credentials = options.authorize();
+    const sent = sentOf(request, pathOf(request, base), options, credentials);
+    counters.requests++;
+    try {
+      const got = await exchange(pool, sent, timeouts, limits, signal);
+      counters.bytes += got.raw.length;
+      heed(got.headers, source, wall(), policy.retryAfterMaxMs);
+      return judge(request, got, { clean: cleaner(secretsIn(credentials)), wallMs: wall() });
+    } catch (error) {
+      if (signal.aborted) throw stopped(signal);
+      const failed = faultOf(request, base.origin, error);
+      if (failed === undefined) throw error;
+      return { failed };
+    }
+  };
+  const paced: Try = (request, signal) =>
+    source.run(
+      request.endpoint,
+      signal,
+      (ms) => (counters.throttledMs += ms),
+      () => wire(request, signal),
+    );
+  const renewed = authorized(paced, options.onUnauthorized, closing.signal);
+  const send = retrying(renewed, policy, {
+    time,
+    random: options.random ?? Math.random,
+    pause: source.pause,
+    idempotent: options.idempotent ?? (() => true),
+    counters,
+    observe: options.observe ?? (() => {}),
+    wall,
+  });
+
+  return {
+    origin: base.origin,
+    counters,
+    async send(request, signal) {
+      // Before anything waits or opens.
+      pathOf(request, base);
+      const stop = either(signal, closing.signal);
+      try {
+        if (stop.signal.aborted) throw stopped(stop.signal);
+        return await send(request, stop.signal);
+      } finally {
+        stop.release();
+      }
+    },
+    async close() {
+      closing.abort(new Interrupted('the connection to the source was closed'));
+      await pool.destroy();
+    },
+  };
+};
+
+const sentOf = (
+  request: Request,
+  path: string,
+  { version = '0', headers = {} }: HttpOptions,
+  credentials: Readonly<Record<string, string>>,
+): Sent => {
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+  return {
+    method: request.method,
+    path,
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'gzip',
+      'user-agent': `tidemark/${version}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+      ...credentials,
+    },
+    body,
+  };
+};
+
+/** What a good answer says about the next ones. A wait beyond `mostMs` is not served here: the next request will hear of it by a 429. */
+const heed = (headers: Readonly<Record<string, string>>, source: Pace, wallMs: number, mostMs: number): void => {
+  const quietMs = usedUpMs(headers, wallMs);
+  if (quietMs !== undefined) source.pause(Math.min(quietMs, mostMs));
+  if (isNearLimit(headers)) source.slow();
+};

@@ -1,0 +1,67 @@
+/** Notices a server that sends us round in circles (guarantee G16), in bounded time. */
+
+import { hash } from 'node:crypto';
+import { PagingLoop } from '../core/errors.ts';
+import type { Request } from '../core/request.ts';
+
+/** Counts what a walk has asked and what it got for it. */
+export class LoopGuard {
+  readonly #first: Request;
+  readonly #limits: { readonly pages: number; readonly stalePages: number; readonly emptyPages: number };
+  /** Digests of the requests since the last start or step back. */
+  readonly #asked = new Set<string>();
+  #pages = 0;
+  #stale = 0;
+  #empty = 0;
+  /** Pages that may bring nothing new because a step back asked for them again. */
+  #again = 0;
+
+  constructor(
+    first: Request,
+    limits: { readonly pages: number; readonly stalePages: number; readonly emptyPages: number },
+  ) {
+    this.#first = first;
+    this.#limits = limits;
+    this.#asked.add(digest(first));
+  }
+
+  /** A page arrived. */
+  page(): void {
+    if (++this.#pages > this.#limits.pages) throw this.#loop(`more than ${this.#limits.pages} pages`);
+  }
+
+  /** The walk goes on to `next` after a page of `count` records, `fresh` of which this pass had not met. */
+  onward(next: Request, count: number, fresh: number): void {
+    const asked = digest(next);
+    if (this.#asked.has(asked)) throw this.#loop('the same page was named twice');
+    this.#asked.add(asked);
+    this.#empty = count === 0 ? this.#empty + 1 : 0;
+    if (this.#empty > this.#limits.emptyPages) throw this.#loop(`${this.#empty} empty pages in a row`);
+    if (fresh > 0) {
+      this.#stale = 0;
+      this.#again = 0;
+    } else if (count > 0 && ++this.#stale >= this.#limits.stalePages + this.#again)
+      throw this.#loop(`${this.#stale} pages in a row without a new record`);
+  }
+
+  /** The walk steps back by about so many pages. */
+  back(pages: number): void {
+    this.#asked.clear();
+    this.#again += pages;
+  }
+
+  fromStart(): void {
+    this.#asked.clear();
+    this.#asked.add(digest(this.#first));
+    this.#stale = 0;
+    this.#empty = 0;
+    this.#again = 0;
+  }
+
+  #loop(what: string): PagingLoop {
+    return new PagingLoop(`${this.#first.endpoint}: the server sends us round in circles: ${what}`);
+  }
+}
+
+const digest = ({ url, path, query, body }: Request): string =>
+  hash('sha1', JSON.stringify([url ?? [path, query], body]), 'base64');

@@ -1,0 +1,64 @@
+/** Walks a list page by page; the next page is fetched while the consumer works on this one. */
+
+import { Interrupted, Missing, Refused } from '../core/errors.ts';
+import type { Page, PageWalk } from '../core/paging.ts';
+import type { Answer, Http, Request } from '../core/request.ts';
+import { Course, defaultWalkLimits, type WalkEnd, type WalkLimits } from './course.ts';
+import { either } from './http/wait.ts';
+
+export type { WalkEnd, WalkLimits } from './course.ts';
+
+/**
+ * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
+ * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
+ * all. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us round in circles. A page token that the
+ * server refuses half-way (it expired) restarts the walk, once. Leaving the generator early aborts the request under way.
+ */
+export async function* pages(
+  http: Http,
+  walk: PageWalk,
+  signal: AbortSignal,
+  limits: Partial<WalkLimits> = {},
+): AsyncGenerator<Page, WalkEnd, void> {
+  const course = new Course(walk, { ...defaultWalkLimits, ...limits });
+  const left = new AbortController();
+  const stop = either(signal, left.signal);
+  const send = (request: Request): Promise<Answer> => {
+    const answer = http.send(request, stop.signal);
+    // It is awaited later, or never if the consumer leaves: until then a failure must not count as unhandled.
+    answer.catch(() => {});
+    return answer;
+  };
+  try {
+    let sent = walk.first;
+    let pending = send(sent);
+    for (let restarted = false; ; ) {
+      const answer = await pending.catch((error: unknown) => {
+        if (restarted || !isTokenRefused(error, walk, sent)) throw error;
+        return undefined;
+      });
+      if (answer === undefined) {
+        restarted = true;
+        sent = course.restart();
+        pending = send(sent);
+        continue;
+      }
+      const { page, next } = course.take(answer, sent);
+      if (next !== undefined) {
+        sent = next;
+        pending = send(sent);
+      }
+      if (page !== undefined) yield page;
+      if (next === undefined) return course.end();
+    }
+  } finally {
+    left.abort(new Interrupted('the walk was left'));
+    stop.release();
+  }
+}
+
+/** 400 or 410 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
+const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>
+  sent !== first &&
+  paging.offset?.(undefined, sent) === undefined &&
+  ((error instanceof Refused && error.status === 400) || (error instanceof Missing && error.status === 410));

@@ -1,0 +1,170 @@
+/** The ways in which servers cut lists into pages. Pure and shared: the place in a walk is in the request and the answer, nowhere else. */
+
+import { UnexpectedContent } from '../core/errors.ts';
+import type { Next, Paging } from '../core/paging.ts';
+import type { Json, Request } from '../core/request.ts';
+
+/** A paging that can tell whether an answer speaks its tongue. */
+export interface Scheme extends Paging {
+  readonly fits: (body: Json, sent: Request) => boolean;
+}
+
+export interface OffsetOptions {
+  /** Records of the page before that each page begins with (the seam). Default 1. */
+  readonly overlap?: number;
+  /** The request's parameter for the place. Default `startAt`. It goes into the JSON body where the request has one, else into the query. */
+  readonly parameter?: string;
+}
+
+/**
+ * `{startAt, maxResults, total, isLast?, …}`: the next page begins where the server's own numbers say that this one ended, however few it
+ * gave. Ends where everything up to `total` has been given (on a full page that is the contract's `startAt + maxResults >= total`), at
+ * `isLast: true`, or at a page with nothing new. A `total` below what was given already is not believed, nor is one that a present
+ * `isLast: false` contradicts. The first request needs no place; a walk never asks for place 0 by name of its own accord.
+ */
+export const offset = ({ overlap = 1, parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
+  const at = (body: Json, sent: Request): number => natural(body, 'startAt') ?? placeOf(sent, parameter) ?? 0;
+  return {
+    next(body, sent, count, repeated = 0) {
+      if (field(body, 'isLast') === true || count <= repeated) return undefined;
+      const end = at(body, sent) + count;
+      if (field(body, 'isLast') !== false && natural(body, 'total') === end) return undefined;
+      return from(end, sent, parameter, count, overlap);
+    },
+    total: totalOf,
+    offset: at,
+    rewind: back(parameter),
+    fits: (body, sent) =>
+      !Array.isArray(body) &&
+      (typeof field(body, 'total') === 'number' ||
+        natural(body, 'startAt') !== undefined ||
+        placeOf(sent, parameter) !== undefined),
+  };
+};
+
+/** A list without an envelope, by offset, until a page has nothing new. States no total. */
+export const bareArray = ({ overlap = 1, parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
+  const at = (_: Json, sent: Request): number => placeOf(sent, parameter) ?? 0;
+  return {
+    next: (body, sent, count, repeated = 0) =>
+      count <= repeated ? undefined : from(at(body, sent) + count, sent, parameter, count, overlap),
+    total: () => undefined,
+    offset: at,
+    rewind: back(parameter),
+    fits: (body) => Array.isArray(body),
+  };
+};
+
+/**
+ * `{values, isLast, nextPage}`: follows `nextPage`, a URL or only the cursor (then sent as the query parameter), until `isLast` is true.
+ * An answer that has neither `nextPage` nor `isLast: true`, nor a `total` that is reached, is `UnexpectedContent`: it states no end.
+ */
+export const cursor = ({ parameter = 'cursor' }: { readonly parameter?: string } = {}): Scheme => ({
+  next(body, sent, count) {
+    if (field(body, 'isLast') === true) return undefined;
+    const next = field(body, 'nextPage');
+    if (typeof next === 'string' && next !== '') return { request: following(next, sent, parameter), overlap: 0 };
+    if (field(body, 'isLast') !== false && (natural(body, 'startAt') ?? 0) + count === natural(body, 'total'))
+      return undefined;
+    throw new UnexpectedContent(`${sent.endpoint}: the answer names no next page and does not say that it is the last`);
+  },
+  total: totalOf,
+  fits: (body, sent) =>
+    sent.url !== undefined ||
+    isText(field(body, 'nextPage')) ||
+    (typeof field(body, 'isLast') === 'boolean' && natural(body, 'startAt') === undefined),
+});
+
+export interface TokenOptions {
+  /** The field of the answer and the parameter of the request. Default `nextPageToken`. */
+  readonly parameter?: string;
+}
+
+/**
+ * `{nextPageToken, isLast?}`: ends where the token is missing, null or empty, or `isLast` is true. An empty page with a token goes on.
+ * `isLast: false` without a token is `UnexpectedContent`.
+ */
+export const pageToken = ({ parameter = 'nextPageToken' }: TokenOptions = {}): Scheme => ({
+  next(body, sent) {
+    const token = field(body, parameter);
+    if (field(body, 'isLast') === true) return undefined;
+    if (typeof token === 'string' && token !== '')
+      return { request: withParameter(sent, parameter, token), overlap: 0 };
+    if (field(body, 'isLast') !== false && (token === undefined || token === null || token === '')) return undefined;
+    throw new UnexpectedContent(`${sent.endpoint}: the answer is not the last and has no readable ${parameter}`);
+  },
+  total: totalOf,
+  fits: (body, sent) =>
+    isText(field(body, parameter)) ||
+    parameterOf(sent, parameter) !== undefined ||
+    (typeof field(body, 'isLast') === 'boolean' &&
+      typeof field(body, 'total') !== 'number' &&
+      natural(body, 'startAt') === undefined),
+});
+
+/** Everything in one answer. */
+export const single = (): Scheme => ({ next: () => undefined, total: totalOf, fits: () => true });
+
+/**
+ * For endpoints that answer in several tongues: each answer is read by the first scheme that it fits, by the first of all where it fits
+ * none. Give the scheme with a token before the one with an offset: where both are there, the token leads.
+ */
+export const firstThatFits = (first: Scheme, ...others: readonly Scheme[]): Scheme => {
+  const schemes = [first, ...others];
+  const chosen = (body: Json, sent: Request): Scheme => schemes.find((scheme) => scheme.fits(body, sent)) ?? first;
+  const rewind = schemes.find((scheme) => scheme.rewind !== undefined)?.rewind;
+  return {
+    next: (body, sent, count, repeated) => chosen(body, sent).next(body, sent, count, repeated),
+    total: (body) => schemes.map((scheme) => scheme.total(body)).find((total) => total !== undefined),
+    offset: (body, sent) => chosen(body, sent).offset?.(body, sent),
+    ...(rewind === undefined ? {} : { rewind }),
+    fits: (body, sent) => schemes.some((scheme) => scheme.fits(body, sent)),
+  };
+};
+
+/** The request for what follows place `end`, beginning with the last `overlap` records of this page, unless it would then not get on. */
+const from = (end: number, sent: Request, parameter: string, count: number, overlap: number): Next => {
+  const seam = count > overlap ? overlap : 0;
+  return { request: withParameter(sent, parameter, end - seam), overlap: seam };
+};
+
+const back =
+  (parameter: string) =>
+  (sent: Request, by: number): Request => {
+    const place = (placeOf(sent, parameter) ?? 0) - by;
+    return withParameter(sent, parameter, place > 0 ? place : undefined);
+  };
+
+const following = (next: string, sent: Request, parameter: string): Request =>
+  /^[\w.~=+%-]+$/.test(next) ? withParameter(sent, parameter, next) : { ...sent, url: next };
+
+/** The request with one parameter set, or taken out; in its JSON body where it has one, else in its query. */
+const withParameter = (sent: Request, parameter: string, value: string | number | undefined): Request => {
+  if (sent.body === undefined) return { ...sent, query: { ...sent.query, [parameter]: value } };
+  const { [parameter]: _, ...rest } = sent.body;
+  return { ...sent, body: value === undefined ? rest : { ...rest, [parameter]: value } };
+};
+
+const parameterOf = (sent: Request, parameter: string): unknown => field(sent.body ?? sent.query, parameter);
+
+const placeOf = (sent: Request, parameter: string): number | undefined => {
+  const value = parameterOf(sent, parameter);
+  return isNatural(value) ? value : undefined;
+};
+
+const field = (body: Json, name: string): unknown =>
+  typeof body === 'object' && body !== null && Object.hasOwn(body, name)
+    ? (body as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+
+const isNatural = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+const natural = (body: Json, name: string): number | undefined => {
+  const value = field(body, name);
+  return isNatural(value) ? value : undefined;
+};
+
+const totalOf = (body: Json): number | undefined => natural(body, 'total');
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
