@@ -95,7 +95,7 @@ export const issueMapper =
     const fixed = versionRows(r, issueId, fields, 'fixVersions');
     const affected = versionRows(r, issueId, fields, 'versions');
     const details = detailsOf(r, issue, fields, issueId, key, tails, options);
-    const children: Record<string, readonly Row[]> = {
+    const children = {
       labels: labelRows(issueId, tags),
       components,
       versions: [...fixed, ...affected],
@@ -106,6 +106,7 @@ export const issueMapper =
     r.keepUnknown(issue, RECORD_KEYS, 'record.');
 
     const parent = object(r, fields, 'parent', 'fields.parent');
+    const epic = epicOf(r, fields, parent, catalogue);
     const description = richText(r, fields, 'description', 'fields.description');
     const environment = richText(r, fields, 'environment', 'fields.environment');
     const resolution = object(r, fields, 'resolution', 'fields.resolution');
@@ -120,7 +121,8 @@ export const issueMapper =
       resolution_id: resolution && id(r, resolution, 'id', 'fields.resolution.id'),
       resolution: resolution && text(r, resolution, 'name', 'fields.resolution.name'),
       parent_id: parent && id(r, parent, 'id', 'fields.parent.id'),
-      ...epicOf(r, fields, parent, catalogue),
+      epic_id: epic.id,
+      epic_key: epic.key,
       assignee_id: personId(r, fields, 'assignee', 'fields.assignee'),
       reporter_id: personId(r, fields, 'reporter', 'fields.reporter'),
       creator_id: personId(r, fields, 'creator', 'fields.creator'),
@@ -239,8 +241,8 @@ const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epi
   const epic = stated ?? (parent !== null && isEpic(parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
-    epic_id: epic && id(r, epic, 'id', `${path}.id`),
-    epic_key: (epic && text(r, epic, 'key', `${path}.key`)) ?? link,
+    id: epic && id(r, epic, 'id', `${path}.id`),
+    key: (epic && text(r, epic, 'key', `${path}.key`)) ?? link,
   };
 };
 
@@ -269,7 +271,8 @@ const detailsOf = (
     changelog?.records.flatMap((history, at) => changeRows(r.element('changelog.histories', at), issueId, history)) ??
     [];
 
-  const children: Record<string, readonly Row[]> = { keys: keyRows(r, issueId, key, changes) };
+  const keys = keyRows(r, issueId, key, changes);
+  const children: Record<string, readonly Row[]> = { keys };
   if (changelog?.complete) children.changelog = changes;
   if (comments?.complete)
     children.comments = comments.records.map((comment, at) =>
@@ -294,7 +297,10 @@ const detailsOf = (
     tails.push({
       child: 'keys',
       walk: walks.changelog,
-      rows: (records) => keyRows(r, issueId, key, changesOf(issueId, records)),
+      rows: (records) => {
+        const told = new Set(keys.map((row) => row.key));
+        return keyRows(r, issueId, key, changesOf(issueId, records)).filter((row) => !told.has(row.key));
+      },
     });
   }
   if (openComments)

@@ -35,13 +35,10 @@ const rows = <Row>(
 ): readonly Row[] => {
   if (elements.length === 0) return none;
   const byId = new Map<Integer, Row>();
-  for (const [index, element] of elements.entries()) {
+  for (let index = 0; index < elements.length; index++) {
+    const element = elements[index];
     const at = r.element(path, index);
-    if (!isObject(element)) {
-      at.flip('id', element, 'an object with a numeric id');
-      continue;
-    }
-    if ((own(element, 'id') ?? null) === null) {
+    if (!isObject(element) || (own(element, 'id') ?? null) === null) {
       at.flip('id', element, 'an object with a numeric id');
       continue;
     }
