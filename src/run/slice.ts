@@ -38,7 +38,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let received = 0;
   let outside = 0;
   let announced = 0;
-  let end: WalkEnd | undefined;
+  let end: WalkEnd;
   const whole = flow.absent === 'replaced';
   const reading = pages(context.deps.source.http, walk, context.signal);
   try {

@@ -10,12 +10,13 @@ import {
   TooManyRejects,
   Unreachable,
 } from '../core/errors.ts';
-import type { StreamReport, StreamStatus } from '../core/run.ts';
+import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
-import { newTally, type RunContext, receiptOf, type Tally, tell } from './context.ts';
+import { inTransaction } from '../load/session.ts';
+import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { type Asked, halves, mostRecords, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
-import { beginStream, finishStream, markStream } from './runs.ts';
+import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
 import { readSlice, type StreamContext } from './slice.ts';
 import { tailsOf } from './tails.ts';
 import {
@@ -46,17 +47,21 @@ export const endsRun = (error: unknown): boolean =>
   error instanceof TooManyRejects ||
   !(error instanceof TidemarkError);
 
+/** The clocks of a run, and the other streams of it. */
+export interface Times {
+  /** The source's clock at the beginning of the run. */
+  readonly clock: Date | undefined;
+  /** The moment by the database's clock. */
+  readonly now: () => Instant;
+  /** Waits until the named streams of this run are done. */
+  readonly ready: (names: readonly string[]) => Promise<void>;
+}
+
 /**
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends
  * the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
  */
-export async function runStream(
-  context: RunContext,
-  flow: Flow,
-  asked: Asked,
-  clock: Date | undefined,
-  now: () => Instant,
-): Promise<StreamReport> {
+export async function runStream(context: RunContext, flow: Flow, asked: Asked, times: Times): Promise<StreamReport> {
   const { deps, run } = context;
   const stream = flow.stream.name;
   const started = performance.now();
@@ -79,7 +84,7 @@ export async function runStream(
     return done;
   };
   try {
-    const problems = await walkAll(context, flow, asked, clock, now, tally);
+    const problems = await walkAll(context, flow, asked, times, tally);
     await markStream(deps.warehouse.db, run.sourceId, stream, 'available', null);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {
@@ -87,7 +92,7 @@ export async function runStream(
     if (error instanceof Missing || error instanceof Forbidden) {
       const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
-      const filled = await fallBack(context, flow, tally);
+      const filled = await fallBack(context, flow, times, tally);
       // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
       if (flow.stream.promised && filled === undefined) return end(report('failed', message));
       return end(report(state, filled === undefined ? message : `${message}; ${filled}`));
@@ -103,21 +108,28 @@ export async function runStream(
 }
 
 /** Rows from other tables where the server has no list of its own. */
-async function fallBack(context: RunContext, flow: Flow, tally: Tally): Promise<string | undefined> {
+async function fallBack(context: RunContext, flow: Flow, times: Times, tally: Tally): Promise<string | undefined> {
   const { fallback } = flow;
   if (fallback === undefined) return undefined;
-  const { rows } = await context.deps.warehouse.pool.query<{ inserted: string; updated: string }>(fallback.sql, [
-    context.run.sourceId,
-    context.run.runId,
-  ]);
-  const inserted = Number(rows[0]?.inserted ?? 0);
-  const updated = Number(rows[0]?.updated ?? 0);
-  tally.counts = {
-    ...tally.counts,
-    received: tally.counts.received + inserted + updated,
-    inserted: tally.counts.inserted + inserted,
-    updated: tally.counts.updated + updated,
-  };
+  await times.ready(fallback.after);
+  const { run } = context;
+  const written = await inTransaction(context.deps.warehouse.pool, context.lease.signal, async (session) => {
+    const { rows } = await session.client.query<{ inserted: string; updated: string }>(fallback.sql, [
+      run.sourceId,
+      run.runId,
+    ]);
+    const inserted = Number(rows[0]?.inserted ?? 0);
+    const updated = Number(rows[0]?.updated ?? 0);
+    const loaded = {
+      counts: { ...noCounts, received: inserted + updated, inserted, updated },
+      deleted: 0,
+      braked: false,
+    };
+    await countBatch(session, run, flow.stream.name, loaded);
+    await context.lease.guard(session);
+    return loaded;
+  });
+  tallyBatch(tally, written);
   return fallback.reason;
 }
 
@@ -128,10 +140,10 @@ async function walkAll(
   context: RunContext,
   flow: Flow,
   asked: Asked,
-  clock: Date | undefined,
-  now: () => Instant,
+  times: Times,
   tally: Tally,
 ): Promise<Problem | undefined> {
+  const { clock, now } = times;
   const { deps, run, signal } = context;
   const { db } = deps.warehouse;
   const make = (walk: Walk): StreamContext => ({
@@ -158,7 +170,7 @@ async function walkAll(
     if (problem !== undefined) return problem;
     // The interrupted walk was what this run would do, and its end is as good as a new one's.
     if (resumes && plan.kind !== 'incremental') return undefined;
-    return walkAll(context, flow, asked, clock, now, tally);
+    return walkAll(context, flow, asked, times, tally);
   }
   const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
   const walk = await openWalk(db, at, plan, clock, await firstSlices(context, flow, plan));

@@ -1,0 +1,50 @@
+import type { RunDeps } from './deps.ts';
+import { chooseFlows } from './flows.ts';
+import { type Asked, type Mode, partitionsFrom, planStream } from './plan.ts';
+import { registerSource } from './runs.ts';
+
+/** What a run would do for one stream. */
+export interface PlannedStream {
+  readonly stream: string;
+  readonly mode: Mode;
+  readonly from?: Date;
+  readonly to?: Date;
+  /** Partitions known now; windows are halved further while reading. */
+  readonly slices: number;
+  /** Records, where the source can say so cheaply. */
+  readonly records?: number;
+  /** Requests, where the records are known. */
+  readonly requests?: number;
+}
+
+/** Records a page of a windowed stream holds. */
+const pageSize = 100;
+
+/** What `sync`, `sync --full` or `backfill` would read. Asks the source for counts, writes no rows and takes no lease. */
+export async function plan(
+  deps: RunDeps,
+  options: { readonly streams?: readonly string[]; readonly full?: boolean; readonly window?: Asked['window'] },
+): Promise<readonly PlannedStream[]> {
+  const { db } = deps.warehouse;
+  const sourceId = await registerSource(db, deps.source);
+  const { clock } = await deps.source.preflight(deps.signal);
+  const asked: Asked = { full: options.full === true, window: options.window };
+  const planned: PlannedStream[] = [];
+  for (const flow of chooseFlows(deps.source.flows, options.streams)) {
+    const { stream } = flow;
+    const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
+    if (what === undefined) continue;
+    const owners = stream.parents === undefined ? 1 : (await partitionsFrom(db, sourceId, stream.parents)).length;
+    const records =
+      what.window === undefined ? undefined : await stream.windows?.count({ window: what.window }, deps.signal);
+    planned.push({
+      stream: stream.name,
+      mode: what.mode,
+      slices: owners,
+      ...(what.window?.from === undefined ? {} : { from: what.window.from }),
+      ...(what.window?.to === undefined ? {} : { to: what.window.to }),
+      ...(records === undefined ? {} : { records, requests: Math.max(1, Math.ceil(records / pageSize)) }),
+    });
+  }
+  return planned;
+}

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Fenced } from '../../src/core/errors.ts';
+import { newBatch } from '../../src/load/batch.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { batchOf, loadBatch, makeLab, memberFlow, rowsOf, thing, thingFlow } from './things.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await makeLab(database.warehouse);
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.warehouse.pool.query('truncate lab.things, lab.thing_tags, lab.thing_notes, lab.members, ops.rejects');
+});
+
+const names = () => rowsOf(database.warehouse, 'select id, name from lab.things where _deleted_at is null order by id');
+const lsn = async (): Promise<bigint> => {
+  const rows = await rowsOf(database.warehouse, "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn");
+  return BigInt(rows[0]?.[0] ?? '0');
+};
+
+test('a batch loaded twice leaves the same rows and writes none the second time', async () => {
+  const { warehouse } = database;
+  const records = [thing(1, 'a', 10n, { tags: [{ thing_id: 1, tag: 'x', weight: 1 }] }), thing(2, null, 10n)];
+  const first = await loadBatch(warehouse, batchOf(thingFlow, records));
+  expect(first.counts).toMatchObject({ received: 2, inserted: 2 });
+  const before = await rowsOf(
+    warehouse,
+    'select id, xmin from lab.things union all select 0, xmin from lab.thing_tags',
+  );
+  const second = await loadBatch(warehouse, batchOf(thingFlow, records), { runId: '2' });
+  expect(second.counts).toMatchObject({ received: 2, inserted: 0, updated: 0, unchanged: 2 });
+  expect(
+    await rowsOf(warehouse, 'select id, xmin from lab.things union all select 0, xmin from lab.thing_tags'),
+  ).toEqual(before);
+});
+
+test('the larger order wins whichever comes last; a forced resync wins over all', async () => {
+  const { warehouse } = database;
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'new', 20n)]));
+  const older = await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'old', 10n)]), { runId: '2' });
+  expect(older.counts).toMatchObject({ superseded: 1, updated: 0 });
+  expect(await names()).toEqual([['1', 'new']]);
+  const forced = await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'old', 10n)]), { runId: '3', force: true });
+  expect(forced.counts).toMatchObject({ updated: 1 });
+  expect(await names()).toEqual([['1', 'old']]);
+});
+
+test('with equal order the later fetch wins, and a later run wins over an earlier one', async () => {
+  const { warehouse } = database;
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'second fetch', 10n)], [2000n]));
+  const early = await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'first fetch', 10n)], [1000n]));
+  expect(early.counts).toMatchObject({ superseded: 1 });
+  expect(await names()).toEqual([['1', 'second fetch']]);
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'next run', 10n)], [500n]), { runId: '2' });
+  expect(await names()).toEqual([['1', 'next run']]);
+});
+
+test.each([
+  ['newer first', [thing(1, 'new', 20n), thing(1, 'old', 10n)]],
+  ['newer last', [thing(1, 'old', 10n), thing(1, 'new', 20n)]],
+])('the same key twice in a batch: the newer is taken (%s)', async (_, records) => {
+  const loaded = await loadBatch(database.warehouse, batchOf(thingFlow, records));
+  expect(loaded.counts).toMatchObject({ received: 2, inserted: 1, deduplicated: 1 });
+  expect(await names()).toEqual([['1', 'new']]);
+});
+
+test('children are replaced with their parent: relations go, entities become tombstones and rise again', async () => {
+  const { warehouse } = database;
+  const tags = (...list: string[]) => list.map((tag) => ({ thing_id: 1, tag, weight: tag.length }));
+  const note = (id: number, body: string) => ({ id, thing_id: 1, body });
+  await loadBatch(
+    warehouse,
+    batchOf(thingFlow, [thing(1, 'a', 10n, { tags: tags('x', 'y', 'y'), notes: [note(7, 'hi'), note(8, 'ho')] })]),
+  );
+  const next = await loadBatch(
+    warehouse,
+    batchOf(thingFlow, [thing(1, 'a', 11n, { tags: tags('y', 'long'), notes: [note(8, 'ho!')] })]),
+    { runId: '2' },
+  );
+  expect(next.deleted).toBe(2);
+  expect(await rowsOf(warehouse, 'select tag, weight from lab.thing_tags order by 1')).toEqual([
+    ['long', '4'],
+    ['y', '1'],
+  ]);
+  const notes = 'select id, body, _deleted_at is not null from lab.thing_notes order by id';
+  expect(await rowsOf(warehouse, notes)).toEqual([
+    ['7', 'hi', 'true'],
+    ['8', 'ho!', 'false'],
+  ]);
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 12n, { tags: [], notes: [note(7, 'hi')] })]), {
+    runId: '3',
+  });
+  expect(await rowsOf(warehouse, notes)).toEqual([
+    ['7', 'hi', 'false'],
+    ['8', 'ho!', 'true'],
+  ]);
+  expect(await rowsOf(warehouse, 'select * from lab.thing_tags')).toEqual([]);
+});
+
+test('children that were not delivered stay as they are', async () => {
+  const { warehouse } = database;
+  const tags = [{ thing_id: 1, tag: 'x', weight: null }];
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, { tags })]));
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'b', 11n)]), { runId: '2' });
+  expect(await rowsOf(warehouse, 'select tag from lab.thing_tags')).toEqual([['x']]);
+});
+
+test('an older version of the parent does not bring back its old children', async () => {
+  const { warehouse } = database;
+  const tag = (name: string) => ({ tags: [{ thing_id: 1, tag: name, weight: null }] });
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'new', 20n, tag('new'))]));
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'old', 10n, tag('old')), thing(2, 'b', 1n, {})]), {
+    runId: '2',
+  });
+  expect(await rowsOf(warehouse, 'select tag from lab.thing_tags')).toEqual([['new']]);
+});
+
+test('a tombstoned row that is seen again is alive again, even unchanged', async () => {
+  const { warehouse } = database;
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n)]));
+  await warehouse.pool.query('update lab.things set _deleted_at = now()');
+  const loaded = await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n)]), { runId: '2' });
+  expect(loaded.counts).toMatchObject({ updated: 1 });
+  expect(await names()).toEqual([['1', 'a']]);
+});
+
+test('a complete listing replaces its scope and no other', async () => {
+  const { warehouse } = database;
+  const member = (club_id: string, user_id: string) => ({ row: { club_id, user_id }, children: {} });
+  await loadBatch(warehouse, batchOf(memberFlow, [member('a', '1'), member('a', '2'), member('b', '1')]));
+  const loaded = await loadBatch(warehouse, batchOf(memberFlow, [member('a', '2'), member('a', '3')]), {
+    replaces: { club_id: 'a' },
+  });
+  expect(loaded).toMatchObject({ deleted: 1, counts: { received: 2, inserted: 1, unchanged: 1 } });
+  expect(await rowsOf(warehouse, 'select club_id, user_id from lab.members order by 1, 2')).toEqual([
+    ['a', '2'],
+    ['a', '3'],
+    ['b', '1'],
+  ]);
+});
+
+test('an empty listing of a scope with many rows removes nothing and says so', async () => {
+  const { warehouse } = database;
+  const many = Array.from({ length: 21 }, (_, i) => ({ row: { club_id: 'a', user_id: String(i) }, children: {} }));
+  await loadBatch(warehouse, batchOf(memberFlow, many));
+  const loaded = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { club_id: 'a' } });
+  expect(loaded).toMatchObject({ braked: true, deleted: 0 });
+  await warehouse.pool.query("delete from lab.members where user_id = '0'");
+  const small = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { club_id: 'a' } });
+  expect(small).toMatchObject({ braked: false, deleted: 20 });
+});
+
+test('a batch whose lease is lost leaves no trace', async () => {
+  const { warehouse } = database;
+  const fenced = loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n)]), {
+    guard: async () => {
+      throw new Fenced('another took it');
+    },
+  });
+  await expect(fenced).rejects.toThrow(Fenced);
+  expect(await names()).toEqual([]);
+});
+
+test('a poison record is kept with its exact bytes, once however often it comes, and resolved by a good version', async () => {
+  const { warehouse } = database;
+  const payload = Buffer.from('{"id":1,"name":"\\u0000"}');
+  const poison = {
+    key: '1',
+    payload,
+    stage: 'encode',
+    code: 'bad_text',
+    field: 'name',
+    message: 'NUL',
+    slice: {},
+  } as const;
+  for (let run = 1; run <= 10; run += 1) {
+    const batch = batchOf(thingFlow, [thing(2, 'b', 10n)]);
+    batch.reject(poison);
+    batch.reject(poison);
+    const loaded = await loadBatch(warehouse, batch, { runId: String(run) });
+    expect(loaded.counts).toMatchObject({ received: 3, rejected: 2 });
+  }
+  const query =
+    "select record_key, encode(payload, 'escape'), attempts, status, first_run_id, last_run_id from ops.rejects";
+  expect(await rowsOf(warehouse, query)).toEqual([['1', '{"id":1,"name":"\\\\u0000"}', '10', 'open', '1', '10']]);
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'good', 11n)]), { runId: '11' });
+  expect(await rowsOf(warehouse, 'select status from ops.rejects')).toEqual([['resolved']]);
+});
+
+test('unchanged rows cost next to no WAL', async () => {
+  const { warehouse } = database;
+  const records = Array.from({ length: 2_000 }, (_, i) => thing(i, `name ${i}`.repeat(20), 10n));
+  const start = await lsn();
+  await loadBatch(warehouse, batchOf(thingFlow, records));
+  const loaded = await lsn();
+  await loadBatch(warehouse, batchOf(thingFlow, records), { runId: '2' });
+  expect(Number((await lsn()) - loaded)).toBeLessThan(Number(loaded - start) / 100);
+});
+
+test('two loads of the same keys at once end in one of the two orders', async () => {
+  const { warehouse } = database;
+  const version = (name: string, at: bigint, backwards: boolean) => {
+    const list = Array.from({ length: 300 }, (_, i) =>
+      thing(i, name, at, { tags: [{ thing_id: i, tag: name, weight: 1 }] }),
+    );
+    return batchOf(thingFlow, backwards ? list.reverse() : list);
+  };
+  for (let round = 0; round < 5; round += 1) {
+    const at = BigInt(round * 10);
+    await Promise.all([
+      loadBatch(warehouse, version('old', at, false), { runId: '1' }),
+      loadBatch(warehouse, version('new', at + 1n, true), { runId: '1' }),
+    ]);
+    expect(await rowsOf(warehouse, 'select distinct name from lab.things')).toEqual([['new']]);
+    expect(await rowsOf(warehouse, 'select tag, count(*) from lab.thing_tags group by 1')).toEqual([['new', '300']]);
+  }
+});
