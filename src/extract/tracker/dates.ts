@@ -29,7 +29,7 @@ export const epochMillis: DateForm = {
 /** Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. */
 export const localMinutes = (zone: Zone, margin = 0): DateForm => ({
   name: `"yyyy-MM-dd HH:mm" in ${zone.name}${widened(margin)}`,
-  slack: margin + hours(3),
+  slack: margin + hours(5),
   from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)))}"`,
   to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)))}"`,
 });

@@ -30,8 +30,8 @@ export interface SearchOptions {
   readonly http: Http;
   readonly scope: Scope;
   readonly account: (signal: AbortSignal) => Promise<Account>;
-  /** The fields to ask for. */
-  readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** The fields of an issue to ask for, given what the search understands. */
+  readonly fields: (dialect: Dialect, signal: AbortSignal) => Promise<readonly string[]>;
   readonly changes: 'auto' | 'updated' | 'created';
   /** Told what a person should know. */
   readonly note: (message: string) => void;
@@ -44,7 +44,10 @@ export const findDialect = async (options: SearchOptions, signal: AbortSignal): 
   const literals = await literalsOrBlame(http, scope, account, signal);
   const tongue = tongueOf(literals.heard.body, account.known);
   const expanding = { jql: literals.jql, maxResults: 1, fields: ['created'], expand: 'changelog' } as const;
-  const changelog = !((await tryAsking(http, expanding, signal)) instanceof Refused);
+  const expanded = await tryAsking(http, expanding, signal);
+  // Taken in silence is not given: only a changelog that came is one, unless there is no issue to show it.
+  const changelog =
+    !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
   if (literals.landmark !== undefined && !literals.confirmed) {
     note(
       `the search does not keep to created bounds (${literals.form.name}): every window is read with more issues than it holds`,

@@ -12,6 +12,8 @@ import { once } from './once.ts';
 
 /** The search, as the issues stream uses it. */
 export interface Search {
+  /** What every walk is restricted to, in words that change when it does. */
+  readonly scope: string;
   dialect(signal: AbortSignal): Promise<Dialect>;
   walk(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
   ids(slice: Slice, signal: AbortSignal): Promise<PageWalk>;
@@ -29,10 +31,11 @@ export const openSearch = (options: SearchOptions): Search => {
     return { found, jql: windowJql(found.dates, scope, slice.window) };
   };
   return {
+    scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
     dialect,
     async walk(slice, signal) {
       const { found, jql } = await query(slice, signal);
-      const fields = await options.fields(signal);
+      const fields = await options.fields(found, signal);
       const body = { jql, maxResults: 100, fields };
       return walkOf(found.tongue, found.changelog ? { ...body, expand: 'changelog' } : body);
     },

@@ -4,10 +4,17 @@ import type { PageWalk } from '../../core/paging.ts';
 import { offset } from '../paging.ts';
 import { listing } from './walks.ts';
 
-const tail = (list: string, maxResults: number) => (issueId: string): PageWalk =>
-  listing(`/rest/api/3/issue/{id}/${list}`, offset(), { maxResults }, {
-    path: `/rest/api/3/issue/${encodeURIComponent(issueId)}/${list}`,
-  });
+const tail =
+  (list: string, maxResults: number) =>
+  (issueId: string): PageWalk =>
+    listing(
+      `/rest/api/3/issue/{id}/${list}`,
+      offset(),
+      { maxResults },
+      {
+        path: `/rest/api/3/issue/${encodeURIComponent(issueId)}/${list}`,
+      },
+    );
 
 /** By the name of the child in `issueChildren`. Oldest first, as the vendor gives them without being asked. */
 export const tails = {

@@ -3,6 +3,7 @@
 import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Http, Request } from '../../core/request.ts';
+import { askAccount } from './account.ts';
 import type { Tracker } from './tracker.ts';
 
 /**
@@ -28,14 +29,14 @@ export const firstThere = async (http: Http, walks: readonly PageWalk[], signal:
  * still hold: the vendor answers 404 to everything it hides from strangers.
  */
 export const existsAt =
-  ({ http, account }: Tracker, endpoint: string, request: (key: string) => Omit<Request, 'method' | 'endpoint'>) =>
+  ({ http }: Tracker, endpoint: string, request: (key: string) => Omit<Request, 'method' | 'endpoint'>) =>
   async (key: string, signal: AbortSignal): Promise<boolean> => {
     try {
       await http.send({ method: 'GET', endpoint, ...request(key) }, signal);
       return true;
     } catch (cause) {
       if (!(cause instanceof Missing) || (cause.status !== 404 && cause.status !== 410)) throw cause;
-      await account(signal);
+      await askAccount(http, signal);
       return false;
     }
   };

@@ -2,12 +2,12 @@
 
 import type { Stream } from '../../../core/stream.ts';
 import { offset } from '../../paging.ts';
+import { boardSprint } from '../http.ts';
 import { existsAt } from '../there.ts';
 import type { Tracker } from '../tracker.ts';
 import { listing } from '../walks.ts';
 
 const board = '/rest/agile/1.0/board';
-export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
 const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
 
 export const boards = (tracker: Tracker): Stream => ({
@@ -30,7 +30,12 @@ const sprintsOfBoard = (name: string, about: string): Stream => ({
   after: ['boards'],
   parents: { table: 'tracker.boards', columns: { board_id: 'id' }, where: withSprints },
   walk: ({ partition }) =>
-    listing(boardSprint, offset(), { maxResults: 100 }, { path: `${board}/${encodeURIComponent(partition?.board_id ?? '')}/sprint` }),
+    listing(
+      boardSprint,
+      offset(),
+      { maxResults: 100 },
+      { path: `${board}/${encodeURIComponent(partition?.board_id ?? '')}/sprint` },
+    ),
 });
 
 export const sprints = (tracker: Tracker): Stream => ({
@@ -52,7 +57,12 @@ export const sprintIssues = (): Stream => ({
   after: ['sprints', 'issues'],
   parents: { table: 'tracker.sprints', columns: { sprint_id: 'id' }, where: '_deleted_at is null' },
   walk: ({ partition }) =>
-    listing(sprintIssue, offset(), { fields: 'id', maxResults: 100 }, {
-      path: `/rest/agile/1.0/sprint/${encodeURIComponent(partition?.sprint_id ?? '')}/issue`,
-    }),
+    listing(
+      sprintIssue,
+      offset(),
+      { fields: 'id', maxResults: 100 },
+      {
+        path: `/rest/agile/1.0/sprint/${encodeURIComponent(partition?.sprint_id ?? '')}/issue`,
+      },
+    ),
 });

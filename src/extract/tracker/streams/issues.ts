@@ -10,6 +10,7 @@ export const issues = (tracker: Tracker): Stream => ({
   promised: true,
   after: ['fields'],
   windows: {
+    scope: tracker.search.scope,
     count: tracker.search.count,
     changes: tracker.search.changes,
     instant: instantOf,

@@ -40,7 +40,11 @@ export const groups = ({ http, groups: configured }: Tracker): Stream => ({
   promised: false,
   async walk(_, signal) {
     try {
-      return await firstThere(http, [listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] })], signal);
+      return await firstThere(
+        http,
+        [listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] })],
+        signal,
+      );
     } catch (cause) {
       if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
       if (configured.length > 0) return named(configured);

@@ -1,5 +1,6 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
+import type { Json } from '../../../core/request.ts';
 import type { Stream } from '../../../core/stream.ts';
 import { cursor, firstThatFits, offset, single } from '../../paging.ts';
 import { firstThere } from '../there.ts';
@@ -33,4 +34,15 @@ const list = (name: string, about: string, endpoint: string) => (): Stream => ({
 
 export const statuses = list('statuses', 'Statuses with their category.', '/rest/api/3/status');
 export const issueTypes = list('issue_types', 'Types of issues.', '/rest/api/3/issuetype');
-export const priorities = list('priorities', 'Priorities in their order.', '/rest/api/3/priority');
+
+/** The vendor states the order of priorities only by that of the list. */
+export const priorities = (): Stream => ({
+  ...list('priorities', 'Priorities in their order.', '/rest/api/3/priority')(),
+  walk() {
+    const walk = listing('/rest/api/3/priority', single());
+    return { ...walk, list: (body) => walk.list(body).map(ranked) };
+  },
+});
+
+const ranked = (priority: Json, place: number): Json =>
+  typeof priority === 'object' && priority !== null ? { rank: place + 1, ...priority } : priority;

@@ -1,0 +1,50 @@
+import type { Fallback } from '../core/stream.ts';
+
+/**
+ * Sprints as the issues' own sprint field names them: of each the telling that reached us last. `state` and `name` are never null in
+ * tracker.sprints; a server that tells neither gets 'unknown' and the id.
+ */
+export const sprintsFromIssues: Fallback = {
+  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
+  after: ['issues'],
+  sql: `
+    with told as (
+      select distinct on (s.sprint_id) s.sprint_id, coalesce(s.name, s.sprint_id::text) as name, coalesce(s.state, 'unknown') as state,
+        s.board_id, s.goal, s.start_at, s.end_at, s.completed_at
+      from tracker.issue_sprints s
+      left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
+      where s.source_id = $1::smallint
+      order by s.sprint_id, s._synced_at desc, i.updated_at desc nulls last, s.issue_id desc
+    ), written as (
+      insert into tracker.sprints as t
+        (source_id, id, name, state, board_id, goal, start_at, end_at, completed_at, _synced_at, _run_id)
+      select $1::smallint, sprint_id, name, state, board_id, goal, start_at, end_at, completed_at, now(), $2::bigint
+      from told
+      on conflict (source_id, id) do update set
+        name = excluded.name, state = excluded.state, board_id = excluded.board_id, goal = excluded.goal, start_at = excluded.start_at,
+        end_at = excluded.end_at, completed_at = excluded.completed_at,
+        _deleted_at = null, _row_hash = null, _synced_at = excluded._synced_at, _run_id = excluded._run_id
+      where t._deleted_at is not null or
+        (t.name, t.state, t.board_id, t.goal, t.start_at, t.end_at, t.completed_at) is distinct from
+        (excluded.name, excluded.state, excluded.board_id, excluded.goal, excluded.start_at, excluded.end_at, excluded.completed_at)
+      returning xmax = 0 as is_new
+    )
+    select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`,
+};
+
+/** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says. Adds, never removes. */
+export const boardSprintsFromSprints: Fallback = {
+  reason: 'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
+  after: ['sprints'],
+  sql: `
+    with told as (
+      select board_id, id as sprint_id from tracker.sprints
+      where source_id = $1::smallint and board_id is not null and _deleted_at is null
+    ), written as (
+      insert into tracker.board_sprints (source_id, board_id, sprint_id, _synced_at, _run_id)
+      select $1::smallint, board_id, sprint_id, now(), $2::bigint from told
+      on conflict (source_id, board_id, sprint_id) do nothing
+      returning 1
+    )
+    select count(*) as inserted, 0::bigint as updated from written`,
+};

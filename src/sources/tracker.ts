@@ -1,0 +1,165 @@
+/** The issue tracker, opened: streams, transforms and tables joined into flows. */
+
+import { AuthFailed, BadData, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../core/errors.ts';
+import type { Json } from '../core/request.ts';
+import type { Observe } from '../core/run.ts';
+import type { Flow, Preflight, Source } from '../core/stream.ts';
+import { createHttp } from '../extract/http/http.ts';
+import type { HttpOptions } from '../extract/http/options.ts';
+import { askAccount } from '../extract/tracker/account.ts';
+import type { Dialect } from '../extract/tracker/dialect.ts';
+import { fieldRecords, issueFields } from '../extract/tracker/fields.ts';
+import { trackerHttp } from '../extract/tracker/http.ts';
+import { filterOf } from '../extract/tracker/jql.ts';
+import { once } from '../extract/tracker/once.ts';
+import { openSearch } from '../extract/tracker/search.ts';
+import { tails } from '../extract/tracker/tails.ts';
+import type { Tracker } from '../extract/tracker/tracker.ts';
+import { catalogueOf, type FieldFact, noCatalogue } from '../transform/catalogue.ts';
+import { field } from '../transform/tracker.ts';
+import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
+import { trackerFlows } from './trackerFlows.ts';
+
+/** What opening a tracker takes; `TrackerConfig` of src/config.ts is one. */
+export interface TrackerSettings {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly email: string;
+  readonly apiToken: { reveal(): string };
+  readonly jql?: string;
+  readonly start: Date;
+  readonly changes: 'auto' | 'updated' | 'created';
+  readonly groups: readonly string[];
+  readonly concurrency: number;
+  /** 0: as many as the server allows. */
+  readonly requestsPerSecond: number;
+}
+
+export interface TrackerDeps {
+  /** Told what was found out that a person should know. */
+  readonly observe?: Observe;
+  /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
+  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
+}
+
+const name = 'tracker';
+
+/**
+ * Asks nothing yet. What the server speaks is found out once and kept as long as the source is open: open one for each run. Throws
+ * `Misconfigured` for a base URL or a TRACKER_JQL that cannot be used.
+ */
+export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Source => {
+  const filter = filterOf(settings.jql);
+  const http = trackerHttp(createHttp(httpOptions(settings, deps)));
+  let mapIssue: Flow['via'] | undefined;
+  const tracker: Tracker = {
+    http,
+    account: once((signal) => askAccount(http, signal)),
+    groups: settings.groups,
+    search: openSearch({
+      http,
+      scope: { start: settings.start, filter },
+      account: (signal) => tracker.account(signal),
+      changes: settings.changes,
+      note: (message) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message }),
+      fields: (dialect, signal) => learn(dialect)(signal),
+    }),
+  };
+  /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. */
+  const learning = once(async (signal) => fieldRecords(tracker, signal));
+  const learn = (dialect: Dialect) => async (signal: AbortSignal) => {
+    const records = await learning(signal);
+    const facts = records && factsOf(records);
+    const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
+    mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: !dialect.changelog } });
+    return issueFields(facts && [...facts].flatMap(([id, { custom }]) => (custom ? [id] : [])));
+  };
+  return {
+    name,
+    kind: 'tracker',
+    baseUrl: settings.baseUrl,
+    http,
+    flows: trackerFlows(tracker, (record, slice) => {
+      if (mapIssue === undefined) throw new Error('the fields of the tracker are not known yet: preflight comes first');
+      return mapIssue(record, slice);
+    }),
+    preflight: (signal) => preflight(tracker, learn, signal),
+    close: () => http.close(),
+  };
+};
+
+const httpOptions = (
+  { baseUrl, email, apiToken, concurrency, requestsPerSecond }: TrackerSettings,
+  deps: TrackerDeps,
+): HttpOptions => ({
+  ...deps.http,
+  baseUrl,
+  authorize: () => ({ authorization: `Basic ${Buffer.from(`${email}:${apiToken.reveal()}`).toString('base64')}` }),
+  concurrency,
+  ...(requestsPerSecond > 0 && {
+    rate: { default: { perSecond: requestsPerSecond, burst: Math.max(1, Math.ceil(requestsPerSecond)) } },
+  }),
+});
+
+/** Who we are, and what the search understands. What only one stream needs and fails here is told in words and fails there again. */
+const preflight = async (
+  tracker: Tracker,
+  learn: (dialect: Dialect) => (signal: AbortSignal) => Promise<readonly string[]>,
+  signal: AbortSignal,
+): Promise<Preflight> => {
+  const account = await tracker.account(signal);
+  const dialect = [account.known ? `account: ${account.name}` : 'account: the server does not say'];
+  try {
+    const found = await tracker.search.dialect(signal);
+    const fields = await learn(found)(signal);
+    dialect.push(
+      ...found.words,
+      `fields: ${fields.includes('*all') ? 'all (the server does not list them)' : fields.length}`,
+    );
+  } catch (cause) {
+    if (!(cause instanceof TidemarkError) || endsAll(cause)) throw cause;
+    dialect.push(`search: ${cause.message}`);
+  }
+  return { clock: account.clock, account: account.name, dialect };
+};
+
+const endsAll = (error: TidemarkError): boolean =>
+  error instanceof AuthFailed ||
+  error instanceof Misconfigured ||
+  error instanceof Unreachable ||
+  error instanceof Interrupted;
+
+/** Fields by id, as the transform of the fields reads them; a record that it rejects is rejected by the fields stream, with its bytes. */
+const factsOf = (records: readonly Json[]): ReadonlyMap<string, FieldFact> => {
+  const facts = new Map<string, FieldFact>();
+  for (const record of records) {
+    const fact = factOf(record);
+    if (fact !== undefined) facts.set(fact[0], fact[1]);
+  }
+  return facts;
+};
+
+const factOf = (record: Json): readonly [string, FieldFact] | undefined => {
+  try {
+    const { id, name, custom, schema_type, items_type, schema_custom } = field(record, {}).row;
+    const fact = {
+      name: String(name),
+      custom: custom === true,
+      schemaType: textOrNull(schema_type),
+      itemsType: textOrNull(items_type),
+      schemaCustom: textOrNull(schema_custom),
+    };
+    return [String(id), fact];
+  } catch (cause) {
+    if (cause instanceof BadData) return undefined;
+    throw cause;
+  }
+};
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const detailWalksOf = (issueId: string): DetailWalks => ({
+  changelog: tails.changelog(issueId),
+  comments: tails.comments(issueId),
+  worklogs: tails.worklogs(issueId),
+});

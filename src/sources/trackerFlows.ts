@@ -1,0 +1,40 @@
+/** What the tracker's streams become and where it goes, in the order in which they are read. */
+
+import type { Fallback, Flow, Stream } from '../core/stream.ts';
+import type { Table } from '../core/table.ts';
+import * as streams from '../extract/tracker/streams.ts';
+import type { Tracker } from '../extract/tracker/tracker.ts';
+import * as tables from '../tables/tracker.ts';
+import * as transforms from '../transform/tracker.ts';
+import { boardSprintsFromSprints, sprintsFromIssues } from './sprintFallback.ts';
+
+/** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
+export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [
+  entity(streams.fields(tracker), tables.fields, transforms.field),
+  entity(streams.projects(tracker), tables.projects, transforms.project),
+  entity(streams.statuses(), tables.statuses, transforms.status),
+  entity(streams.issueTypes(), tables.issueTypes, transforms.issueType),
+  entity(streams.priorities(), tables.priorities, transforms.priority),
+  entity(streams.users(tracker), tables.users, transforms.user),
+  entity(streams.groups(tracker), tables.groups, transforms.group),
+  relation(streams.groupMembers(), tables.groupMembers, transforms.groupMember),
+  entity(streams.boards(tracker), tables.boards, transforms.board),
+  { ...entity(streams.issues(tracker), tables.issues, mapIssue), children: tables.issueChildren },
+  { ...entity(streams.sprints(tracker), tables.sprints, transforms.sprint), fallback: sprintsFromIssues },
+  relation(streams.boardSprints(), tables.boardSprints, transforms.boardSprint, boardSprintsFromSprints),
+  relation(streams.sprintIssues(), tables.sprintIssues, transforms.sprintIssue),
+];
+
+const entity = (stream: Stream, table: Table, via: Flow['via']): Flow => ({
+  stream,
+  table,
+  children: {},
+  via,
+  absent: 'kept',
+});
+
+const relation = (stream: Stream, table: Table, via: Flow['via'], fallback?: Fallback): Flow => ({
+  ...entity(stream, table, via),
+  absent: 'replaced',
+  ...(fallback && { fallback }),
+});
