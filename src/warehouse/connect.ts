@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
@@ -67,9 +68,11 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
 
 function open(target: string, url: string, options: ConnectOptions): Warehouse {
   const statementTimeout = options.statementTimeout ?? 300_000;
+  const sockets = new Set<net.Socket>();
   const pool = new pg.Pool({
     connectionString: target,
     Client: CutOnSilence,
+    stream: () => remembered(new net.Socket(), sockets),
     types,
     max: options.max ?? 8,
     application_name: options.applicationName ?? 'tidemark',
@@ -90,10 +93,18 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     url: new Secret(url),
     address: address(target),
     close: () => {
-      closed ??= pool.end();
+      closed ??= pool.end().finally(() => {
+        // pg forgets the connection of a login that fails half-way; the server would hold it, and it this process, for a minute.
+        for (const socket of sockets) socket.destroy();
+      });
       return closed;
     },
   };
+}
+
+function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
+  sockets.add(socket);
+  return socket.once('close', () => sockets.delete(socket));
 }
 
 /** As settings of the session, not of its start: poolers refuse those. The server, too, shall notice when we vanish. */

@@ -77,6 +77,17 @@ test('a wrong password and an unknown user fail at once as credentials', async (
   }
 });
 
+test('a login that fails leaves no socket behind that would keep the process', async () => {
+  const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const before = sockets();
+  await failure(
+    variant((u) => {
+      u.password = '';
+    }),
+  );
+  await until('the socket is gone', () => sockets() <= before, 3_000);
+});
+
 test('a missing database fails at once, with what to do', async () => {
   const error = await failure(
     variant((u) => {
