@@ -114,7 +114,12 @@ async function prepare(client: pg.ClientBase, statementTimeout: number): Promise
       ('timezone', 'UTC'), ('datestyle', 'ISO, YMD'), ('intervalstyle', 'iso_8601'), ('client_min_messages', 'warning'),
       ('statement_timeout', '${statementTimeout}'), ('lock_timeout', '60s'), ('idle_in_transaction_session_timeout', '5min'),
       ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
-    ) as settings (name, value)`);
+    ) as settings (name, value);
+    do $$ begin
+      -- A statement whose client was killed must not go on holding its locks. Not every server's platform can tell.
+      perform set_config('client_connection_check_interval', '3s', false);
+    exception when invalid_parameter_value then null;
+    end $$`);
 }
 
 interface Facts {

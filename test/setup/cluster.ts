@@ -8,6 +8,7 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { copied, installed, runsAs } from '../../src/warehouse/native.ts';
 import { unprivileged } from '../../src/warehouse/place.ts';
 import { freePort } from '../../src/warehouse/ports.ts';
+import { running } from '../../src/warehouse/postmaster.ts';
 
 /** What a test needs to know of the run's Postgres. */
 export interface TestCluster {
@@ -29,9 +30,11 @@ declare module 'vitest' {
 
 /** One Postgres for the entire run, in a temporary directory, careless of power cuts. It is removed at the end, unless a failed test keeps its database. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-'));
+  sweep();
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
   fs.chmodSync(directory, 0o711);
-  const cluster = await clusterIn(directory);
+  fs.writeFileSync(path.join(directory, 'run'), String(process.pid));
+  const cluster = clusterIn(directory);
   const password = 'test';
   await make(cluster, password);
   const { port } = await start(cluster, await freePort(), careless);
@@ -50,6 +53,32 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+const prefix = 'tidemark-test-';
+
+/** Removes what runs that were killed have left, server included, and what was kept for a look longer than a day ago. */
+function sweep(): void {
+  for (const name of fs.readdirSync(os.tmpdir()).filter((entry) => entry.startsWith(prefix))) {
+    const directory = path.join(os.tmpdir(), name);
+    const ours = path.join(directory, 'run');
+    if (!fs.existsSync(ours) || fs.statSync(ours).uid !== process.getuid?.()) continue; // just being made, or another user's
+    if (isAlive(Number(fs.readFileSync(ours, 'utf8')))) continue;
+    if (fs.existsSync(path.join(directory, 'keep')) && Date.now() - fs.statSync(directory).mtimeMs < 86_400_000)
+      continue;
+    const server = running(path.join(directory, 'data'));
+    if (server) process.kill(server.pid, 'SIGQUIT');
+    fs.rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
 const careless = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -63,7 +92,7 @@ const careless = {
   log_min_messages: 'fatal',
 };
 
-async function clusterIn(directory: string): Promise<Cluster> {
+function clusterIn(directory: string): Cluster {
   const binaries = installed();
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
   const native = binaries.complete && (!as || runsAs(binaries, as)) ? binaries : copied(binaries, directory);

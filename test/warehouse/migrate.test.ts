@@ -1,0 +1,143 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { Misconfigured } from '../../src/core/errors.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { migrate, pending } from '../../src/warehouse/migrate.ts';
+import { asOwner, databaseUrl, emptyDatabase, type TestDatabase } from '../support/postgres.ts';
+import { run, until } from '../support/processes.ts';
+
+const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-migrations-'));
+afterAll(() => fs.rmSync(root, { recursive: true, force: true }));
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await emptyDatabase();
+});
+afterEach(() => database.drop());
+
+/** A folder of steps; each is the SQL that it runs. */
+function folder(steps: Readonly<Record<string, string>>): URL {
+  const directory = fs.mkdtempSync(path.join(root, 'steps-'));
+  for (const [name, statements] of Object.entries(steps)) {
+    // No import of kysely: these files lie outside the project.
+    const source = `export const up = (db) => db.executeQuery({ sql: ${JSON.stringify(statements)}, parameters: [], query: { kind: 'RawNode' }, queryId: { queryId: '${name}' } });\n`;
+    fs.writeFileSync(path.join(directory, `${name}.ts`), source);
+  }
+  return pathToFileURL(`${directory}/`);
+}
+
+const tables = async ({ db }: Warehouse): Promise<readonly string[]> => {
+  const { rows } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = 'public' order by 1`.execute(db);
+  return rows.map(({ name }) => name);
+};
+
+const applied = async ({ db }: Warehouse): Promise<readonly string[]> => {
+  const { rows } = await sql<{ name: string }>`select name from ops.migrations order by name`.execute(db);
+  return rows.map(({ name }) => name);
+};
+
+test('it applies what is pending in the order of the names, once', async () => {
+  const { warehouse } = database;
+  const steps = { '0002_b': 'alter table a add column b int', '0001_a': 'create table a ()' };
+  const first = folder(steps);
+  expect(await pending(warehouse, { folder: first })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, { folder: first })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, { folder: first })).toEqual([]);
+  expect(await migrate(warehouse, { folder: folder({ ...steps, '0003_c': 'create table c ()' }) })).toEqual(['0003_c']);
+  expect(await pending(warehouse, { folder: first }).catch((error: unknown) => error)).toBeInstanceOf(Misconfigured);
+  expect(await tables(warehouse)).toEqual(['a', 'c']);
+});
+
+test('the real steps leave no table, view or column without a comment, and can be looked at before', async () => {
+  const { warehouse } = database;
+  const names = await pending(warehouse);
+  expect(names[0]).toBe('0001_ops');
+  expect(await migrate(warehouse)).toEqual(names);
+  expect(await pending(warehouse)).toEqual([]);
+  const { rows } = await sql`
+    select n.nspname || '.' || c.relname || coalesce('.' || a.attname, '') as uncommented
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('ops', 'tracker', 'ads', 'workflow', 'bi')
+    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relkind in ('r', 'v', 'm', 'p') and not c.relispartition
+      and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)
+    order by 1`.execute(warehouse.db);
+  expect(rows).toEqual([]);
+});
+
+test('processes that start at once take turns: each step is applied by exactly one', async () => {
+  const steps = folder({
+    '0001_a': 'create table a ()',
+    '0002_slow': 'create table b (); select pg_sleep(0.2)',
+    '0003_c': 'create table c ()',
+  });
+  const programs = [1, 2, 3].map(() =>
+    run(new URL('programs/migrate.ts', import.meta.url), [database.url, steps.href]),
+  );
+  const results = await Promise.all(programs.map(async (program) => JSON.parse(await program.line()) as string[]));
+  expect(results.flat().sort()).toEqual(['0001_a', '0002_slow', '0003_c']);
+  expect(await Promise.all(programs.map((program) => program.ended()))).toEqual([0, 0, 0]);
+});
+
+test('one that is killed within a step leaves the steps before it and nothing of it, and does not lock out the next', async () => {
+  const steps = { '0001_a': 'create table a ()', '0002_b': 'create table b (); select pg_sleep(60) /* killed here */' };
+  const { warehouse } = database;
+  const program = run(new URL('programs/migrate.ts', import.meta.url), [database.url, folder(steps).href]);
+  await until('it sleeps within the second step', async () => {
+    const { rows } = await sql`
+      select 1 from pg_stat_activity
+      where query like '%killed here%' and pid <> pg_backend_pid() and datname = current_database()`.execute(
+      warehouse.db,
+    );
+    return rows.length > 0;
+  });
+  await program.kill();
+  expect(await applied(warehouse)).toEqual(['0001_a']);
+  expect(await tables(warehouse)).toEqual(['a']);
+  // The server notices by itself that nobody waits for the sleeping statement any more.
+  const mended = folder({ ...steps, '0002_b': 'create table b ()' });
+  expect(await migrate(warehouse, { folder: mended, patience: 15_000 })).toEqual(['0002_b']);
+});
+
+test('a step that fails is rolled back entirely and named', async () => {
+  const { warehouse } = database;
+  const steps = folder({ '0001_a': 'create table a ()', '0002_bad': 'create table b (); select 1/0' });
+  await expect(migrate(warehouse, { folder: steps })).rejects.toThrow(/0002_bad.*division by zero/);
+  expect(await applied(warehouse)).toEqual(['0001_a']);
+  expect(await tables(warehouse)).toEqual(['a']);
+});
+
+test('a schema that is newer than the program is refused before anything is changed', async () => {
+  const { warehouse } = database;
+  await migrate(warehouse, {
+    folder: folder({ '0001_a': 'create table a ()', '0009_future': 'create table future ()' }),
+  });
+  const older = folder({ '0001_a': 'create table a ()', '0002_b': 'create table b ()' });
+  await expect(migrate(warehouse, { folder: older })).rejects.toThrow(/newer Tidemark.*0009_future/);
+  await expect(pending(warehouse, { folder: older })).rejects.toThrow(Misconfigured);
+  expect(await tables(warehouse)).toEqual(['a', 'future']);
+});
+
+test('an ordinary role that owns its database, or may create schemas in it, needs no more', async () => {
+  const role = `${database.name}_plain`;
+  await asOwner((client) => client.query(`create role ${role} login password 'p'`));
+  const url = new URL(databaseUrl(database.name));
+  url.username = role;
+  url.password = 'p';
+  const plain = await connect(url.href);
+  try {
+    await expect(migrate(plain)).rejects.toThrow(/may not change the schema.*grant create on database/s);
+    await asOwner((client) => client.query(`alter database ${database.name} owner to ${role}`));
+    expect(await migrate(plain)).toContain('0001_ops');
+  } finally {
+    await plain.close();
+    await asOwner((client) => client.query(`alter database ${database.name} owner to tidemark`));
+    await sql.raw(`drop owned by ${role} cascade`).execute(database.warehouse.db);
+    await asOwner((client) => client.query(`drop role ${role}`));
+  }
+});
