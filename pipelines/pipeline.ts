@@ -1,0 +1,25 @@
+/** What a pipeline file says: plain data, no engine, no source code behind it. */
+
+/** A time that comes again. Five cron fields, read in the IANA time zone: data windows do not depend on it, only the start does. */
+export interface Schedule {
+  readonly cron: string;
+  readonly timeZone: string;
+}
+
+/** Something a pipeline does, and when. */
+export interface Job {
+  readonly does: 'sync' | 'full' | 'census';
+  readonly on: Schedule;
+}
+
+export interface Pipeline {
+  /** As in `tidemark sync NAME` and `ops.sources.name`. */
+  readonly name: string;
+  /** One sentence for people. */
+  readonly about: string;
+  /** Which kind of source it reads. */
+  readonly source: 'tracker' | 'ads' | 'workflow';
+  /** The variable without which it is not configured. */
+  readonly needs: string;
+  readonly jobs: readonly Job[];
+}

@@ -1,0 +1,29 @@
+import { Misconfigured } from '../core/errors.ts';
+import type { Db } from '../run/history/db.ts';
+import { type StreamState, streamStates } from '../run/history/status.ts';
+import { nearest } from './nearest.ts';
+
+/** The stream of that name, also written `tracker.issues`. Throws Misconfigured if there is none, or several and no pipeline is named. */
+export async function ownerOf(db: Db, name: string, pipeline?: string): Promise<StreamState> {
+  const all = await streamStates(db);
+  const found = all.filter(
+    (each) =>
+      (each.stream === name || `${each.pipeline}.${each.stream}` === name) &&
+      (pipeline === undefined || each.pipeline === pipeline),
+  );
+  const [one, ...others] = found;
+  if (one === undefined) {
+    const near = nearest(
+      name,
+      all.flatMap((each) => [each.stream, `${each.pipeline}.${each.stream}`]),
+    );
+    throw new Misconfigured(
+      `there is no stream “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; \`tidemark streams\` lists them`,
+    );
+  }
+  if (others.length > 0)
+    throw new Misconfigured(
+      `several pipelines have a stream ${name}: add --pipeline ${found.map((each) => each.pipeline).join('|')}`,
+    );
+  return one;
+}

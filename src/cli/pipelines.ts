@@ -1,0 +1,51 @@
+/** Which pipelines exist and which are configured. */
+
+import { ads } from '../../pipelines/ads.ts';
+import type { Pipeline } from '../../pipelines/pipeline.ts';
+import { tracker } from '../../pipelines/tracker.ts';
+import { workflow } from '../../pipelines/workflow.ts';
+import type { Config } from '../config.ts';
+import { Misconfigured } from '../core/errors.ts';
+import { nearest } from './nearest.ts';
+
+/** In the order in which they run. */
+export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
+
+/** Kinds of sources this version can read. */
+export const readable: readonly Pipeline['source'][] = ['tracker'];
+
+/** Those that are configured and can be read. */
+export const configured = (config: Config): readonly Pipeline[] =>
+  pipelines.filter((each) => config[each.source] !== undefined && readable.includes(each.source));
+
+/** The pipeline of that name. Throws Misconfigured, with the nearest one, if there is none; if it is not configured, with what it needs. */
+export function pipelineNamed(name: string, config: Config): Pipeline {
+  const found = pipelines.find((each) => each.name === name);
+  if (found === undefined) {
+    const near = nearest(
+      name,
+      pipelines.map((each) => each.name),
+    );
+    throw new Misconfigured(
+      `there is no pipeline “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; there are ${pipelines.map((each) => each.name).join(', ')}`,
+    );
+  }
+  if (!readable.includes(found.source))
+    throw new Misconfigured(`pipeline ${name} is not in this version; it reads ${readable.join(', ')}`);
+  if (config[found.source] === undefined)
+    throw new Misconfigured(
+      `pipeline ${name} is not configured: set ${found.needs} and its credentials in the environment or in .env (see .env.example)`,
+    );
+  return found;
+}
+
+/** The pipelines of these names, or all configured ones if none is named. Throws Misconfigured if that leaves nothing. */
+export function chosen(names: readonly string[], config: Config): readonly string[] {
+  if (names.length > 0) return [...new Set(names)].map((name) => pipelineNamed(name, config).name);
+  const all = configured(config).map((each) => each.name);
+  if (all.length === 0)
+    throw new Misconfigured(
+      'nothing is configured: set TRACKER_BASE_URL, TRACKER_EMAIL and TRACKER_API_TOKEN in the environment or in .env (see .env.example), or try `tidemark demo`',
+    );
+  return all;
+}

@@ -1,0 +1,31 @@
+/** Which of the three ways of telling is used: never two at once. */
+import type { Observe } from '../../core/run.ts';
+import type { Sink } from '../terminal.ts';
+import { live } from './live.ts';
+import { plain } from './plain.ts';
+import type { Progress } from './types.ts';
+
+export interface Telling {
+  readonly out: Sink;
+  readonly err: Sink;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** A log is written to the same stream: a moving display would be torn by it. */
+  readonly logging: boolean;
+}
+
+/** NDJSON on stdout; nothing; a live display on a terminal; lines elsewhere. */
+export function progress({ out, err, json, quiet, logging }: Telling): Progress {
+  if (json) return silent((event) => out.line(toJson(event)));
+  if (quiet)
+    return silent((event) => {
+      if (event.type === 'note' && event.level === 'warn') err.line(`warning: ${event.message}`);
+    });
+  return err.live && !logging ? live(err) : plain(err);
+}
+
+const silent = (observe: Observe): Progress => ({ observe, say: () => undefined, end: () => undefined });
+
+/** JSON on one line; bigints as text, as they may exceed what a JSON reader can hold. */
+export const toJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each), indent);

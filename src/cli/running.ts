@@ -1,0 +1,103 @@
+/** What sync, backfill and census have in common: parts brought up, progress told, the outcome summed up in one exit code. */
+import type { TrackerConfig } from '../config.ts';
+import { Misconfigured } from '../core/errors.ts';
+import type { Observe, RunReport } from '../core/run.ts';
+import type { RunDeps } from '../run/deps.ts';
+import type { Context } from './context.ts';
+import { causes, codeOfError, codeOfReport, combined, exit, said } from './exit.ts';
+import { progress, toJson } from './progress/choose.ts';
+import type { Progress } from './progress/types.ts';
+import { summary } from './report.ts';
+import { current } from './schema.ts';
+import { escaped, withoutSecrets } from './text.ts';
+import { withWaiting } from './waiting.ts';
+
+/** Runs each pipeline in turn: a broken one does not keep the others from theirs. Gives the exit code of all together. */
+export async function runAll(
+  context: Context,
+  pipelines: readonly string[],
+  work: (deps: RunDeps) => Promise<RunReport>,
+): Promise<number> {
+  const codes: number[] = [];
+  for (const pipeline of pipelines) {
+    try {
+      codes.push(await runOne(context, pipeline, work));
+    } catch (error) {
+      if (pipelines.length === 1 || context.signal.aborted) throw error;
+      context.err.line(`${context.err.paint('red', 'error')}: ${pipeline}: ${said(error).message}`);
+      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said(error) }));
+      codes.push(codeOfError(error, context.received()));
+    }
+    if (context.signal.aborted) break;
+  }
+  return stopCode(codes) ?? combined(codes);
+}
+
+const stopCode = (codes: readonly number[]): number | undefined =>
+  codes.find((code) => code === exit.SIGINT || code === exit.SIGTERM);
+
+/** One pipeline, with its progress and its summary; gives its exit code. Throws what ended it before it was a run. */
+async function runOne(
+  context: Context,
+  pipeline: string,
+  work: (deps: RunDeps) => Promise<RunReport>,
+): Promise<number> {
+  const told = progress(context);
+  let ended: RunReport | undefined;
+  try {
+    const deps = await runDeps(context, pipeline, told);
+    const observe: Observe = (event) => {
+      if (event.type === 'run.finished') ended = event.report;
+      deps.observe(event);
+    };
+    const report = await work({ ...deps, observe });
+    told.end();
+    conclude(context, report);
+    return codeOfReport(report, context.received());
+  } catch (error) {
+    told.end();
+    // The run has said itself what became of it; its last word stays the last.
+    if (ended === undefined) throw error;
+    conclude(context, ended);
+    if (context.verbose) for (const line of causes(error)) context.err.line(`  ${line}`);
+    return codeOfError(error, context.received());
+  }
+}
+
+function conclude(context: Context, report: RunReport): void {
+  const { out, err } = context;
+  if (!context.json && (!context.quiet || report.status !== 'succeeded'))
+    for (const line of summary(report, out)) out.line(line);
+  if (report.error !== undefined && (report.status === 'failed' || report.status === 'lost'))
+    err.line(`${err.paint('red', 'tidemark')}: ${report.pipeline}: ${escaped(withoutSecrets(report.error.message))}`);
+}
+
+/** What the engine is given for a pipeline. The first word comes before anything slow. */
+export async function runDeps(context: Context, pipeline: string, shown: Progress): Promise<RunDeps> {
+  shown.say(`${pipeline}: opening the warehouse`);
+  const { tracker } = await context.parts.config();
+  if (tracker === undefined) throw new Misconfigured(`${pipeline} is not configured`);
+  const logged = context.logLevel === undefined ? undefined : await (await import('./log.ts')).log(context.logLevel);
+  const told = withWaiting((event) => {
+    shown.observe(event);
+    logged?.(event);
+  });
+  const source = await context.parts.source(pipeline, told);
+  return {
+    warehouse: await current(context, shown.say),
+    source,
+    observe: told.observe,
+    signal: context.signal,
+    concurrency: tracker.concurrency,
+    version: context.version,
+    trigger: 'manual',
+    ...settings(tracker),
+  };
+}
+
+/** The times of a run, in the engine's units. */
+export const settings = (tracker: TrackerConfig): Pick<RunDeps, 'lookbackMs' | 'createdWindowMs' | 'historyStart'> => ({
+  lookbackMs: tracker.lookbackHours * 3_600_000,
+  createdWindowMs: tracker.createdWindowDays * 86_400_000,
+  historyStart: tracker.start,
+});

@@ -1,0 +1,45 @@
+/** A warehouse with the schema this program expects. */
+import { Misconfigured } from '../core/errors.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Context } from './context.ts';
+import { plural } from './text.ts';
+
+/** The warehouse, brought up to date first: what a run needs. */
+export async function current({ parts, signal }: Context, say: (text: string) => void): Promise<Warehouse> {
+  const warehouse = await parts.warehouse();
+  const { migrate, pending } = await import('../warehouse/migrate.ts');
+  const missing = await pending(warehouse);
+  if (missing.length === 0) return warehouse;
+  say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
+  await migrate(warehouse, { signal });
+  return warehouse;
+}
+
+/**
+ * The warehouse as it is, for those who only look; undefined if Tidemark has never written there.
+ * Throws Misconfigured if its schema is behind: what is looked for may not be there.
+ */
+export async function existing({ parts }: Context): Promise<Warehouse | undefined> {
+  const warehouse = await parts.warehouse();
+  const { pending } = await import('../warehouse/migrate.ts');
+  const { rows } = await warehouse.pool.query<{ there: boolean }>(
+    `select to_regclass('ops.runs') is not null as there`,
+  );
+  if (!rows[0]?.there) return undefined;
+  const missing = await pending(warehouse);
+  if (missing.length > 0)
+    throw new Misconfigured(
+      `the schema of ${warehouse.address} is ${plural(missing.length, 'step')} behind this version (${missing.join(', ')}): run \`tidemark migrate\``,
+    );
+  return warehouse;
+}
+
+/** As `existing`, for questions that make no sense to an empty warehouse. Throws Misconfigured there. */
+export async function filled(context: Context): Promise<Warehouse> {
+  const warehouse = await existing(context);
+  if (warehouse) return warehouse;
+  const { address } = await context.parts.warehouse();
+  throw new Misconfigured(
+    `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`,
+  );
+}

@@ -1,0 +1,134 @@
+import type { Warehouse } from '../../warehouse/connect.ts';
+import type { Context, Verb } from '../context.ts';
+import { codeOfError, combined, exit, said } from '../exit.ts';
+import { configured, pipelines, readable } from '../pipelines.ts';
+import { toJson } from '../progress/choose.ts';
+import { table } from '../table.ts';
+import type { Style } from '../terminal.ts';
+import { duration, plural } from '../text.ts';
+
+/** One thing that was looked at. */
+interface Finding {
+  readonly what: string;
+  readonly state: 'ok' | 'failed' | 'not configured';
+  readonly where: string | null;
+  readonly facts: readonly string[];
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly seconds: number | null;
+  readonly exitCode: number;
+}
+
+/** One authenticated request a configured source, a write and rollback on the warehouse. */
+export const check: Verb<object> = async (context) => {
+  const config = await context.parts.config();
+  const told = context.quiet || context.json ? () => undefined : (text: string) => context.err.line(text);
+  const findings: Finding[] = [];
+  for (const { name } of configured(config)) {
+    told(`asking ${name}`);
+    findings.push(
+      await tried(name, config.tracker?.baseUrl ?? null, async () => {
+        const source = await context.parts.source(name);
+        const { account, dialect, clock } = await source.preflight(context.signal);
+        const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
+        return [...(account === undefined ? [] : [`signed in as ${account}`]), ...dialect, skew];
+      }),
+    );
+  }
+  for (const each of pipelines)
+    if (!configured(config).includes(each))
+      findings.push(
+        nothing(each.name, readable.includes(each.source) ? `set ${each.needs} to use it` : 'not in this version'),
+      );
+  told('asking the warehouse');
+  findings.push(
+    await tried('warehouse', null, async () => {
+      const warehouse = await context.parts.warehouse();
+      return [warehouse.address, ...(await writable(warehouse))];
+    }),
+  );
+  show(context, findings);
+  const codes = findings.map((each) => each.exitCode);
+  return codes.includes(exit.connection) ? exit.connection : combined(codes.filter((code) => code !== exit.ok));
+};
+
+async function tried(what: string, where: string | null, look: () => Promise<readonly string[]>): Promise<Finding> {
+  const start = performance.now();
+  const took = () => (performance.now() - start) / 1000;
+  try {
+    return { what, state: 'ok', where, facts: await look(), error: null, seconds: took(), exitCode: exit.ok };
+  } catch (error) {
+    return {
+      what,
+      state: 'failed',
+      where,
+      facts: [],
+      error: said(error),
+      seconds: took(),
+      exitCode: codeOfError(error),
+    };
+  }
+}
+
+const nothing = (what: string, advice: string): Finding => ({
+  what,
+  state: 'not configured',
+  where: null,
+  facts: [advice],
+  error: null,
+  seconds: null,
+  exitCode: exit.ok,
+});
+
+/** Makes a schema, a table and a row, and takes all of it back. */
+async function writable(warehouse: Warehouse): Promise<readonly string[]> {
+  const { pending } = await import('../../warehouse/migrate.ts');
+  const client = await warehouse.pool.connect();
+  try {
+    const { rows } = await client.query<{ version: string; role: string }>(
+      `select current_setting('server_version') as version, current_user as role`,
+    );
+    await client.query('begin');
+    await client.query('create schema tidemark_check');
+    await client.query('create table tidemark_check.row (id bigint primary key)');
+    await client.query('insert into tidemark_check.row values (1)');
+    await client.query('rollback');
+    const missing = await pending(warehouse);
+    return [
+      `Postgres ${rows[0]?.version}, user ${rows[0]?.role}, may write`,
+      missing.length === 0
+        ? 'schema up to date'
+        : `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`,
+    ];
+  } finally {
+    // Also ends the transaction of a check that failed half-way.
+    client.release(true);
+  }
+}
+
+function skewText(clock: Date): string {
+  const skew = (Date.now() - clock.getTime()) / 1000;
+  return Math.abs(skew) < 60
+    ? 'clocks agree'
+    : `its clock is ${duration(Math.abs(skew))} ${skew > 0 ? 'behind' : 'ahead of'} ours (watermarks go by its own)`;
+}
+
+const styles: Readonly<Record<Finding['state'], Style>> = { ok: 'green', failed: 'red', 'not configured': 'dim' };
+
+function show({ out, json }: Context, findings: readonly Finding[]): void {
+  if (json) {
+    out.line(toJson({ ok: findings.every((each) => each.state !== 'failed'), checks: findings }, 2));
+    return;
+  }
+  const rows = findings.map((each) => [
+    each.what,
+    { text: each.state, style: styles[each.state] },
+    each.seconds === null ? null : duration(each.seconds),
+    each.error?.message ?? [...(each.where === null ? [] : [each.where]), ...each.facts].join(' · '),
+  ]);
+  for (const line of table(
+    [{ title: 'WHAT' }, { title: 'STATE' }, { title: 'TOOK', align: 'right' }, { title: 'FOUND, OR WHAT TO DO' }],
+    rows,
+    out,
+  ))
+    out.line(line);
+}

@@ -1,0 +1,197 @@
+/** The runs of the past, and one of them in detail. */
+import { sql } from 'kysely';
+import { type Counters, countColumns, type Db, pickCounters, rowsOf } from './db.ts';
+
+export interface RunLine {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly kind: string;
+  readonly trigger: string;
+  readonly status: string;
+  /** For a running one: false if its process has not been heard of within its lease. */
+  readonly alive: boolean | null;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  /** Until now, while it runs. */
+  readonly seconds: number;
+  readonly counts: Counters;
+  readonly requests: number;
+  readonly retries: number;
+  readonly throttledMs: number;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** One stream's part in a run. */
+export interface RunStream {
+  readonly stream: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly slices: number;
+  readonly receipt: Receipt;
+  readonly counts: Counters;
+  readonly seconds: number | null;
+}
+
+/** Expected (the source's total; null where it states none), fetched, landed. */
+export interface Receipt {
+  readonly expected: number | null;
+  readonly fetched: number;
+  readonly landed: number;
+}
+
+/** A slice that this run did not finish. */
+export interface BadSlice {
+  readonly stream: string;
+  readonly partition: unknown;
+  readonly from: Date | null;
+  readonly to: Date | null;
+  readonly status: string;
+  readonly expected: number | null;
+  readonly fetched: number | null;
+  readonly landed: number | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+export interface RunDetail extends RunLine {
+  readonly params: unknown;
+  readonly appVersion: string | null;
+  readonly streams: readonly RunStream[];
+  readonly badSlices: readonly BadSlice[];
+}
+
+/** The newest runs first. */
+export async function runs(
+  db: Db,
+  { pipeline, limit }: { readonly pipeline?: string | undefined; readonly limit: number },
+): Promise<readonly RunLine[]> {
+  const where = pipeline === undefined ? sql`` : sql`where r.pipeline = ${pipeline}`;
+  return (await rowsOf(selectRuns(sql`${where} order by r.run_id desc limit ${limit}`), db)).map(lineOf);
+}
+
+/** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
+export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
+  const [found] = await rowsOf(selectRuns(sql`where r.run_id = ${runId}::bigint`), db);
+  if (!found) return undefined;
+  return {
+    ...lineOf(found),
+    params: found.params,
+    appVersion: found.app_version,
+    streams: await streamsOf(db, runId),
+    badSlices: await badSlicesOf(db, runId),
+  };
+}
+
+interface RunRow extends Counters {
+  readonly run_id: string;
+  readonly pipeline: string;
+  readonly kind: string;
+  readonly trigger: string;
+  readonly status: string;
+  readonly alive: boolean | null;
+  readonly started_at: Date;
+  readonly finished_at: Date | null;
+  readonly seconds: number;
+  readonly requests: number;
+  readonly retries: number;
+  readonly throttled_ms: number;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly params: unknown;
+  readonly app_version: string | null;
+}
+
+const selectRuns = (rest: ReturnType<typeof sql>) => sql<RunRow>`
+  select r.run_id::text as run_id, r.pipeline, r.kind, r.trigger, r.status, r.started_at, r.finished_at,
+    extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds,
+    case when r.status = 'running' then exists (
+      select from ops.leases l where l.run_id = r.run_id and l.expires_at > now()) end as alive,
+    ${countColumns('r')},
+    r.requests::float8 as requests, r.retries::float8 as retries, r.throttled_ms::float8 as throttled_ms,
+    r.error_code, r.error_message, r.params, r.app_version
+  from ops.runs r ${rest}`;
+
+const lineOf = (row: RunRow): RunLine => ({
+  runId: row.run_id,
+  pipeline: row.pipeline,
+  kind: row.kind,
+  trigger: row.trigger,
+  status: row.status,
+  alive: row.alive,
+  startedAt: row.started_at,
+  finishedAt: row.finished_at,
+  seconds: row.seconds,
+  counts: pickCounters(row),
+  requests: row.requests,
+  retries: row.retries,
+  throttledMs: row.throttled_ms,
+  error: errorOf(row),
+});
+
+const errorOf = (row: { readonly error_code: string | null; readonly error_message: string | null }) =>
+  row.error_code === null && row.error_message === null
+    ? null
+    : { code: row.error_code ?? 'internal', message: row.error_message ?? '' };
+
+interface StreamRow extends Counters, Receipt {
+  readonly stream: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly slices: number;
+  readonly seconds: number | null;
+}
+
+async function streamsOf(db: Db, runId: string): Promise<readonly RunStream[]> {
+  const found = await rowsOf(
+    sql<StreamRow>`
+      select s.stream, s.status, s.reason, s.slices::float8 as slices, s.expected::float8 as expected,
+        s.fetched::float8 as fetched, s.landed::float8 as landed, ${countColumns('s')},
+        extract(epoch from s.finished_at - s.started_at)::float8 as seconds
+      from ops.run_streams s where s.run_id = ${runId}::bigint order by s.started_at, s.stream`,
+    db,
+  );
+  return found.map((row) => ({
+    stream: row.stream,
+    status: row.status,
+    reason: row.reason,
+    slices: row.slices,
+    receipt: { expected: row.expected, fetched: row.fetched, landed: row.landed },
+    counts: pickCounters(row),
+    seconds: row.seconds,
+  }));
+}
+
+interface SliceRow {
+  readonly stream: string;
+  readonly partition: unknown;
+  readonly window_from: Date | null;
+  readonly window_to: Date | null;
+  readonly status: string;
+  readonly expected: number | null;
+  readonly fetched: number | null;
+  readonly landed: number | null;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+}
+
+async function badSlicesOf(db: Db, runId: string): Promise<readonly BadSlice[]> {
+  const found = await rowsOf(
+    sql<SliceRow>`
+      select w.stream, s.partition, s.window_from, s.window_to, s.status, s.expected::float8 as expected,
+        s.fetched::float8 as fetched, s.landed::float8 as landed, s.error_code, s.error_message
+      from ops.slices s join ops.walks w using (walk_id)
+      where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
+      order by w.stream, s.slice_id limit 200`,
+    db,
+  );
+  return found.map((row) => ({
+    stream: row.stream,
+    partition: row.partition,
+    from: row.window_from,
+    to: row.window_to,
+    status: row.status,
+    expected: row.expected,
+    fetched: row.fetched,
+    landed: row.landed,
+    error: errorOf(row),
+  }));
+}
