@@ -1,0 +1,23 @@
+/** An `Http` to a local test server: quick retries, fixed dice. */
+
+import type { Http, Request } from '../../src/core/request.ts';
+import { createHttp } from '../../src/extract/http/http.ts';
+import type { HttpOptions } from '../../src/extract/http/options.ts';
+
+export const token = 'tok-5ecret-value';
+
+export const httpTo = (baseUrl: string, options: Partial<HttpOptions> = {}): Http =>
+  createHttp({
+    baseUrl,
+    authorize: () => ({ authorization: `Basic ${Buffer.from(`me@example.com:${token}`).toString('base64')}` }),
+    version: '1.2.3',
+    ...options,
+    retry: { baseMs: 1, ...options.retry },
+  });
+
+export const get = (path: string, extra: Partial<Request> = {}): Request => ({
+  method: 'GET',
+  path,
+  endpoint: path,
+  ...extra,
+});
