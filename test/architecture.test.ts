@@ -1,0 +1,93 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Which rooms a room may import from: the arrows of docs/architecture.md. A room may always import from itself. */
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  'src/core': [],
+  'src/config': ['src/core'],
+  'src/warehouse': ['src/core', 'src/config'],
+  'src/tables': ['src/core'],
+  'src/extract': ['src/core'],
+  'src/transform': ['src/core', 'src/tables'],
+  'src/load': ['src/core', 'src/warehouse'],
+  'src/run': ['src/core', 'src/extract', 'src/load', 'src/warehouse'],
+  'src/sources': ['src/core', 'src/config', 'src/extract', 'src/transform', 'src/tables'],
+  'src/simulator': ['src/core'],
+  'src/cli': ['src/core', 'src/config', 'src/run', 'src/simulator', 'src/sources', 'src/warehouse', 'pipelines'],
+  pipelines: ['src/core'],
+  migrations: [],
+};
+
+const files = ['src', 'pipelines', 'migrations'].flatMap((folder) =>
+  fs
+    .readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.[jt]s$/.test(name))
+    .map((name) => path.join(folder, name)),
+);
+
+const textOf = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
+
+/** Relative imports of a file, as paths below the root; dynamic ones too. */
+const importsOf = (file: string): readonly string[] =>
+  [...textOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) =>
+    path.normalize(path.join(path.dirname(file), match[1] ?? '')),
+  );
+
+const roomOf = (file: string): string | undefined =>
+  Object.keys(arrows).find((room) => file === `${room}.ts` || file.startsWith(`${room}/`));
+
+test('imports flow one way through the rooms', () => {
+  const wrong = files.flatMap((file) => {
+    const room = roomOf(file);
+    if (room === undefined) return [];
+    return importsOf(file).flatMap((target) => {
+      const to = roomOf(target);
+      const allowed = to === room || (to !== undefined && arrows[room]?.includes(to));
+      return allowed ? [] : [`${file} imports ${target}`];
+    });
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('every file lies in a room of the drawing', () => {
+  expect(files.filter((file) => roomOf(file) === undefined).sort()).toEqual(['src/main.ts', 'src/tidemark.js']);
+});
+
+test('no file imports itself through others', () => {
+  const state = new Map<string, 'open' | 'done'>();
+  const circles: string[] = [];
+  const visit = (file: string, trail: readonly string[]): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      circles.push([...trail.slice(trail.indexOf(file)), file].join(' → '));
+      return;
+    }
+    state.set(file, 'open');
+    // A dynamic import runs later: it loads nothing while modules are being set up.
+    const eager = [...textOf(file).matchAll(/^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gms)];
+    for (const match of eager) visit(path.normalize(path.join(path.dirname(file), match[1] ?? '')), [...trail, file]);
+    state.set(file, 'done');
+  };
+  for (const file of files) visit(file, []);
+  expect(circles).toEqual([]);
+});
+
+test('the engine knows no source', () => {
+  const names = /tracker|jira|spotify|dagu|\bissues\b|campaign/i;
+  const inCode = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  const knowing = files.filter((file) => /^src\/(load|run)\//.test(file) && names.test(inCode(file)));
+  expect(knowing.filter((file) => !file.startsWith('src/run/history/'))).toEqual([]);
+});
+
+test('only the entrance reads the environment', () => {
+  const readers = files.filter((file) => /process\.env/.test(textOf(file)) && !file.startsWith('src/warehouse/'));
+  expect(readers.filter((file) => !/^src\/(main\.ts|tidemark\.js|cli\/)/.test(file))).toEqual([]);
+});
+
+test('migrations can each be read alone', () => {
+  const importing = files.filter((file) => file.startsWith('migrations/') && importsOf(file).length > 0);
+  expect(importing).toEqual([]);
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Fenced, LockHeld } from '../../src/core/errors.ts';
+import { type LeaseTimes, takeLease, usualTimes } from '../../src/run/lease.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+});
+afterAll(() => database.drop());
+
+const quick: LeaseTimes = { ttlMs: 600, heartbeatMs: 100, waitMs: 0 };
+const asleep: LeaseTimes = { ttlMs: 400, heartbeatMs: 60_000, waitMs: 0 };
+const pool = () => database.warehouse.pool;
+const inTrx = (work: (trx: never) => Promise<void>): Promise<void> =>
+  database.warehouse.db.transaction().execute((trx) => work(trx as never));
+
+test('of ten that want the lease at once exactly one gets it; the others are told who has it', async () => {
+  const taken = await Promise.allSettled(Array.from({ length: 10 }, () => takeLease(pool(), 'crowd', quick)));
+  const winners = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(winners).toHaveLength(1);
+  for (const one of taken) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LockHeld);
+  const losers = taken.flatMap((one) => (one.status === 'rejected' ? [String(one.reason.message)] : []));
+  expect(losers[0]).toMatch(/crowd: a run of .+ process \d+ holds the pipeline since/);
+  await winners[0]?.release();
+});
+
+test('a released lease is free at once, and its holder can write no more', async () => {
+  const first = await takeLease(pool(), 'released', quick);
+  await first.release();
+  const second = await takeLease(pool(), 'released', quick);
+  expect(BigInt(second.epoch)).toBe(BigInt(first.epoch) + 1n);
+  await expect(inTrx((trx) => first.guard({ trx }))).rejects.toThrow(Fenced);
+  await inTrx((trx) => second.guard({ trx }));
+  await second.release();
+});
+
+test('the lease of a holder whose session is gone is taken over at once, and its run is lost', async () => {
+  const dead = await takeLease(pool(), 'dead', { ...usualTimes, waitMs: 0 });
+  await pool().query(
+    `insert into ops.runs (pipeline, source_id, kind, status, epoch) values ('dead', 1, 'sync', 'running', ${dead.epoch})`,
+  );
+  await expect(takeLease(pool(), 'dead', quick)).rejects.toThrow(LockHeld);
+  await pool().query("select pg_terminate_backend(backend_pid) from ops.leases where pipeline = 'dead'");
+  const heir = await takeLease(pool(), 'dead', { ...quick, waitMs: 2_000 });
+  await expect(inTrx((trx) => dead.guard({ trx }))).rejects.toThrow(Fenced);
+  const { rows } = await pool().query("select status from ops.runs where pipeline = 'dead'");
+  expect(rows).toEqual([{ status: 'lost' }]);
+  await heir.release();
+  await dead.release();
+});
+
+test('a holder without a heartbeat for a lease time is fenced out and its session ended', async () => {
+  const frozen = await takeLease(pool(), 'frozen', asleep);
+  const heir = await takeLease(pool(), 'frozen', { ...quick, waitMs: 2_000 });
+  await expect(inTrx((trx) => frozen.guard({ trx }))).rejects.toThrow(Fenced);
+  expect(frozen.signal.aborted).toBe(true);
+  await heir.release();
+  await frozen.release();
+});
+
+test('a heartbeat keeps the lease beyond its time, also over a lost session', async () => {
+  const holder = await takeLease(pool(), 'beating', quick);
+  await pool().query("select pg_terminate_backend(backend_pid) from ops.leases where pipeline = 'beating'");
+  // The holder is in doubt until its next beat opens another session: then it is the holder again.
+  await expect
+    .poll(
+      async () => {
+        const { rows } = await pool().query<{ alive: boolean }>(
+          `select exists (select from pg_stat_activity where pid = backend_pid) and expires_at > now() as alive
+         from ops.leases where pipeline = 'beating'`,
+        );
+        return rows[0]?.alive;
+      },
+      { timeout: 3_000 },
+    )
+    .toBe(true);
+  const start = performance.now();
+  while (performance.now() - start < 2 * quick.ttlMs)
+    await expect(takeLease(pool(), 'beating', quick)).rejects.toThrow(LockHeld);
+  await inTrx((trx) => holder.guard({ trx }));
+  await holder.release();
+});

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRig, type Rig } from '../support/rig.ts';
+
+describe.each([
+  ['vendor', { dialect: 'vendor' as const }],
+  ['contract', { dialect: 'contract' as const }],
+  ['contract, seven endpoints only', { dialect: 'contract' as const, bare: true }],
+])('against a tracker that speaks %s', (_, options) => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await openRig({ ...options, issues: 400 });
+  });
+  afterAll(() => rig.close());
+
+  test('the first sync succeeds and its receipts hold', async () => {
+    const report = await rig.sync();
+    expect(report.error).toBeUndefined();
+    expect(report.status).toBe('succeeded');
+    const issues = report.streams.find((stream) => stream.stream === 'issues');
+    expect(issues).toMatchObject({ status: 'ok', receipt: { fetched: 400, landed: 400 }, counts: { inserted: 400 } });
+  });
+
+  test('a second sync changes nothing and says so', async () => {
+    const report = await rig.sync();
+    expect(report.status).toBe('succeeded');
+    expect(report.counts).toMatchObject({ inserted: 0, updated: 0, rejected: 0 });
+    expect(report.deleted).toBe(0);
+  });
+});

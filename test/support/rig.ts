@@ -1,0 +1,93 @@
+import type { RunEvent, RunReport } from '../../src/core/run.ts';
+import type { Source } from '../../src/core/stream.ts';
+import { backfill } from '../../src/run/backfill.ts';
+import { census } from '../../src/run/census.ts';
+import type { RunDeps } from '../../src/run/deps.ts';
+import { sync } from '../../src/run/sync.ts';
+import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/sources/tracker.ts';
+import { type TestDatabase, testDatabase } from './postgres.ts';
+
+/** A tracker to read, a warehouse of its own, and runs between the two: everything real, nothing mocked. */
+export interface Rig {
+  readonly tracker: TrackerSimulator;
+  readonly database: TestDatabase;
+  /** Events of all runs so far. */
+  readonly events: readonly RunEvent[];
+  sync(options?: { streams?: readonly string[]; full?: boolean }, how?: RigRun): Promise<RunReport>;
+  backfill(options: { from: Date; to: Date; streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
+  census(options?: { streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
+  /** Rows of a query, values as the warehouse gives them. */
+  rows<R extends object = Record<string, unknown>>(
+    query: string,
+    parameters?: readonly unknown[],
+  ): Promise<readonly R[]>;
+  close(): Promise<void>;
+}
+
+/** What differs for one run. */
+export interface RigRun {
+  readonly settings?: Partial<TrackerSettings>;
+  readonly http?: TrackerDeps['http'];
+  readonly signal?: AbortSignal;
+  readonly deps?: Partial<RunDeps>;
+}
+
+/** Retries that do not keep a test waiting. */
+export const hasty: NonNullable<TrackerDeps['http']> = { retry: { baseMs: 5, capMs: 50 } };
+
+export async function openRig(options: TrackerOptions = {}, settings: Partial<TrackerSettings> = {}): Promise<Rig> {
+  const tracker = await startTracker({ seed: 7, issues: 300, ...options });
+  const database = await testDatabase();
+  const events: RunEvent[] = [];
+  const during = async (how: RigRun, work: (deps: RunDeps) => Promise<RunReport>): Promise<RunReport> => {
+    const source: Source = openTracker(
+      {
+        baseUrl: tracker.url,
+        email: tracker.email,
+        apiToken: { reveal: () => tracker.token },
+        start: new Date('2000-01-01T00:00:00Z'),
+        changes: 'auto',
+        groups: [],
+        concurrency: 4,
+        requestsPerSecond: 0,
+        ...settings,
+        ...how.settings,
+      },
+      { http: { ...hasty, ...how.http } },
+    );
+    try {
+      return await work({
+        warehouse: database.warehouse,
+        source,
+        observe: (event) => events.push(event),
+        signal: how.signal ?? new AbortController().signal,
+        concurrency: 4,
+        version: 'test',
+        trigger: 'manual',
+        lookbackMs: 86_400_000,
+        createdWindowMs: 180 * 86_400_000,
+        historyStart: new Date('2000-01-01T00:00:00Z'),
+        ...how.deps,
+      });
+    } finally {
+      await source.close();
+    }
+  };
+  return {
+    tracker,
+    database,
+    events,
+    sync: (what = {}, how = {}) => during(how, (deps) => sync(deps, what)),
+    backfill: (what, how = {}) => during(how, (deps) => backfill(deps, what)),
+    census: (what = {}, how = {}) => during(how, (deps) => census(deps, what)),
+    async rows<R extends object>(query: string, parameters: readonly unknown[] = []) {
+      const { rows } = await database.warehouse.pool.query<R>(query, [...parameters]);
+      return rows;
+    },
+    async close() {
+      await tracker.close();
+      await database.drop();
+    },
+  };
+}
