@@ -31,7 +31,7 @@ const tables: Readonly<Record<string, Made>> = {
     columns: {
       id: ['bigint not null', 'Project id of the source; stable.'],
       key: ['text not null', 'Project key as issue keys begin with it, e.g. PROJ; may change.'],
-      name: ['text not null', 'Name.'],
+      name: ['text not null', 'Name as people see it.'],
       description: ['text', 'Description as plain text.'],
       type: ['text', 'Type key of the source, e.g. software, service_desk, business.'],
       style: ['text', 'classic (company-managed) or next-gen (team-managed), where the source says.'],
@@ -52,7 +52,7 @@ const tables: Readonly<Record<string, Made>> = {
       schema_type: ['text', 'Type of the value, e.g. string, number, option, array.'],
       items_type: ['text', 'Type of the elements where schema_type is array.'],
       schema_custom: ['text', 'Type key of a custom field, e.g. com.pyxis.greenhopper.jira:gh-sprint.'],
-      description: ['text', 'Description.'],
+      description: ['text', 'Description as plain text.'],
     },
   },
   users: {
@@ -75,7 +75,7 @@ const tables: Readonly<Record<string, Made>> = {
     entity: true,
     columns: {
       id: ['text not null', 'Group id; where the source has none, its name.'],
-      name: ['text not null', 'Name.'],
+      name: ['text not null', 'Name as people see it.'],
     },
   },
   group_members: {
@@ -92,8 +92,8 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Board id.'],
-      name: ['text not null', 'Name.'],
+      id: ['bigint not null', 'Board id of the source.'],
+      name: ['text not null', 'Name as people see it.'],
       type: ['text', 'scrum, kanban or simple.'],
       project_id: ['bigint', 'The project it is located in, see tracker.projects.id; null if none.'],
     },
@@ -103,8 +103,8 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Sprint id.'],
-      name: ['text not null', 'Name.'],
+      id: ['bigint not null', 'Sprint id of the source.'],
+      name: ['text not null', 'Name as people see it.'],
       state: ['text not null', 'future, active or closed.'],
       board_id: ['bigint', 'The board it was created on, see tracker.boards.id.'],
       goal: ['text', 'Sprint goal.'],
@@ -139,9 +139,9 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Status id.'],
+      id: ['bigint not null', 'Status id of the source; names may repeat.'],
       name: ['text not null', "Name, in the language of the sync's account."],
-      description: ['text', 'Description.'],
+      description: ['text', 'Description as plain text.'],
       category: [
         "text not null check (category in ('todo', 'in_progress', 'done', 'unknown'))",
         'What the status means: todo, in_progress, done, or unknown where the source does not say.',
@@ -154,11 +154,14 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Issue type id.'],
+      id: ['bigint not null', 'Issue type id of the source; names may repeat.'],
       name: ['text not null', "Name, in the language of the sync's account."],
-      description: ['text', 'Description.'],
+      description: ['text', 'Description as plain text.'],
       subtask: ['boolean not null default false', 'True for types of sub-tasks.'],
-      hierarchy_level: ['integer', '-1 sub-task, 0 ordinary, 1 epic, higher above; null where the source does not say.'],
+      hierarchy_level: [
+        'integer',
+        '-1 sub-task, 0 ordinary, 1 epic, higher above; null where the source does not say.',
+      ],
       project_id: ['bigint', 'The project it belongs to, see tracker.projects.id; null for types of all projects.'],
     },
   },
@@ -167,9 +170,9 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Priority id.'],
+      id: ['bigint not null', 'Priority id of the source.'],
       name: ['text not null', "Name, in the language of the sync's account."],
-      description: ['text', 'Description.'],
+      description: ['text', 'Description as plain text.'],
       rank: ['integer', 'Place in the order of the source, where it says; smaller is more urgent.'],
     },
   },
@@ -193,7 +196,7 @@ const tables: Readonly<Record<string, Made>> = {
       assignee_id: ['text', personOf('The assignee')],
       reporter_id: ['text', personOf('The reporter')],
       creator_id: ['text', personOf('Who created it')],
-      summary: ['text', 'Title line.'],
+      summary: ['text', 'The title line.'],
       description: ['text', 'Description as plain text.'],
       description_adf: ['json', adf('Description')],
       environment: ['text', 'Environment as plain text.'],
@@ -231,7 +234,7 @@ const tables: Readonly<Record<string, Made>> = {
     entity: false,
     columns: {
       issue_id: ['bigint not null', issueOf],
-      label: ['text not null', 'The label.'],
+      label: ['text not null', 'The label, as written.'],
     },
   },
   issue_components: {
@@ -240,8 +243,8 @@ const tables: Readonly<Record<string, Made>> = {
     entity: false,
     columns: {
       issue_id: ['bigint not null', issueOf],
-      component_id: ['bigint not null', 'Component id.'],
-      name: ['text', 'Component name.'],
+      component_id: ['bigint not null', 'Component id of the source.'],
+      name: ['text', 'Component name when the issue was read.'],
     },
   },
   issue_versions: {
@@ -254,8 +257,8 @@ const tables: Readonly<Record<string, Made>> = {
         "text not null check (kind in ('fix', 'affected'))",
         'fix: will be or was fixed in it; affected: shows the fault.',
       ],
-      version_id: ['bigint not null', 'Version id.'],
-      name: ['text', 'Version name.'],
+      version_id: ['bigint not null', 'Version id of the source.'],
+      name: ['text', 'Version name when the issue was read.'],
       released: ['boolean', 'True when the version is released.'],
       archived: ['boolean', 'True when the version is archived.'],
       release_date: ['date', 'Day of release, planned or real; a calendar day without a time zone.'],
@@ -322,7 +325,7 @@ const tables: Readonly<Record<string, Made>> = {
     entity: true,
     wide: true,
     columns: {
-      id: ['bigint not null', 'Comment id.'],
+      id: ['bigint not null', 'Comment id of the source.'],
       issue_id: ['bigint not null', issueOf],
       author_id: ['text', personOf('The author')],
       update_author_id: ['text', personOf('Who edited it last')],
@@ -331,7 +334,10 @@ const tables: Readonly<Record<string, Made>> = {
       visibility: ['text', 'Who may see it, e.g. role:Administrators; null if everybody who sees the issue.'],
       is_public: ['boolean', 'Service desk: true when customers see it; null elsewhere.'],
       created_at: ['timestamptz not null', 'When it was written (UTC).'],
-      updated_at: ['timestamptz not null', 'When it was last edited (UTC); equals created_at if the source says nothing.'],
+      updated_at: [
+        'timestamptz not null',
+        'When it was last edited (UTC); equals created_at if the source says nothing.',
+      ],
     },
     indexes: ['(source_id, issue_id)'],
   },
@@ -340,7 +346,7 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['bigint not null', 'Worklog id.'],
+      id: ['bigint not null', 'Worklog id of the source.'],
       issue_id: ['bigint not null', issueOf],
       author_id: ['text', personOf('Who did the work')],
       update_author_id: ['text', personOf('Who edited the entry last')],

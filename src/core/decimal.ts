@@ -15,12 +15,13 @@ export const decimalText = (value: number | ExactNumber): string => {
   const power = Number(exponent);
   if (whole.length + power > MOST_WHOLE_DIGITS || fraction.length - power > MOST_FRACTION_DIGITS)
     throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
-  if (power === 0) return literal.includes('e') || literal.includes('E') ? plain(sign, whole, fraction) : literal;
   const digits = whole + fraction;
+  // Postgres knows no negative zero.
+  const minus = /[1-9]/.test(digits) ? sign : '';
   const point = whole.length + power;
   return point <= 0
-    ? plain(sign, '0', '0'.repeat(-point) + digits)
-    : plain(sign, digits.slice(0, point).padEnd(point, '0'), digits.slice(point));
+    ? plain(minus, '0', '0'.repeat(-point) + digits)
+    : plain(minus, digits.slice(0, point).padEnd(point, '0'), digits.slice(point));
 };
 
 const plain = (sign: string, whole: string, fraction: string): string =>
