@@ -8,10 +8,12 @@ const endpoint = '/rest/api/3/project/search';
 
 export const projects = (tracker: Tracker): Stream => ({
   name: 'projects',
-  about: 'Projects the account may see.',
+  about: 'Projects the account may see, archived ones included.',
   endpoint: `GET ${endpoint}`,
   promised: true,
-  walk: () => listing(endpoint, offset(), { maxResults: 100 }),
+  // The vendor lists archived projects, descriptions and leads only when asked.
+  walk: () =>
+    listing(endpoint, offset(), { maxResults: 100, status: ['live', 'archived'], expand: 'description,lead,url' }),
   exists: existsAt(tracker, '/rest/api/3/project/{id}', (id) => ({
     path: `/rest/api/3/project/${encodeURIComponent(id)}`,
   })),
