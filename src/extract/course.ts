@@ -45,11 +45,12 @@ export interface Step {
 }
 
 /**
- * What the next answer must begin with: nothing particular · the last record of the page before · while stepping back, any record that
- * this pass has met.
+ * What the next answer must begin with: nothing particular · something unknown, because a page of one record leaves no room for a seam ·
+ * the last record of the page before · while stepping back, any record that this pass has met.
  */
 type Head =
   | { readonly is: 'free' }
+  | { readonly is: 'unseen' }
   | { readonly is: 'seam'; readonly id: string; readonly overlap: number }
   | { readonly is: 'met'; readonly by: number };
 
@@ -87,7 +88,8 @@ export class Course {
     if (!Array.isArray(all)) throw new UnexpectedContent(`${sent.endpoint}: the list of the answer is not a list`);
     const ids = all.map(id);
     this.#guard.page();
-    this.#total = paging.total(answer.body) ?? this.#total;
+    const total = paging.total(answer.body);
+    this.#compare(total);
 
     const back = this.#stepBack(ids, sent);
     if (back !== undefined) return { page: undefined, next: back };
@@ -98,9 +100,11 @@ export class Course {
     const following = paging.next(answer.body, sent, all.length, repeated);
     const last = ids.at(-1);
     this.#head =
-      following !== undefined && following.overlap > 0 && last !== undefined && last !== ''
-        ? { is: 'seam', id: last, overlap: following.overlap }
-        : free;
+      following === undefined || paging.rewind === undefined || last === undefined || last === ''
+        ? free
+        : following.overlap === 0
+          ? { is: 'unseen' }
+          : { is: 'seam', id: last, overlap: following.overlap };
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();
     if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);
@@ -108,7 +112,7 @@ export class Course {
       records: places.map((place) => all[place]),
       places,
       raw: answer.raw,
-      total: paging.total(answer.body),
+      total,
       date: answer.date,
       receivedAt: answer.receivedAt,
       offset: paging.offset?.(answer.body, sent),
@@ -133,6 +137,18 @@ export class Course {
     };
   }
 
+  /** What a changed total tells: a list that grows may well push known records onto the next page; where no seam shows a gap, this does. */
+  #compare(total: number | undefined): void {
+    if (total === undefined) return;
+    if (this.#total !== undefined && total > this.#total)
+      this.#guard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
+    if (this.#head.is === 'unseen' && total !== this.#total) {
+      this.#moved++;
+      this.#gap = true;
+    }
+    this.#total = total;
+  }
+
   /**
    * The request to step back to where the page does not join on to what this pass has met: records may lie between, and everything that
    * stayed in the list lies behind the last record met. Undefined where it joins, or where stepping back is over.
@@ -140,7 +156,8 @@ export class Course {
   #stepBack(ids: readonly string[], sent: Request): Request | undefined {
     const head = this.#head;
     const [first] = ids;
-    if (head.is === 'free' || first === '' || (head.is === 'seam' && first === head.id)) return undefined;
+    if (head.is === 'free' || head.is === 'unseen' || first === '' || (head.is === 'seam' && first === head.id))
+      return undefined;
     if (head.is === 'seam') this.#moved++;
     const { rewind, offset } = this.#walk.paging;
     // The beginning of the list joins on to everything, and a record that was met lies before all that was not.

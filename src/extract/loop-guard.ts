@@ -4,6 +4,9 @@ import { hash } from 'node:crypto';
 import { PagingLoop } from '../core/errors.ts';
 import type { Request } from '../core/request.ts';
 
+/** Pages of growth that are believed, per walk. */
+const mostGrowth = 1000;
+
 /** Counts what a walk has asked and what it got for it. */
 export class LoopGuard {
   readonly #first: Request;
@@ -13,8 +16,9 @@ export class LoopGuard {
   #pages = 0;
   #stale = 0;
   #empty = 0;
-  /** Pages that may bring nothing new because a step back asked for them again. */
+  /** Pages of this pass that may bring nothing new: a step back asked for them again, or the list grew. */
   #again = 0;
+  #growth = 0;
 
   constructor(
     first: Request,
@@ -37,11 +41,16 @@ export class LoopGuard {
     this.#asked.add(asked);
     this.#empty = count === 0 ? this.#empty + 1 : 0;
     if (this.#empty > this.#limits.emptyPages) throw this.#loop(`${this.#empty} empty pages in a row`);
-    if (fresh > 0) {
-      this.#stale = 0;
-      this.#again = 0;
-    } else if (count > 0 && ++this.#stale >= this.#limits.stalePages + this.#again)
+    if (fresh > 0) this.#stale = 0;
+    else if (count > 0 && ++this.#stale >= this.#limits.stalePages + this.#again)
       throw this.#loop(`${this.#stale} pages in a row without a new record`);
+  }
+
+  /** The list grew by about so many pages: as many may show known records again, pushed on. Not for ever. */
+  grew(pages: number): void {
+    const believed = Math.min(pages, mostGrowth - this.#growth);
+    this.#growth += believed;
+    this.#again += believed;
   }
 
   /** The walk steps back by about so many pages. */

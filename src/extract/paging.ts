@@ -19,16 +19,19 @@ export interface OffsetOptions {
 /**
  * `{startAt, maxResults, total, isLast?, …}`: the next page begins where the server's own numbers say that this one ended, however few it
  * gave. Ends where everything up to `total` has been given (on a full page that is the contract's `startAt + maxResults >= total`), at
- * `isLast: true`, or at a page with nothing new. A `total` below what was given already is not believed, nor is one that a present
+ * `isLast: true`, or at an empty page; without a total to believe also at a page that holds nothing but the seam. A `total` below what was given already is not believed, nor is one that a present
  * `isLast: false` contradicts. The first request needs no place; a walk never asks for place 0 by name of its own accord.
  */
 export const offset = ({ overlap = 1, parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
   const at = (body: Json, sent: Request): number => natural(body, 'startAt') ?? placeOf(sent, parameter) ?? 0;
   return {
     next(body, sent, count, repeated = 0) {
-      if (field(body, 'isLast') === true || count <= repeated) return undefined;
+      if (field(body, 'isLast') === true || count === 0) return undefined;
       const end = at(body, sent) + count;
-      if (field(body, 'isLast') !== false && natural(body, 'total') === end) return undefined;
+      const total = natural(body, 'total') ?? 0;
+      if (field(body, 'isLast') !== false && total === end) return undefined;
+      // Nothing but the seam: the end, unless the server says that there is more, or that it gives no more at once.
+      if (count <= repeated && total < end && natural(body, 'maxResults') !== count) return undefined;
       return from(end, sent, parameter, count, overlap);
     },
     total: totalOf,
