@@ -58,7 +58,8 @@ const dayNumber = (text: string): number => {
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
-  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH || year < 1 || month < 1 || month > 12) return Number.NaN;
+  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH || year < 1 || month < 1 || month > 12)
+    return Number.NaN;
   const leapDay = isLeap(year) ? 1 : 0;
   const length = (DAYS_IN_MONTH[month] ?? 0) + (month === 2 ? leapDay : 0);
   if (day < 1 || day > length) return Number.NaN;
