@@ -1,5 +1,5 @@
 import type { PageSize } from './dialect.ts';
-import { type Answer, type Call, joined, type Route } from './http.ts';
+import { type Answer, type Call, pieces, type Route } from './http.ts';
 import type { Board, Sprint } from './model.ts';
 import { wantsChangelog } from './searchRoutes.ts';
 import type { Site } from './site.ts';
@@ -109,8 +109,8 @@ export const agileRoutes = (site: Site): readonly Route[] => {
         };
         const list = site.fragments.list(shown.slice(startAt, startAt + maxResults), projection);
         const expand = dialect.vendor ? '"expand":"schema,names",' : '';
-        return dialect.json(
-          joined(
+        return dialect.written(
+          pieces(
             `{${expand}"startAt":${startAt},"maxResults":${maxResults},"total":${shown.length},"issues":`,
             list,
             '}',

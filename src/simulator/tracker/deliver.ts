@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Fault, Scene } from './faults.ts';
-import type { Answer } from './http.ts';
+import type { Fault, Scene, Whole } from './faults.ts';
+import { type Answer, lengthOf, wholeOf } from './http.ts';
 
 const packed = promisify(gzip);
 
@@ -9,24 +9,37 @@ const packed = promisify(gzip);
 const plainly = async (answer: Answer, scene: Scene): Promise<void> => {
   const { response, signal } = scene;
   if (signal.aborted) return;
-  const length = answer.status === 204 ? {} : { 'content-length': answer.body.length };
+  const length = answer.status === 204 ? {} : { 'content-length': lengthOf(answer.body) };
   response.writeHead(answer.status, { ...answer.headers, ...length });
-  response.end(answer.body);
+  response.cork();
+  for (const piece of answer.body) response.write(piece);
+  response.end();
+  response.uncork();
 };
 
 /** Compresses an answer if the client takes it and it is worth it. */
 export const compressed = async (answer: Answer, accepted: string | undefined): Promise<Answer> => {
   const wanted = (accepted ?? '').split(',').some((one) => one.trim().split(';', 1)[0] === 'gzip');
-  if (!wanted || answer.body.length < 1024 || answer.headers['content-encoding'] !== undefined) return answer;
+  if (!wanted || lengthOf(answer.body) < 1024 || answer.headers['content-encoding'] !== undefined) return answer;
   return {
     ...answer,
     headers: { ...answer.headers, 'content-encoding': 'gzip' },
-    body: await packed(answer.body, { level: 1 }),
+    body: [await packed(wholeOf(answer.body), { level: 1 })],
   };
 };
 
-/** Sends an answer through the faults that were scripted for it. */
+/** Sends an answer the way one of the faults wants, or plainly. */
 export const deliver = async (answer: Answer, scene: Scene, faults: readonly Fault[]): Promise<void> => {
-  const send = faults.find((one) => one.send !== undefined)?.send ?? plainly;
-  await send(answer, scene);
+  const send = faults.find((one) => one.send !== undefined)?.send;
+  if (send === undefined) await plainly(answer, scene);
+  else await send({ ...answer, body: wholeOf(answer.body) }, scene);
+};
+
+/** The answer as the faults leave it. */
+export const spoiled = (answer: Answer, scene: Scene, faults: readonly Fault[]): Answer => {
+  const spoilers = faults.flatMap((one) => one.answer ?? []);
+  if (spoilers.length === 0) return answer;
+  let whole: Whole = { ...answer, body: wholeOf(answer.body) };
+  for (const spoil of spoilers) whole = spoil(whole, scene);
+  return { ...whole, body: [whole.body] };
 };

@@ -1,4 +1,4 @@
-import { type Answer, type Call, Refusal } from './http.ts';
+import { type Answer, type Body, type Call, Refusal } from './http.ts';
 
 /** A place in a list as the client asked for it and the server granted it. */
 export interface Place {
@@ -14,7 +14,9 @@ export interface PageSize {
 /** How answers look: as the contract says, or as the vendor does where the contract is silent. */
 export interface Dialect {
   readonly vendor: boolean;
-  json(body: unknown | Buffer, status?: number): Answer;
+  json(body: unknown, status?: number): Answer;
+  /** JSON that is written already, with status 200. */
+  written(body: Body): Answer;
   /** A refusal with the tracker's own messages. */
   refused(status: number, ...messages: readonly string[]): Refusal;
   /** A refusal before the request reached the tracker's code. */
@@ -28,7 +30,7 @@ const contract = (): Dialect => {
   const json = (body: unknown, status = 200): Answer => ({
     status,
     headers: { 'content-type': 'application/json' },
-    body: Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)),
+    body: [Buffer.from(JSON.stringify(body))],
   });
   const refused = (status: number, ...errorMessages: readonly string[]): Refusal =>
     new Refusal(json({ errorMessages, errors: {} }, status));
@@ -37,6 +39,7 @@ const contract = (): Dialect => {
   return {
     vendor: false,
     json,
+    written: (body) => ({ status: 200, headers: { 'content-type': 'application/json' }, body }),
     refused,
     problem: (status, _title, detail) => refused(status, detail),
     place,
@@ -51,13 +54,13 @@ const vendor = (base: string): Dialect => {
   const json = (body: unknown, status = 200): Answer => ({
     status,
     headers: { 'content-type': 'application/json;charset=UTF-8' },
-    body: Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)),
+    body: [Buffer.from(JSON.stringify(body))],
   });
   const problem = (status: number, title: string, detail: string): Refusal =>
     new Refusal({
       status,
       headers: { 'content-type': 'application/problem+json' },
-      body: Buffer.from(JSON.stringify({ type: 'about:blank', title, status, detail })),
+      body: [Buffer.from(JSON.stringify({ type: 'about:blank', title, status, detail }))],
     });
   const place = (call: Call, size: PageSize): Place =>
     placeOf(call, size, (name, value) =>
@@ -66,6 +69,7 @@ const vendor = (base: string): Dialect => {
   return {
     vendor: true,
     json,
+    written: (body) => ({ status: 200, headers: { 'content-type': 'application/json;charset=UTF-8' }, body }),
     refused: (status, ...errorMessages) => new Refusal(json({ errorMessages, errors: {} }, status)),
     problem,
     place,

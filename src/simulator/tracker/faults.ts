@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { Answer, Call } from './http.ts';
+import type { Call } from './http.ts';
+
+/** An answer with its body in one piece, as faults see it. */
+export interface Whole {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
 
 /** Where a fault acts. */
 export interface Scene {
@@ -24,10 +31,10 @@ export interface Fault {
   /** The routes see this call instead. */
   readonly call?: (call: Call) => Call;
   /** The routes are not asked at all. */
-  readonly instead?: (scene: Scene) => Answer;
-  readonly answer?: (answer: Answer, scene: Scene) => Answer;
+  readonly instead?: (scene: Scene) => Whole;
+  readonly answer?: (answer: Whole, scene: Scene) => Whole;
   /** Writes the answer, or does not. */
-  readonly send?: (answer: Answer, scene: Scene) => Promise<void>;
+  readonly send?: (answer: Whole, scene: Scene) => Promise<void>;
 }
 
 const instead = (

@@ -1,17 +1,24 @@
+import type { Body } from './http.ts';
 import type { IssueWriter, Projection } from './issueJson.ts';
 import type { Hit } from './search.ts';
 import type { TrackerState } from './state.ts';
 
-/** The bytes of issues, kept per version and projection: serving a page is joining what is there. */
+/** The bytes of issues, kept per version and projection: serving a page is pointing at what is there. */
 export interface Fragments {
   /** The issues as the bytes of a JSON array. */
-  list(hits: readonly Hit[], projection: Projection): Buffer;
+  list(hits: readonly Hit[], projection: Projection): Body;
 }
 
 const SLAB = 4 * 1024 * 1024;
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');
+const COMMA = Buffer.from(',');
 
+/** The issue stands at `start` to `end` of the slab, and a comma behind it: issues in a row are one run of bytes. */
 interface Kept {
-  readonly bytes: Buffer;
+  readonly slab: Buffer;
+  readonly start: number;
+  readonly end: number;
   readonly version: number;
   /** The state of the site's names when it was written. */
   readonly facts: number;
@@ -24,31 +31,29 @@ export const createFragments = (state: TrackerState, writer: IssueWriter, budget
   let held = 0;
   const byProjection = new Map<string, (Kept | undefined)[]>();
 
-  const keep = (text: string | Buffer): Buffer => {
-    if (typeof text !== 'string') return text;
+  const keep = (json: string | Buffer): { slab: Buffer; start: number; end: number } => {
     // A UTF-16 unit takes at most three bytes.
-    if (used + text.length * 3 > slab.length) {
-      slab = Buffer.allocUnsafeSlow(Math.max(SLAB, text.length * 3));
+    const room = (typeof json === 'string' ? json.length * 3 : json.length) + 1;
+    if (used + room > slab.length) {
+      slab = Buffer.allocUnsafeSlow(Math.max(SLAB, room));
       used = 0;
       held += slab.length;
     }
-    const end = used + slab.write(text, used, 'utf8');
-    const bytes = slab.subarray(used, end);
-    used = end;
-    return bytes;
+    const start = used;
+    const end = start + (typeof json === 'string' ? slab.write(json, start, 'utf8') : json.copy(slab, start));
+    COMMA.copy(slab, end);
+    used = end + 1;
+    return { slab, start, end };
   };
 
-  const fragment = (list: (Kept | undefined)[], hit: Hit, projection: Projection): Buffer => {
-    if (hit.stale !== undefined) {
-      const text = writer.write(hit.stale, projection);
-      return typeof text === 'string' ? Buffer.from(text) : text;
-    }
+  const fragment = (list: (Kept | undefined)[], hit: Hit, projection: Projection): Kept => {
     const version = state.store.version(hit.place);
+    if (hit.stale !== undefined) return { ...keep(writer.write(hit.stale, projection)), version, facts: state.facts };
     const known = list[hit.place];
-    if (known !== undefined && known.version === version && known.facts === state.facts) return known.bytes;
-    const bytes = keep(writer.write(state.store.at(hit.place), projection));
-    list[hit.place] = { bytes, version, facts: state.facts };
-    return bytes;
+    if (known !== undefined && known.version === version && known.facts === state.facts) return known;
+    const made = { ...keep(writer.write(state.store.at(hit.place), projection)), version, facts: state.facts };
+    list[hit.place] = made;
+    return made;
   };
 
   return {
@@ -65,25 +70,20 @@ export const createFragments = (state: TrackerState, writer: IssueWriter, budget
         list = [];
         byProjection.set(name, list);
       }
-      const parts: Buffer[] = [];
-      let size = 2;
+      const body: Buffer[] = [OPEN];
+      let run: { slab: Buffer; start: number; end: number } | undefined;
       for (const hit of hits) {
-        const bytes = fragment(list, hit, projection);
-        parts.push(bytes);
-        size += bytes.length + 1;
-      }
-      const out = Buffer.allocUnsafe(size);
-      out[0] = 0x5b;
-      let at = 1;
-      for (const bytes of parts) {
-        if (at > 1) {
-          out[at] = 0x2c;
-          at += 1;
+        const next = fragment(list, hit, projection);
+        if (run?.slab === next.slab && run.end + 1 === next.start) {
+          run.end = next.end;
+          continue;
         }
-        at += bytes.copy(out, at);
+        if (run !== undefined) body.push(run.slab.subarray(run.start, run.end), COMMA);
+        run = { slab: next.slab, start: next.start, end: next.end };
       }
-      out[at] = 0x5d;
-      return out.subarray(0, at + 1);
+      if (run !== undefined) body.push(run.slab.subarray(run.start, run.end));
+      body.push(CLOSE);
+      return body;
     },
   };
 };

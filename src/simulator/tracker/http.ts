@@ -15,12 +15,23 @@ export interface Call {
   readonly cap?: number;
 }
 
+/** Bytes in pieces: a page of issues is a few views of what is kept, never copied on its way to the socket. */
+export type Body = readonly Buffer[];
+
 /** A complete answer, before any fault touches it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  readonly body: Body;
 }
+
+export const lengthOf = (body: Body): number => body.reduce((sum, one) => sum + one.length, 0);
+
+/** The body in one piece. */
+export const wholeOf = (body: Body): Buffer => {
+  const [first] = body;
+  return body.length === 1 && first !== undefined ? first : Buffer.concat(body);
+};
 
 /** One endpoint. */
 export interface Route {
@@ -37,14 +48,14 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly answer: Answer;
   constructor(answer: Answer) {
-    super(answer.body.toString());
+    super(wholeOf(answer.body).toString());
     this.answer = answer;
   }
 }
 
-/** Puts together JSON whose parts are written already. */
-export const joined = (...parts: readonly (string | Buffer)[]): Buffer =>
-  Buffer.concat(parts.map((one) => (typeof one === 'string' ? Buffer.from(one) : one)));
+/** JSON whose parts are written already. */
+export const pieces = (...parts: readonly (string | Buffer | Body)[]): Body =>
+  parts.flatMap((one) => (typeof one === 'string' ? [Buffer.from(one)] : one));
 
 /** Finds the route of a path; `params` are its placeholders. */
 export const routeOf = (

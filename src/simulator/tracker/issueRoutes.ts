@@ -1,4 +1,4 @@
-import { type Call, joined, type Route } from './http.ts';
+import { type Call, pieces, type Route } from './http.ts';
 import type { Issue } from './model.ts';
 import { wantsChangelog } from './searchRoutes.ts';
 import type { Site } from './site.ts';
@@ -17,8 +17,8 @@ export const issueRoutes = (site: Site): readonly Route[] => {
   const page = (call: Call, name: string, standard: number, items: readonly string[]) => {
     const { startAt, maxResults } = dialect.place(call, { standard, max: Math.max(standard, 100) });
     const shown = items.slice(startAt, startAt + maxResults);
-    return dialect.json(
-      Buffer.from(
+    return dialect.written(
+      pieces(
         `{"startAt":${startAt},"maxResults":${maxResults},"total":${items.length},"${name}":[${shown.join(',')}]}`,
       ),
     );
@@ -41,7 +41,7 @@ export const issueRoutes = (site: Site): readonly Route[] => {
           agile: false,
           sparse: false,
         };
-        return dialect.json(joined(writer.write(issue, projection)));
+        return dialect.written(pieces(writer.write(issue, projection)));
       },
     },
     {

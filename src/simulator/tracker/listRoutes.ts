@@ -151,7 +151,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
       handle: (call) => {
         if (!call.anonymous)
           return dialect.json({ ...entities.userOf(state.accountId), timeZone: state.timeZone, locale: 'en_US' });
-        const body = Buffer.from('Client must be authenticated to access this resource.');
+        const body = [Buffer.from('Client must be authenticated to access this resource.')];
         return { status: 401, headers: { 'content-type': 'text/html;charset=UTF-8' }, body };
       },
     },

@@ -1,4 +1,4 @@
-import { type Call, joined, type Route } from './http.ts';
+import { type Call, pieces, type Route } from './http.ts';
 import type { Projection } from './issueJson.ts';
 import type { Site } from './site.ts';
 
@@ -64,8 +64,8 @@ export const contractSearch = (site: Site): Route => ({
     };
     const { hits } = site.find(jql);
     const list = site.fragments.list(hits.slice(startAt, startAt + maxResults), projection);
-    return dialect.json(
-      joined(`{"startAt":${startAt},"maxResults":${maxResults},"total":${hits.length},"issues":`, list, '}'),
+    return dialect.written(
+      pieces(`{"startAt":${startAt},"maxResults":${maxResults},"total":${hits.length},"issues":`, list, '}'),
     );
   },
 });

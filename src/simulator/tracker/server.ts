@@ -3,12 +3,12 @@ import { agileRoutes } from './agileRoutes.ts';
 import { callerOf } from './auth.ts';
 import { type Clock, runningClock, standingClock } from './clock.ts';
 import { company } from './company.ts';
-import { compressed, deliver } from './deliver.ts';
+import { compressed, deliver, spoiled } from './deliver.ts';
 import { dialectOf } from './dialect.ts';
 import { entities } from './entities.ts';
 import { pause, type Scene } from './faults.ts';
 import { createFragments } from './fragments.ts';
-import { type Answer, type Call, Refusal, type Route, routeOf } from './http.ts';
+import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from './http.ts';
 import { issueWriter, type Projection } from './issueJson.ts';
 import { issueRoutes } from './issueRoutes.ts';
 import { JqlError } from './jql.ts';
@@ -273,15 +273,20 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     const scene: Scene = { call, base, number, request, response, now: date.getTime(), signal };
     for (const fault of faults) call = fault.call?.(call) ?? call;
     const replaced = faults.find((one) => one.instead !== undefined)?.instead?.(scene);
-    let answer = replaced ?? (caller.who === 'refused' ? caller.answer : answerOf(call, matched));
+    let answer: Answer =
+      replaced !== undefined
+        ? { ...replaced, body: [replaced.body] }
+        : caller.who === 'refused'
+          ? caller.answer
+          : answerOf(call, matched);
     if (caller.who === 'nobody') answer = { ...answer, headers: { ...answer.headers, ...caller.headers } };
-    for (const fault of faults) answer = fault.answer?.(answer, scene) ?? answer;
+    answer = spoiled(answer, scene, faults);
     if (options.gzip === true) answer = await compressed(answer, flat(request.headers)['accept-encoding']);
     log[number - 1] = {
       ...heard,
       faults: faults.map((one) => one.name),
       status: answer.status,
-      bytes: answer.body.length,
+      bytes: lengthOf(answer.body),
     };
     if (options.latencyMs !== undefined && options.latencyMs > 0) await pause(options.latencyMs, signal);
     await deliver(answer, scene, faults);

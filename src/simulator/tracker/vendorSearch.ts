@@ -1,4 +1,4 @@
-import { type Answer, type Call, joined, Refusal, type Route } from './http.ts';
+import { type Answer, type Call, pieces, Refusal, type Route } from './http.ts';
 import type { Projection } from './issueJson.ts';
 import { bodyOf, stringsOf, wantsChangelog } from './searchRoutes.ts';
 import type { Site } from './site.ts';
@@ -106,7 +106,7 @@ const search = (site: Site, call: Call, body: Body): Answer => {
     ? `,"schema":${JSON.stringify(Object.fromEntries(named.map((one) => [one.id, one.schema])))}`
     : '';
   const head = `{${next}"isLast":${!more},"issues":`;
-  return dialect.json(joined(head, site.fragments.list(hits, projection), `${names}${schema}}`));
+  return dialect.written(pieces(head, site.fragments.list(hits, projection), `${names}${schema}}`));
 };
 
 /** The vendor's search in both its methods, its count, and the search it has removed. */
