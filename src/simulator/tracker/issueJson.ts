@@ -63,7 +63,7 @@ const hours = (seconds: number): string => {
 };
 
 /** Texts of things that many issues show; forgotten as soon as any fact of the site changes. */
-const cached = (state: TrackerState) => {
+const cached = (state: TrackerState, replacer?: (key: string, value: unknown) => unknown) => {
   const known = new Map<string, string>();
   let facts = state.facts;
   return (key: string, make: () => unknown): string => {
@@ -73,7 +73,7 @@ const cached = (state: TrackerState) => {
     }
     const found = known.get(key);
     if (found !== undefined) return found;
-    const made = JSON.stringify(make() ?? null);
+    const made = JSON.stringify(make() ?? null, replacer);
     known.set(key, made);
     return made;
   };
@@ -81,9 +81,24 @@ const cached = (state: TrackerState) => {
 
 const hiddenFromNavigable = new Set(['comment', 'worklog', 'subtasks']);
 
-export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedLimits): IssueWriter => {
+/** What lean issues leave out of the things inside them. */
+const ballast = new Set([
+  'self',
+  'avatarUrls',
+  'iconUrl',
+  'description',
+  'colorName',
+  'projectCategory',
+  'goal',
+  'accountType',
+  'timeZone',
+]);
+
+/** `lean`: without links to itself, pictures, absent custom fields and the details of related issues; about a third of the size. */
+export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedLimits, lean = false): IssueWriter => {
   const en: Entities = entities(state, base);
-  const once = cached(state);
+  const once = cached(state, lean ? (key, value) => (ballast.has(key) ? undefined : value) : undefined);
+  const self = (path: string): string => (lean ? '' : `"self":"${en.api}${path}",`);
   const json = JSON.stringify;
   const stamp = (at: number | null): string => (at === null ? 'null' : `"${stampIn(state.timeZone, at)}"`);
   const rich = (document: Adf | null | undefined, agile: boolean): string =>
@@ -112,6 +127,7 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
     const place = state.store.find(id);
     if (place === undefined || !state.store.isLive(place)) return 'null';
     return once(`i${id}`, () => {
+      if (lean) return { id, key: state.store.keyOf(place) };
       const other = state.store.at(place);
       const parse = (part: string): unknown => JSON.parse(part);
       return {
@@ -140,7 +156,7 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
         self: `${en.api}/issueLinkType/${kind.id}`,
       };
       return [
-        `{"id":"${link.id}","self":"${en.api}/issueLink/${link.id}","type":${json(type)},"${link.direction}Issue":${other}}`,
+        `{"id":"${link.id}",${self(`/issueLink/${link.id}`)}"type":${json(type)},"${link.direction}Issue":${other}}`,
       ];
     });
     return `[${written.join(',')}]`;
@@ -152,10 +168,10 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
       return `{"id":"${one.id}",${author}"created":${stamp(one.at)},"items":${json(one.items)}}`;
     });
   const comment = (one: Comment, issue: Issue, agile: boolean): string =>
-    `{"self":"${en.api}/issue/${issue.id}/comment/${one.id}","id":"${one.id}","author":${user(one.authorId)},"body":${rich(one.body, agile)},"updateAuthor":${user(one.updateAuthorId)},"created":${stamp(one.created)},"updated":${stamp(one.updated)},"jsdPublic":true}`;
+    `{${self(`/issue/${issue.id}/comment/${one.id}`)}"id":"${one.id}","author":${user(one.authorId)},"body":${rich(one.body, agile)},"updateAuthor":${user(one.updateAuthorId)},"created":${stamp(one.created)},"updated":${stamp(one.updated)},"jsdPublic":true}`;
   const worklog = (one: Worklog, issue: Issue, agile: boolean): string => {
     const said = one.comment === undefined ? '' : `"comment":${rich(one.comment, agile)},`;
-    return `{"self":"${en.api}/issue/${issue.id}/worklog/${one.id}","author":${user(one.authorId)},"updateAuthor":${user(one.updateAuthorId)},${said}"created":${stamp(one.created)},"updated":${stamp(one.updated)},"started":${stamp(one.started)},"timeSpent":"${hours(one.seconds)}","timeSpentSeconds":${one.seconds},"id":"${one.id}","issueId":"${issue.id}"}`;
+    return `{${self(`/issue/${issue.id}/worklog/${one.id}`)}"author":${user(one.authorId)},"updateAuthor":${user(one.updateAuthorId)},${said}"created":${stamp(one.created)},"updated":${stamp(one.updated)},"started":${stamp(one.started)},"timeSpent":"${hours(one.seconds)}","timeSpentSeconds":${one.seconds},"id":"${one.id}","issueId":"${issue.id}"}`;
   };
   const comments = (issue: Issue, agile = false): readonly string[] =>
     issue.comments.map((one) => comment(one, issue, agile));
@@ -261,7 +277,7 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
   const withSelf = (value: unknown): unknown =>
     typeof value === 'object' && value !== null && 'id' in value
       ? {
-          self: `${en.api}/customFieldOption/${String(value.id)}`,
+          ...(lean ? {} : { self: `${en.api}/customFieldOption/${String(value.id)}` }),
           ...value,
           ...('child' in value ? { child: withSelf(value.child) } : {}),
         }
@@ -332,7 +348,7 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
     const own = (name: string, value: string): string | Buffer => raw?.get(`issue.${name}`) ?? value;
     const wanted = writersOf(projection);
     const idOnly = projection.sparse && wanted.every(([name]) => name === 'id');
-    if (!idOnly) member('expand', '"operations,versionedRepresentations,editmeta,changelog,renderedFields"');
+    if (!idOnly && !lean) member('expand', '"operations,versionedRepresentations,editmeta,changelog,renderedFields"');
     member('id', own('id', `"${issue.id}"`));
     if (idOnly && !projection.changelog) return finish();
     member('self', own('self', `"${en.api}/issue/${issue.id}"`));
@@ -343,7 +359,10 @@ export const issueWriter = (state: TrackerState, base: string, limits: EmbeddedL
       for (const [name, writeField] of wanted) {
         const exact = raw?.get(name);
         if (exact !== undefined) member(name, exact);
-        else if (writeField !== undefined) member(name, writeField(issue, projection.agile));
+        else if (writeField !== undefined) {
+          const value = writeField(issue, projection.agile);
+          if (!lean || value !== 'null' || !name.startsWith('customfield_')) member(name, value);
+        }
       }
       if (raw !== undefined && projection.fields.includes('*all')) {
         const shown = new Set(wanted.map(([name]) => name));
