@@ -737,7 +737,7 @@ describe('being stopped', () => {
     const from = performance.now();
     stop.abort();
     expect(await ending).toBeInstanceOf(Interrupted);
-    expect(performance.now() - from).toBeLessThan(200);
+    expect(performance.now() - from).toBeLessThan(2000);
   });
 
   test('the reason of the stop is thrown where it is one of ours; what is stopped before sends nothing', async () => {

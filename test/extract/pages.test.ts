@@ -266,7 +266,7 @@ describe('a list that changes under an offset walk', () => {
     );
     expect(ended).toBeGreaterThan(250);
     expect(moved).toBeGreaterThan(100);
-  });
+  }, 60_000);
 
   test.each<['insert' | 'delete']>([['insert'], ['delete']])(
     'where it only sees %ss, matched means that nothing is missing at the end',
@@ -283,6 +283,7 @@ describe('a list that changes under an offset walk', () => {
       );
       expect(matched).toBeGreaterThan(50);
     },
+    60_000,
   );
 
   test('once it is quiet, a walk matches and has everything', async () => {

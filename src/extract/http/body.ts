@@ -39,50 +39,40 @@ export const collect = (
   fail: (error: unknown) => void,
   done: (raw: Buffer) => void,
 ): Body => {
-  const wire = counted(limits.wireBytes, 'bytes');
-  wire.check(Number(headers['content-length'] ?? 0));
+  if (Number(headers['content-length'] ?? 0) > limits.wireBytes) throw beyond(limits.wireBytes, 'bytes');
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '')
-    return plain(wire, Math.min(limits.wireBytes, limits.decodedBytes), fail, done);
+    return plain(Math.min(limits.wireBytes, limits.decodedBytes), fail, done);
   const open = Object.hasOwn(decoders, encoding) ? decoders[encoding as keyof typeof decoders] : undefined;
   if (open === undefined) throw new UnexpectedContent(`content encoding '${encoding.slice(0, 40)}' was not asked for`);
-  return compressed(open(), wire, limits, flow, fail, done);
+  return compressed(open(), limits, flow, fail, done);
 };
 
-interface Counted {
-  bytes: number;
-  check(bytes: number): void;
-}
+const beyond = (limit: number, what: string): TooLarge => new TooLarge(`the answer is larger than ${limit} ${what}`);
 
-const counted = (limit: number, what: string): Counted => ({
-  bytes: 0,
-  check(bytes) {
-    if (bytes > limit) throw new TooLarge(`the answer is larger than ${limit} ${what}`);
-  },
-});
-
-const plain = (wire: Counted, limit: number, fail: (error: unknown) => void, done: (raw: Buffer) => void): Body => {
+const plain = (limit: number, fail: (error: unknown) => void, done: (raw: Buffer) => void): Body => {
   const chunks: Buffer[] = [];
+  let bytes = 0;
   return {
     write(chunk) {
-      wire.bytes += chunk.length;
-      if (wire.bytes > limit) fail(new TooLarge(`the answer is larger than ${limit} bytes`));
+      bytes += chunk.length;
+      if (bytes > limit) fail(beyond(limit, 'bytes'));
       else chunks.push(chunk);
     },
-    end: () => done(joined(chunks, wire.bytes)),
+    end: () => done(joined(chunks, bytes)),
     destroy: () => {},
   };
 };
 
 const compressed = (
   decoder: ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>,
-  wire: Counted,
   limits: SizeLimits,
   flow: Flow,
   fail: (error: unknown) => void,
   done: (raw: Buffer) => void,
 ): Body => {
   const chunks: Buffer[] = [];
+  let wire = 0;
   let bytes = 0;
   const stop = (error: unknown): void => {
     decoder.destroy();
@@ -90,9 +80,8 @@ const compressed = (
   };
   decoder.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > limits.decodedBytes)
-      stop(new TooLarge(`the answer is larger than ${limits.decodedBytes} bytes decompressed`));
-    else if (bytes > ratioCounts && bytes > wire.bytes * limits.ratio)
+    if (bytes > limits.decodedBytes) stop(beyond(limits.decodedBytes, 'bytes decompressed'));
+    else if (bytes > ratioCounts && bytes > wire * limits.ratio)
       stop(new TooLarge(`the answer decompresses to more than ${limits.ratio} times its size`));
     else chunks.push(chunk);
   });
@@ -101,8 +90,8 @@ const compressed = (
   decoder.on('end', () => done(joined(chunks, bytes)));
   return {
     write(chunk) {
-      wire.bytes += chunk.length;
-      if (wire.bytes > limits.wireBytes) stop(new TooLarge(`the answer is larger than ${limits.wireBytes} bytes`));
+      wire += chunk.length;
+      if (wire > limits.wireBytes) stop(beyond(limits.wireBytes, 'bytes'));
       else if (!decoder.write(chunk)) flow.pause();
     },
     end: () => decoder.end(),
