@@ -1,6 +1,7 @@
 import { BadData } from '../core/errors.ts';
 import type { Page, PageWalk } from '../core/paging.ts';
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Flow, Mapped, Slice } from '../core/stream.ts';
+import type { Row } from '../core/table.ts';
 import { dateToInstant, type Instant } from '../core/time.ts';
 import { pages, type WalkEnd } from '../extract/pages.ts';
 import { type Batch, newBatch } from '../load/batch.ts';
@@ -116,7 +117,7 @@ async function takePage(
     await Promise.all(
       digests
         .filter(({ mapped }) => !unchanged.has(mapped))
-        .map(async ({ mapped }) => [mapped, await stream.tails.fetch(mapped.tails ?? [])] as const),
+        .map(async ({ mapped }) => [mapped, await fetchTails(stream, mapped)] as const),
     ),
   );
   for (const outcome of outcomes) {
@@ -124,14 +125,32 @@ async function takePage(
       batch.reject(rejectOf(outcome.bad, outcome.record, 'transform', { page, walk, slice }));
       continue;
     }
+    const tail = tails.get(outcome.mapped);
+    if (tail instanceof BadData) {
+      batch.reject(rejectOf(tail, outcome.record, 'transform', { page, walk, slice }));
+      continue;
+    }
     try {
-      batch.add(outcome.mapped, fetchedAt, tails.get(outcome.mapped));
+      batch.add(outcome.mapped, fetchedAt, tail);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
       batch.reject(rejectOf(error, outcome.record, 'encode', { page, walk, slice }));
     }
   }
   return { received: wanted.records.length, outside: wanted.outside };
+}
+
+/** The lists of a record that came in part, or why the record must be rejected. */
+async function fetchTails(
+  stream: StreamContext,
+  mapped: Mapped,
+): Promise<Readonly<Record<string, readonly Row[]>> | BadData> {
+  try {
+    return await stream.tails.fetch(mapped.tails ?? []);
+  } catch (error) {
+    if (error instanceof BadData) return error;
+    throw error;
+  }
 }
 
 /**

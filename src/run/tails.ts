@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { Forbidden, Missing } from '../core/errors.ts';
+import type { PageWalk } from '../core/paging.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Tail } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
@@ -12,7 +13,10 @@ const missesUntilUnavailable = 3;
 
 /** Fetches the lists that came only in part with their records, for one stream of a run. */
 export interface Tails {
-  /** The complete lists by child; a child is absent where it cannot be had: its rows are left as they are. */
+  /**
+   * The complete lists by child; a child is absent where it cannot be had: its rows are left as they are.
+   * Throws `BadData` where a list cannot become rows: then its record is rejected.
+   */
   fetch(tails: readonly Tail[]): Promise<Readonly<Record<string, readonly Row[]>>>;
 }
 
@@ -25,25 +29,30 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     return known;
   };
 
-  const one = async (tail: Tail): Promise<readonly Row[] | undefined> => {
-    const child = of(tail.child);
-    if (child.off) return undefined;
+  /** The complete list of one walk, whichever children it is for; undefined where it cannot be had. */
+  const list = async (names: readonly string[], walk: PageWalk): Promise<readonly Json[] | undefined> => {
+    const children = names.map(of);
+    if (children.every((child) => child.off)) return undefined;
     try {
       const records: Json[] = [];
-      for await (const page of pages(context.deps.source.http, tail.walk, context.signal))
-        records.push(...page.records);
-      if (!child.answered) await mark(tail.child, 'available', null);
-      child.answered = true;
-      return tail.rows(records);
+      for await (const page of pages(context.deps.source.http, walk, context.signal)) records.push(...page.records);
+      for (const [i, child] of children.entries()) {
+        if (!child.answered) await mark(names[i] ?? '', 'available', null);
+        child.answered = true;
+      }
+      return records;
     } catch (error) {
       if (error instanceof Missing) {
         // Either this one record was deleted a moment ago, or the server has no such endpoint: several in a row tell.
-        child.misses += 1;
-        if (!child.answered && child.misses >= missesUntilUnavailable) await off(tail.child, 'unavailable', error);
+        for (const [i, child] of children.entries()) {
+          child.misses += 1;
+          if (!child.answered && child.misses >= missesUntilUnavailable)
+            await off(names[i] ?? '', 'unavailable', error);
+        }
         return undefined;
       }
-      if (error instanceof Forbidden && !child.answered) {
-        await off(tail.child, 'forbidden', error);
+      if (error instanceof Forbidden && children.every((child) => !child.answered)) {
+        for (const name of names) await off(name, 'forbidden', error);
         return undefined;
       }
       throw error;
@@ -62,8 +71,19 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
 
   return {
     async fetch(tails) {
-      const lists = await Promise.all(tails.map(async (tail) => [tail.child, await one(tail)] as const));
-      return Object.fromEntries(lists.flatMap(([child, rows]) => (rows === undefined ? [] : [[child, rows]])));
+      // Several children may be read from one list: it is fetched once.
+      const lists = new Map<PageWalk, readonly Tail[]>();
+      for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
+      const fetched = await Promise.all(
+        [...lists].map(async ([walk, of]) => {
+          const records = await list(
+            of.map((tail) => tail.child),
+            walk,
+          );
+          return records === undefined ? [] : of.map((tail) => [tail.child, tail.rows(records)] as const);
+        }),
+      );
+      return Object.fromEntries(fetched.flat());
     },
   };
 }

@@ -113,7 +113,7 @@ async function find(db: Db, table: TableName, shape: readonly ColumnLine[], key:
       where ${sql.join(ways, sql` or `)} order by ${dead} source_id limit 1`,
     db,
   );
-  return found === undefined ? undefined : parsed(found.row);
+  return found === undefined ? undefined : parsed(found.row, shape);
 }
 
 /** `column = value` so that the index is used; undefined if the value cannot be one of the column's type. */
@@ -130,10 +130,10 @@ const forms: Readonly<Record<string, RegExp>> = {
   smallint: /^-?\d{1,4}$/,
 };
 
-/** Numbers that a double cannot hold stay exact. */
-function parsed(json: string): Found {
-  const value = parseJson(Buffer.from(json));
-  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+/** In the order of the table's columns, which jsonb forgets; numbers that a double cannot hold stay exact. */
+function parsed(json: string, shape: readonly ColumnLine[]): Found {
+  const value = new Map(Object.entries(parseJson(Buffer.from(json)) ?? {}));
+  return Object.fromEntries(shape.map(({ column }) => [column, value.get(column)]));
 }
 
 const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
