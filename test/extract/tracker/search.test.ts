@@ -179,7 +179,7 @@ describe('instants in queries', () => {
     // Seconds instead of milliseconds: 200, and not one issue.
     const misread = tracker.simulator.script.at(
       { endpoint: search, times: Infinity, match: ({ body }) => /created (>=|<) \d/.test(JSON.stringify(body)) },
-      status(200, '{"isLast":true,"issues":[]}', { 'content-type': 'application/json' }),
+      status(200, { body: '{"isLast":true,"issues":[]}' }),
     );
     expect(await dates(tracker)).toBe('dates: "yyyy-MM-dd HH:mm" in Europe/Berlin');
     expect(misread.fired).toBeGreaterThan(0);
@@ -193,7 +193,7 @@ describe('instants in queries', () => {
     const other = await opened({ bare: true, timeZone: 'UTC' });
     const deaf = other.simulator.script.at(
       { endpoint: search, times: Infinity, match: ({ body }) => /created (>=|<) \d/.test(JSON.stringify(body)) },
-      status(200, answer, { 'content-type': 'application/json' }),
+      status(200, { body: answer }),
     );
     expect(await dates(other)).toMatch(/^dates: "yyyy-MM-dd HH:mm"/);
     expect(deaf.fired).toBeGreaterThan(1);
@@ -203,7 +203,7 @@ describe('instants in queries', () => {
     const tracker = await opened({ bare: true, epochDates: false, timeZone: 'America/Los_Angeles' });
     const coarse = tracker.simulator.script.at(
       { endpoint: search, times: Infinity, match: ({ body }) => /\d\d:\d\d/.test(JSON.stringify(body)) },
-      status(400, '{"errorMessages":["no times"],"errors":{}}', { 'content-type': 'application/json' }),
+      status(400, { body: '{"errorMessages":["no times"],"errors":{}}' }),
     );
     expect(await dates(tracker)).toBe('dates: "yyyy-MM-dd"');
     expect(coarse.fired).toBeGreaterThan(0);
@@ -252,12 +252,31 @@ describe('the user’s filter', () => {
   });
 });
 
+describe('counts where the vendor has no approximate ones', () => {
+  it('are those of a page of ids: exact where it is the last, enough to be halved where it is not', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const gone = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/search/approximate-count', times: Infinity },
+      status(404),
+    );
+    const { windows } = tracker.flow('issues').stream;
+    expect(await windows?.count({}, tracker.signal)).toBe(250);
+    const more = tracker.simulator.script.at(
+      { endpoint: search, match: ({ body }) => JSON.stringify(body).includes('5000') },
+      status(200, { body: '{"isLast":false,"nextPageToken":"abc","issues":[{"id":"1"}]}' }),
+    );
+    const window: Window = { field: 'created', from: new Date('2023-01-01') };
+    expect(await windows?.count({ window }, tracker.signal)).toBe(5001);
+    expect([gone.fired, more.fired]).toEqual([1, 1]);
+  });
+});
+
 describe('the changelog', () => {
   it('is asked for with each issue, and dropped for good where the server refuses that', async () => {
     const tracker = await opened({ dialect: 'contract' });
     const refusing = tracker.simulator.script.at(
       { endpoint: search, times: Infinity, match: ({ body }) => JSON.stringify(body).includes('expand') },
-      status(400, '{"errorMessages":["unknown property: expand"],"errors":{}}', { 'content-type': 'application/json' }),
+      status(400, { body: '{"errorMessages":["unknown property: expand"],"errors":{}}' }),
     );
     await tracker.read('issues');
     await tracker.read('issues', { window: { field: 'created', from: new Date('2024-01-01') } });

@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest';
+import { AuthFailed, Forbidden, Missing } from '../../../src/core/errors.ts';
+import type { Row } from '../../../src/core/table.ts';
+import { systemFields } from '../../../src/extract/tracker/fields.ts';
+import { status } from '../../../src/simulator/tracker/faults.ts';
+import { type Opened, opened } from './opened.ts';
+
+const dialects = [
+  ['the contract', { dialect: 'contract' }],
+  ['the contract and nothing else', { dialect: 'contract', bare: true }],
+  ['the vendor', { dialect: 'vendor' }],
+] as const;
+
+const column = (rows: readonly Row[], name: string): readonly string[] => rows.map((row) => String(row[name])).sort();
+const texts = (values: readonly (string | number)[]): readonly string[] => values.map(String).sort();
+
+/** The most that each endpoint gives, by the contract; by the vendor where the contract has no such endpoint. */
+const largest: Readonly<Record<string, readonly string[]>> = {
+  '/rest/api/3/field/search': ['100'],
+  '/rest/api/3/user/search': ['1000'],
+  '/rest/api/3/users/search': ['1000'],
+  '/rest/api/3/group/bulk': ['100'],
+  '/rest/api/3/group/member': ['50'],
+  '/rest/api/3/project/search': ['100'],
+  '/rest/agile/1.0/board': ['100'],
+  '/rest/agile/1.0/board/{boardId}/sprint': ['100'],
+  '/rest/agile/1.0/sprint/{sprintId}/issue': ['100'],
+};
+
+/** That pages are asked for at their largest; one record at most is asked for to see whether an endpoint is there. */
+const expectLargestPages = ({ simulator }: Opened): void => {
+  for (const { endpoint, query } of simulator.log) {
+    // Later pages are asked for as the server itself writes their address.
+    if (query.maxResults === undefined || query.startAt !== undefined || query.cursor !== undefined) continue;
+    expect([endpoint, query.maxResults]).toEqual([
+      endpoint,
+      query.maxResults === '1' ? '1' : expect.toBeOneOf([...(largest[endpoint] ?? [])]),
+    ]);
+  }
+};
+
+describe.each(dialects)('against %s', (_, options) => {
+  const groups = ['jira-users'];
+  const vendor = options.dialect === 'vendor';
+  const bare = 'bare' in options;
+
+  it('every list the server has is read whole, in its largest pages', async () => {
+    const tracker = await opened(options, { groups });
+    const truth = tracker.simulator.oracle();
+    const projects = truth.projects.filter(({ archived }) => !vendor || !archived);
+    expect(column((await tracker.read('projects')).rows, 'id')).toEqual(texts(projects.map(({ id }) => id)));
+    expect(column((await tracker.read('fields')).rows, 'id')).toEqual(texts(truth.fields.map(({ id }) => id)));
+    expect(column((await tracker.read('users')).rows, 'id')).toEqual(
+      texts(truth.users.map(({ accountId }) => accountId)),
+    );
+    expect(column((await tracker.read('boards')).rows, 'id')).toEqual(texts(truth.boards.map(({ id }) => id)));
+    const inSprints: string[] = [];
+    for (const { id } of truth.sprints) {
+      const { rows } = await tracker.read('sprint_issues', { partition: { sprint_id: String(id) } });
+      inSprints.push(...rows.map((row) => `${row.sprint_id} ${row.issue_id}`));
+    }
+    expect(inSprints.sort()).toEqual(truth.sprintIssues.map((one) => `${one.sprintId} ${one.issueId}`).sort());
+    expectLargestPages(tracker);
+    expect(tracker.simulator.errors).toEqual([]);
+  });
+
+  it('members are read group by group, by id where there is one, inactive users included', async () => {
+    const { groups: known } = (await opened(options)).simulator.oracle();
+    const tracker = await opened(options, { groups: known.map(({ name }) => name) });
+    const listed = (await tracker.read('groups')).rows;
+    expect(column(listed, 'name')).toEqual(texts(known.map(({ name }) => name)));
+    expect(column(listed, 'id')).toEqual(texts(known.map(({ name, groupId }) => (bare ? name : groupId))));
+    for (const { id, name } of listed) {
+      const { rows } = await tracker.read('group_members', { partition: { group_id: String(id) } });
+      const members = known.find((one) => one.name === name)?.members ?? [];
+      expect(column(rows, 'user_id')).toEqual(texts(members));
+      expect(rows.every((row) => row.group_id === id)).toBe(true);
+    }
+    expectLargestPages(tracker);
+  });
+
+  it('sprints and where they show are read board by board; a board without sprints has none', async () => {
+    const tracker = await opened({ ...options, projects: 8 });
+    const truth = tracker.simulator.oracle();
+    const partition = (id: number) => ({ partition: { board_id: String(id) } });
+    if (bare) {
+      await expect(tracker.read('sprints', partition(truth.boards[0]?.id ?? 0))).rejects.toThrow(Missing);
+      return;
+    }
+    const shown: string[] = [];
+    const seen = new Set<string>();
+    for (const { id } of truth.boards) {
+      for (const row of (await tracker.read('sprints', partition(id))).rows) seen.add(String(row.id));
+      const { rows } = await tracker.read('board_sprints', partition(id));
+      shown.push(...rows.map((row) => `${row.board_id} ${row.sprint_id}`));
+    }
+    expect(truth.boards.some(({ type }) => type === 'kanban')).toBe(true);
+    expect([...seen].sort()).toEqual(texts(truth.sprints.map(({ id }) => id)));
+    expect(shown.sort()).toEqual(truth.boardSprints.map((one) => `${one.boardId} ${one.sprintId}`).sort());
+  });
+
+  it('words of the site are read where the server has them, priorities with their rank', async () => {
+    const tracker = await opened(options);
+    const truth = tracker.simulator.oracle();
+    const { flows } = tracker.source;
+    const words = ['statuses', 'issue_types', 'priorities'] as const;
+    expect(words.map((name) => flows.find(({ stream }) => stream.name === name)?.stream.promised)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    if (bare) {
+      for (const name of words) await expect(tracker.read(name)).rejects.toThrow(Missing);
+      return;
+    }
+    expect(column((await tracker.read('statuses')).rows, 'id')).toEqual(texts(truth.statuses.map(({ id }) => id)));
+    expect(column((await tracker.read('issue_types')).rows, 'id')).toEqual(texts(truth.issueTypes.map(({ id }) => id)));
+    const { rows } = await tracker.read('priorities');
+    expect(rows.map(({ id, rank }) => [String(id), rank])).toEqual(
+      truth.priorities.map(({ id }, place) => [id, place + 1]),
+    );
+  });
+
+  it('an issue exists until it is deleted', async () => {
+    const tracker = await opened(options);
+    const { stream } = tracker.flow('issues');
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    // A server that cannot be asked for one issue says "no" of every one: the canary of the same project does, too.
+    expect(await stream.exists?.(id, tracker.signal)).toBe(!bare);
+    tracker.simulator.state.delete(id);
+    expect(await stream.exists?.(id, tracker.signal)).toBe(false);
+  });
+
+  it('preflight says who we are and what the server speaks, and gives its clock', async () => {
+    const tracker = await opened(options);
+    const { clock, account, dialect } = await tracker.source.preflight(tracker.signal);
+    expect(clock).toEqual(new Date('2025-03-10T12:00:00Z'));
+    expect(account).toBe(bare ? undefined : tracker.simulator.email);
+    expect(dialect).toContain(vendor ? 'search: page tokens, no totals' : 'search: offset paging with totals');
+    expect(dialect).toContain(bare ? 'changelog: not given by the search' : 'changelog: with its issue');
+  });
+});
+
+describe('what entities’ existence is asked of', () => {
+  it('is one request each, and answered by any entity of the site', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const truth = tracker.simulator.oracle();
+    const some = {
+      projects: truth.projects[0]?.id,
+      boards: truth.boards[0]?.id,
+      sprints: truth.sprints[0]?.id,
+      users: truth.users[0]?.accountId,
+    };
+    for (const [name, key] of Object.entries(some)) {
+      const before = tracker.simulator.log.length;
+      expect([name, await tracker.flow(name).stream.exists?.(String(key), tracker.signal)]).toEqual([name, true]);
+      expect(tracker.simulator.log.length - before).toBe(1);
+      expect(await tracker.flow(name).stream.exists?.('99999999', tracker.signal)).toBe(false);
+    }
+  });
+
+  it('is no reason to believe anything while the credentials do not hold', async () => {
+    const tracker = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(AuthFailed);
+  });
+
+  it('is not answered by an error of the server', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    const rule = tracker.simulator.script.at({ endpoint: '/rest/api/3/issue/{id}', times: Infinity }, status(403));
+    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
+    expect(rule.fired).toBe(1);
+  });
+});
+
+describe('fields', () => {
+  const search = '/rest/api/3/field/search';
+
+  it('name what is asked of each issue: the system’s own and every custom one', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    await tracker.read('issues');
+    const custom = tracker.simulator.oracle().fields.filter((field) => field.custom);
+    expect(custom.length).toBeGreaterThan(5);
+    expect(tracker.searches().at(-1)?.fields).toEqual([...systemFields, ...custom.map(({ id }) => id)]);
+  });
+
+  it.each([403, 404])('come from the plain list where their search answers %i', async (code) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(code));
+    const plain = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/field', times: Infinity },
+      status(200, { body: '[{"id":"customfield_1","name":"Ours","custom":true,"schema":{"type":"string"}}]' }),
+    );
+    expect((await tracker.read('fields')).ids).toEqual(['customfield_1']);
+    await tracker.read('issues');
+    expect(tracker.searches().at(-1)?.fields).toEqual([...systemFields, 'customfield_1']);
+    expect([shut.fired > 0, plain.fired > 0]).toEqual([true, true]);
+  });
+
+  it('that cannot be read are asked for all at once', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(403));
+    await expect(tracker.read('fields')).rejects.toThrow(Forbidden);
+    const { rows } = await tracker.read('issues');
+    expect(tracker.searches().at(-1)?.fields).toEqual(['*all', ...systemFields]);
+    expect(rows.some((row) => row.custom_fields !== '{}')).toBe(true);
+    expect(shut.fired).toBeGreaterThan(1);
+  });
+
+  it('must be known before an issue becomes rows', async () => {
+    const tracker = await opened();
+    expect(() => tracker.flow('issues').via({}, {})).toThrow('preflight');
+  });
+});
+
+describe('groups', () => {
+  it('without a list at the server and without names are not there, and the reason says what to do', async () => {
+    const tracker = await opened({ bare: true });
+    await expect(tracker.read('groups')).rejects.toThrow(Missing);
+    await expect(tracker.read('groups')).rejects.toThrow('TRACKER_GROUPS');
+  });
+
+  it('that may not be listed are closed, and the reason says what to do', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: '/rest/api/3/group/bulk', times: Infinity }, status(403));
+    await expect(tracker.read('groups')).rejects.toThrow(Forbidden);
+    await expect(tracker.read('groups')).rejects.toThrow('TRACKER_GROUPS');
+    expect(shut.fired).toBe(2);
+  });
+});
+
+describe('answers that are not lists', () => {
+  it.each(['projects', 'boards', 'users', 'statuses'])('never count as an empty list of %s', async (name) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const bad = tracker.simulator.script.at(
+      { times: Infinity },
+      status(200, { body: '{"errorMessages":["not today"],"errors":{}}' }),
+    );
+    await expect(tracker.read(name)).rejects.toThrow('no list');
+    expect(bad.fired).toBeGreaterThan(0);
+  });
+});
