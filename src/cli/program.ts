@@ -117,13 +117,15 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .option('--seed <n>', 'another seed is another company', whole, 7)
     .option('--issues <n>', 'how many issues it has', whole, 5000)
     .option('--port <n>', 'where to listen; 0 takes a free port', port, 0)
+    .option('--latency <ms>', 'how much later each answer comes', whole, 0)
     .addOption(
       new Option('--dialect <name>', 'answer as the contract says, or as the vendor really does')
         .choices(['contract', 'vendor'])
         .default('contract'),
     )
-    .action((options: { seed: number; issues: number; port: number; dialect: 'contract' | 'vendor' }) =>
-      run(async (context) => (await import('./verbs/simulate.ts')).simulate(context, options)),
+    .action(
+      (options: { seed: number; issues: number; port: number; dialect: 'contract' | 'vendor'; latency: number }) =>
+        run(async (context) => (await import('./verbs/simulate.ts')).simulate(context, options)),
     );
   verb('demo', 'see it work: a simulated company, a warehouse, a sync, and what came of it')
     .option('--seed <n>', 'another seed is another company', whole, 7)

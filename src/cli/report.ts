@@ -30,13 +30,7 @@ const words: Readonly<Record<RunReport['status'], readonly [string, Style]>> = {
 
 function sentence(report: RunReport): string {
   const complete = report.streams.filter((stream) => stream.status === 'ok');
-  const changed = report.counts.inserted + report.counts.updated + report.deleted;
-  const what =
-    report.status === 'succeeded' && changed === 0 && report.counts.rejected === 0
-      ? `Nothing changed: ${plural(report.counts.received, 'record')} compared.`
-      : report.counts.received + report.deleted === 0
-        ? 'No records.'
-        : `${outcome(report)}.`;
+  const what = whatHappened(report);
   const receipts =
     report.status === 'succeeded' && complete.length > 0
       ? ` Receipts match for ${complete.length === 1 ? `stream ${complete[0]?.stream}` : `all ${complete.length} streams`}.`
@@ -44,6 +38,18 @@ function sentence(report: RunReport): string {
   const retries = report.retries > 0 ? `, ${plural(report.retries, 'retry', 'retries')}` : '';
   const run = report.runId === null ? '' : `run ${report.runId}, `;
   return `${what}${receipts} (${run}${duration(report.seconds)}, ${plural(report.requests, 'request')}${retries})`;
+}
+
+function whatHappened(report: RunReport): string {
+  const { counts, deleted } = report;
+  const fetched = report.streams.reduce((sum, stream) => sum + stream.receipt.fetched, 0);
+  const changed = counts.inserted + counts.updated + deleted + counts.rejected;
+  if (counts.received + deleted + fetched === 0) return 'No records.';
+  if (report.status !== 'succeeded' || changed > 0)
+    return `${outcome({ counts, deleted, receipt: { expected: null, fetched, landed: fetched } })}.`;
+  return report.kind === 'census'
+    ? `Nothing is gone: ${plural(fetched, 'id')} compared.`
+    : `Nothing changed: ${plural(counts.received, 'record')} compared.`;
 }
 
 function absent(report: RunReport): readonly string[] {

@@ -45,7 +45,7 @@ export function clip(text: string, columns: number): string {
 const thousands = new Intl.NumberFormat('en-US');
 
 /** `12,345` */
-export const count = (n: number): string => thousands.format(n);
+export const count = (n: number | bigint): string => thousands.format(n);
 
 /** `1 row`, `2,000 rows` */
 export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
@@ -84,4 +84,4 @@ export const clock = (instant: Date, now: Date): string =>
 
 /** A message without credentials: the user part of any URL in it is masked. */
 export const withoutSecrets = (text: string): string =>
-  text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s@]*@/gi, '$1***@');
+  text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:\S*@/gi, '$1***@');

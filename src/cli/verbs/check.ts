@@ -30,7 +30,8 @@ export const check: Verb<object> = async (context) => {
         const source = await context.parts.source(name);
         const { account, dialect, clock } = await source.preflight(context.signal);
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
-        return [...(account === undefined ? [] : [`signed in as ${account}`]), ...dialect, skew];
+        const found = dialect.filter((line) => !line.startsWith('account:'));
+        return [...(account === undefined ? [] : [`signed in as ${account}`]), ...found, skew];
       }),
     );
   }

@@ -1,0 +1,104 @@
+/** What the demo tells at its end, asked of the warehouse and not of what was meant to happen. */
+import type pg from 'pg';
+import type { Receipt, RunReport } from '../../core/run.ts';
+import type { Tally } from '../../simulator/tracker/oracle.ts';
+import type { Change } from './changes.ts';
+import { type Question, questions } from './questions.ts';
+
+export interface Facts {
+  readonly tables: readonly {
+    readonly table: string;
+    readonly rows: number;
+    readonly deleted: number;
+    readonly about: string | null;
+  }[];
+  readonly receipts: readonly ({ readonly stream: string } & Receipt)[];
+  /** The source's own count beside the warehouse's. */
+  readonly compared: readonly { readonly what: string; readonly source: number; readonly warehouse: number }[];
+  readonly changes: readonly { readonly what: string; readonly found: string | null }[];
+  readonly answers: readonly (Question & {
+    readonly columns: readonly string[];
+    readonly rows: readonly (readonly unknown[])[];
+  })[];
+}
+
+/** Asks everything. `first` is the report of the first sync: its receipts are of everything. */
+export async function askFacts(
+  pool: pg.Pool,
+  first: RunReport,
+  changes: readonly Change[],
+  truth: Tally,
+): Promise<Facts> {
+  const answers = [];
+  for (const question of questions) {
+    const { rows, fields } = await pool.query<unknown[]>({ text: question.sql, rowMode: 'array' });
+    answers.push({ ...question, columns: fields.map((field) => field.name), rows });
+  }
+  return {
+    tables: await tablesOf(pool),
+    receipts: first.streams.map(({ stream, receipt }) => ({ stream, ...receipt })),
+    compared: await compare(pool, truth),
+    changes: await Promise.all(
+      changes.map(async ({ what, found, values }) => {
+        const { rows } = await pool.query<[string]>({ text: found, values: [...values], rowMode: 'array' });
+        return { what, found: rows[0]?.[0] ?? null };
+      }),
+    ),
+    answers,
+  };
+}
+
+/** True if the warehouse holds what the source holds and has heard of every change. */
+export const isTrue = (facts: Facts): boolean =>
+  facts.compared.every((each) => each.source === each.warehouse) && facts.changes.every((each) => each.found !== null);
+
+async function tablesOf(pool: pg.Pool): Promise<Facts['tables']> {
+  const { rows: tables } = await pool.query<{ name: string; about: string | null; tombstones: boolean }>(
+    `select c.relname as name, obj_description(c.oid) as about, exists (
+       select from pg_attribute a where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'tracker' and c.relkind = 'r' order by c.relname`,
+  );
+  return Promise.all(
+    tables.map(async ({ name, about, tombstones }) => {
+      const dead = tombstones ? 'count(*) filter (where _deleted_at is not null)' : '0';
+      const { rows } = await pool.query<{ rows: number; deleted: number }>(
+        `select count(*)::int as rows, (${dead})::int as deleted from tracker.${pgName(name)}`,
+      );
+      const found = rows[0] ?? { rows: 0, deleted: 0 };
+      return { table: `tracker.${name}`, rows: found.rows - found.deleted, deleted: found.deleted, about };
+    }),
+  );
+}
+
+const pgName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Of issues that live: what hangs on deleted ones is no longer counted at the source either. */
+async function compare(pool: pg.Pool, truth: Tally): Promise<Facts['compared']> {
+  const of = (what: string, table: string, source: number, where = '') => ({ what, table, source, where });
+  const hanging = [
+    of('changes of issues', 'issue_changelog', truth.changeItems),
+    of('comments', 'comments', truth.comments, 'and c._deleted_at is null'),
+    of('worklogs', 'worklogs', truth.worklogs, 'and c._deleted_at is null'),
+    of('labels', 'issue_labels', truth.labels),
+    of('links', 'issue_links', truth.links),
+  ];
+  const count = async (text: string): Promise<number> => (await pool.query<{ n: number }>(text)).rows[0]?.n ?? 0;
+  return [
+    {
+      what: 'issues',
+      source: truth.issues,
+      warehouse: await count('select count(*)::int as n from tracker.issues where _deleted_at is null'),
+    },
+    ...(await Promise.all(
+      hanging.map(async ({ what, table, source, where }) => ({
+        what,
+        source,
+        warehouse: await count(
+          `select count(*)::int as n from tracker.${table} c join tracker.issues i on i.source_id = c.source_id and i.id = c.issue_id
+           where i._deleted_at is null ${where}`,
+        ),
+      })),
+    )),
+  ];
+}

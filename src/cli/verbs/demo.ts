@@ -1,0 +1,141 @@
+import path from 'node:path';
+import { readConfig } from '../../config.ts';
+import { LockHeld, Misconfigured } from '../../core/errors.ts';
+import type { Observe, RunReport } from '../../core/run.ts';
+import type { RunDeps } from '../../run/deps.ts';
+import type { TrackerSimulator } from '../../simulator/tracker/server.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import type { Context, Verb } from '../context.ts';
+import { fewestIssues, happen } from '../demo/changes.ts';
+import { askFacts, isTrue } from '../demo/facts.ts';
+import { show } from '../demo/show.ts';
+import { codeOfReport, exit } from '../exit.ts';
+import { progress, toJson } from '../progress/choose.ts';
+import { settings } from '../running.ts';
+import { plural } from '../text.ts';
+import { untilStopped } from '../until.ts';
+
+/**
+ * Everything at once, with nothing set up: a simulated company, a warehouse of its own (emptied first), a sync, changes at the source, a
+ * second sync, a census, and what came of it. Exit code 1 if the warehouse does not equal the source at the end.
+ */
+export const demo: Verb<{
+  readonly seed: number;
+  readonly issues: number;
+  readonly keep?: boolean | undefined;
+}> = async (context, { seed, issues, keep }) => {
+  if (issues < fewestIssues) throw new Misconfigured(`the demo needs at least ${fewestIssues} issues, not ${issues}`);
+  const { out, err, json, quiet, parts, signal } = context;
+  const say = (text: string) => (quiet || json ? undefined : err.line(text));
+  const step = (text: string) => say(err.paint('bold', text));
+  step(`A simulated company with ${plural(issues, 'issue')}, a warehouse of its own, two syncs and a census.`);
+
+  const home = path.join((await parts.config()).home, 'demo');
+  const embedded = await parts.embeddedIn(home);
+  const warehouse = await parts.connected(embedded.url, 8);
+  await alone(context, warehouse);
+  await empty(warehouse);
+  const { migrate } = await import('../../warehouse/migrate.ts');
+  await migrate(warehouse, { signal });
+  say(`warehouse: ${warehouse.address}, data in ${home}`);
+
+  const { startTracker } = await import('../../simulator/tracker/server.ts');
+  // At the beginning of today: the same seed gives the same company all day, and its last sprint is this week's.
+  const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
+  const tracker = parts.keep(await startTracker({ seed, issues, now }), (part) => part.close());
+  say(`tracker:   ${tracker.url}, seed ${seed}`);
+
+  const { sync } = await import('../../run/sync.ts');
+  const { census } = await import('../../run/census.ts');
+  const runs: (readonly [string, RunReport])[] = [];
+  const run = async (what: string, work: (deps: RunDeps) => Promise<RunReport>): Promise<RunReport> => {
+    step(`\n${runs.length + 1}. ${what}`);
+    const report = await watched(context, tracker, warehouse, work);
+    runs.push([what, report]);
+    return report;
+  };
+  const first = await run('first sync: everything', (deps) => sync(deps, {}));
+  const changes = happen(tracker);
+  say(`\nMeanwhile at the company: ${changes.map((each) => each.what).join(' · ')}`);
+  await run('second sync: what changed', (deps) => sync(deps, {}));
+  await run('census: what is gone', (deps) => census(deps, {}));
+
+  const facts = await askFacts(warehouse.pool, first, changes, tracker.tally());
+  say('');
+  if (json)
+    out.line(toJson({ runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home }, 2));
+  else show(out, facts, runs);
+  if (!quiet && !json) goOn(context, home, embedded.url, keep === true);
+  if (keep) await untilStopped(signal);
+  const failed = runs.map(([, report]) => codeOfReport(report, context.received())).find((code) => code !== exit.ok);
+  return failed ?? (isTrue(facts) ? exit.ok : exit.failed);
+};
+
+/** One run against the simulated tracker, with its progress. */
+async function watched(
+  context: Context,
+  tracker: TrackerSimulator,
+  warehouse: Warehouse,
+  work: (deps: RunDeps) => Promise<RunReport>,
+): Promise<RunReport> {
+  const shown = progress({ ...context, quiet: context.quiet || context.json, json: false });
+  const observe: Observe = (event) => {
+    // What kind of tracker it is has been told with its address.
+    if (event.type !== 'note' || event.level === 'warn') shown.observe(event);
+  };
+  const variables = { TRACKER_BASE_URL: tracker.url, TRACKER_EMAIL: tracker.email, TRACKER_API_TOKEN: tracker.token };
+  // The defaults a user gets, read from nothing but these variables.
+  const config = readConfig(variables, path.join(import.meta.dirname, 'no-such-directory')).tracker;
+  if (config === undefined) throw new Error('the simulated tracker is not configured');
+  const { openTracker } = await import('../../sources/tracker.ts');
+  const source = openTracker(config, { observe, http: { version: context.version } });
+  try {
+    return await work({
+      warehouse,
+      source,
+      observe,
+      signal: context.signal,
+      concurrency: config.concurrency,
+      version: context.version,
+      trigger: 'manual',
+      ...settings(config),
+    });
+  } finally {
+    shown.end();
+    await source.close();
+  }
+}
+
+/** One demo at a time in a home: the next one empties the warehouse. Throws LockHeld. */
+async function alone({ parts }: Context, warehouse: Warehouse): Promise<void> {
+  const client = await warehouse.pool.connect();
+  // The session is kept to the end: the lock goes with it, however this process ends.
+  parts.keep(client, async (session) => session.release(true));
+  const { rows } = await client.query<{ free: boolean }>(
+    `select pg_try_advisory_lock(hashtext('tidemark demo')) as free`,
+  );
+  if (!rows[0]?.free)
+    throw new LockHeld('another demo is running in this home; wait for it, or set TIDEMARK_HOME to another directory');
+}
+
+/** A demo begins with nothing: its company is made anew each time, so rows of an earlier one would be of another company. */
+async function empty(warehouse: Warehouse): Promise<void> {
+  const { rows } = await warehouse.pool.query<{ name: string }>(
+    `select quote_ident(nspname) as name from pg_namespace where nspname in ('tracker', 'ads', 'workflow', 'bi', 'ops')`,
+  );
+  if (rows.length > 0) await warehouse.pool.query(`drop schema ${rows.map((row) => row.name).join(', ')} cascade`);
+}
+
+function goOn({ out }: Context, home: string, url: string, open: boolean): void {
+  const shown = path.relative(process.cwd(), home);
+  const prefix = `TIDEMARK_HOME=${shown === '' || shown.startsWith('..') ? home : shown}`;
+  out.line();
+  out.line(out.paint('bold', 'Go on'));
+  if (open) out.line(`  psql '${url}'`);
+  else {
+    out.line(`  ${prefix} npx tidemark warehouse     opens this warehouse again; then, elsewhere:`);
+    out.line(`  psql '${url}'`);
+  }
+  out.line(`  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`);
+  out.line('  Your own tracker: copy .env.example to .env, fill it in, and run npm start.');
+}

@@ -1,0 +1,31 @@
+import type { Verb } from '../context.ts';
+import { exit } from '../exit.ts';
+import { toJson } from '../progress/choose.ts';
+import { plural } from '../text.ts';
+import { untilStopped } from '../until.ts';
+
+/** Starts the simulated tracker and keeps it up until asked to stop. Prints the lines that belong into `.env`. */
+export const simulate: Verb<{
+  readonly seed: number;
+  readonly issues: number;
+  readonly port: number;
+  readonly dialect: 'contract' | 'vendor';
+  readonly latency: number;
+}> = async (context, { seed, issues, port, dialect, latency }) => {
+  const { out, err, json, quiet, parts, signal } = context;
+  if (!quiet && !json) err.line(`making a company with ${plural(issues, 'issue')} (seed ${seed})`);
+  const { startTracker } = await import('../../simulator/tracker/server.ts');
+  const tracker = parts.keep(await startTracker({ seed, issues, port, dialect, latencyMs: latency }), (part) =>
+    part.close(),
+  );
+  const variables = {
+    TRACKER_BASE_URL: tracker.url,
+    TRACKER_EMAIL: tracker.email,
+    TRACKER_API_TOKEN: tracker.token,
+  };
+  if (json) out.line(toJson({ dialect, seed, issues, env: variables }));
+  else for (const [name, value] of Object.entries(variables)) out.line(`${name}=${value}`);
+  if (!quiet && !json) err.line('Put these lines into .env and run `tidemark sync`. Ctrl-C ends the tracker.');
+  await untilStopped(signal);
+  return exit.ok;
+};
