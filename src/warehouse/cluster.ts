@@ -30,7 +30,7 @@ export const owner = 'tidemark';
  */
 export async function make(cluster: Cluster, password: string): Promise<void> {
   const { data, native, as } = cluster;
-  removeHalves(data);
+  await removeHalves(data);
   if (fs.existsSync(path.join(data, 'PG_VERSION'))) return assertVersion(cluster);
   const half = `${data}.half-${crypto.randomUUID()}`;
   const secret = `${half}.pw`;
@@ -59,11 +59,23 @@ export async function make(cluster: Cluster, password: string): Promise<void> {
   fs.renameSync(half, data);
 }
 
-function removeHalves(data: string): void {
+/**
+ * The initdb of a command that was killed may still be writing and deleting there for a moment; `rmSync` gives up quietly when a file vanishes
+ * under its hands. A half that cannot be removed is only untidy.
+ */
+async function removeHalves(data: string): Promise<void> {
   const parent = path.dirname(data);
-  for (const name of fs.readdirSync(parent)) {
-    if (name.startsWith(`${path.basename(data)}.half-`))
-      fs.rmSync(path.join(parent, name), { recursive: true, force: true });
+  const halves = (): readonly string[] =>
+    fs.readdirSync(parent).filter((name) => name.startsWith(`${path.basename(data)}.half-`));
+  for (let attempt = 0; attempt < 100 && halves().length > 0; attempt++) {
+    if (attempt > 0) await sleep(50);
+    for (const name of halves()) {
+      try {
+        fs.rmSync(path.join(parent, name), { recursive: true, force: true });
+      } catch {
+        // Not empty again: its writer is still at it.
+      }
+    }
   }
 }
 
@@ -84,10 +96,16 @@ const patience = { start: 600_000, stop: 60_000, zombie: 3_000 };
  * It belongs to nobody: it outlives this process and does not keep it alive.
  * @param port the TCP port of 127.0.0.1; an adopted server keeps its own
  */
-export async function start(cluster: Cluster, port: number, settings: Settings): Promise<Postmaster> {
+export async function start(
+  cluster: Cluster,
+  port: number,
+  settings: Settings,
+  signal?: AbortSignal,
+): Promise<Postmaster> {
   const { data } = cluster;
   const deadline = performance.now() + patience.start;
   for (;;) {
+    signal?.throwIfAborted();
     const found = running(data);
     if (found?.status === 'ready') return found;
     if (performance.now() > deadline) throw failed(cluster, 'did not become ready in ten minutes');
@@ -98,6 +116,7 @@ export async function start(cluster: Cluster, port: number, settings: Settings):
     await buryZombie(data);
     const ended = launch(cluster, port, settings);
     for (;;) {
+      signal?.throwIfAborted();
       const now = running(data);
       if (now?.status === 'ready') return now;
       const how = ended();
@@ -160,14 +179,14 @@ export async function stop(cluster: Cluster): Promise<void> {
     await run(cluster, 'pg_ctl', ['stop', '-D', data, '-m', 'fast', '-w']);
     return;
   }
-  signal(server.pid, 'SIGINT');
+  send(server.pid, 'SIGINT');
   if (await gone(server.pid, data, patience.stop)) return;
-  signal(server.pid, 'SIGQUIT'); // as after a power cut; it recovers at the next start
+  send(server.pid, 'SIGQUIT'); // as after a power cut; it recovers at the next start
   if (await gone(server.pid, data, 10_000)) return;
   throw new Unreachable(`the embedded Postgres (process ${server.pid}, data in ${data}) does not stop`);
 }
 
-function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
+function send(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, name);
   } catch (error) {

@@ -30,6 +30,8 @@ export interface EmbeddedOptions {
   readonly signal?: AbortSignal;
 }
 
+type Options = EmbeddedOptions & Required<Pick<EmbeddedOptions, 'notice'>>;
+
 const patience = 700_000; // longer than a start may take
 
 /**
@@ -51,7 +53,7 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
     const use = tryShared(path.join(inside, 'in-use'));
     if (!use) throw new Misconfigured(`${path.join(inside, 'in-use')} is locked by a program that is not Tidemark`);
     try {
-      return await open(inside, place, use, notice);
+      return await open(inside, place, use, { ...options, notice });
     } catch (error) {
       use.release();
       throw error;
@@ -81,12 +83,12 @@ function enter(home: string): string {
   }
 }
 
-async function open(inside: string, place: Place, use: Held, notice: (message: string) => void): Promise<Embedded> {
+async function open(inside: string, place: Place, use: Held, options: Options): Promise<Embedded> {
   const cluster = clusterIn(place);
   const password = secret(path.join(inside, 'password'), cluster);
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
-  const port = await serve(cluster, path.join(place.directory, 'port'), notice);
+  const port = await serve(cluster, path.join(place.directory, 'port'), options);
   return {
     url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}`,
     port,
@@ -121,7 +123,7 @@ function secret(file: string, { data }: Cluster): string {
 }
 
 /** Starts or adopts the server at the remembered port, or at a new one if another program has taken that. */
-async function serve(cluster: Cluster, portFile: string, notice: (message: string) => void): Promise<number> {
+async function serve(cluster: Cluster, portFile: string, { notice, signal }: Options): Promise<number> {
   trimLogs(cluster.log);
   let port = fs.existsSync(portFile) ? Number(fs.readFileSync(portFile, 'utf8')) : undefined;
   for (let attempt = 1; ; attempt++) {
@@ -132,7 +134,7 @@ async function serve(cluster: Cluster, portFile: string, notice: (message: strin
       fs.writeFileSync(portFile, `${port}\n`);
     }
     try {
-      const server = await start(cluster, port ?? 0, warehouseSettings(cluster.log));
+      const server = await start(cluster, port ?? 0, warehouseSettings(cluster.log), signal);
       return server.port;
     } catch (error) {
       // Somebody took the port between our look and the server's.

@@ -220,13 +220,16 @@ test('a command that never gives the warehouse back still ends by itself, with i
 
 test('a first start that is killed at any moment leaves nothing that hurts the next', async () => {
   const home = newHome();
+  const inside = path.join(home, 'postgres');
+  const half = (): boolean => fs.existsSync(inside) && fs.readdirSync(inside).some((name) => name.includes('.half-'));
+  const whole = (): boolean => fs.existsSync(path.join(inside, 'data'));
   let halves = 0;
-  for (const moment of [60, 150, 300, 500, 700]) {
+  for (const delay of [0, 30, 100, 200, 400, 800]) {
     const program = hold(home);
-    await new Promise((resolve) => setTimeout(resolve, moment));
+    await until('it has begun to make the cluster', () => half() || whole());
+    await new Promise((resolve) => setTimeout(resolve, delay));
     await program.kill();
-    const inside = path.join(home, 'postgres');
-    if (fs.existsSync(inside)) halves += fs.readdirSync(inside).filter((name) => name.includes('.half-')).length;
+    if (half() && !whole()) halves++;
   }
   expect(halves, 'no kill hit the making of the cluster').toBeGreaterThan(0);
   const program = hold(home);
