@@ -96,11 +96,12 @@ const projectSearch = (site: Site): Route => ({
     const { dialect, entities, state } = site;
     const expand = new Set((call.query.get('expand') ?? '').split(','));
     if (!dialect.vendor) for (const one of ['description', 'lead']) expand.add(one);
-    const status = call.query.get('status') ?? 'live';
+    const asked = call.query.getAll('status').flatMap((one) => one.split(','));
+    const status = asked.length === 0 ? ['live'] : asked;
     const shown = call.anonymous
       ? []
       : [...state.projects.values()]
-          .filter((one) => !one.hidden && (!dialect.vendor || one.archived === (status === 'archived')))
+          .filter((one) => !one.hidden && (!dialect.vendor || status.includes(one.archived ? 'archived' : 'live')))
           .sort((a, b) => (a.key < b.key ? -1 : 1));
     return dialect.values(
       call,

@@ -63,7 +63,8 @@ const named = (names: readonly string[]): PageWalk => ({
     endpoint: '/rest/api/3/project/search',
     query: { maxResults: 1 },
   },
-  paging: single(),
+  // The total of that answer counts projects.
+  paging: { ...single(), total: () => undefined },
   list: () => [...new Set(names)].map((name) => ({ name })),
   id: idBy('name'),
 });
