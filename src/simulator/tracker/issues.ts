@@ -157,12 +157,8 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
     const parent = plan.parent[index] ?? -1;
     const type = sketch.type === 'Sub-task' && parent === -1 ? 'Task' : sketch.type;
     const reporter = r.chance(0.93) ? r.pick(people) : r.pick(apps);
-    const events: { at: number; author: string | undefined; items: readonly ChangeItem[] }[] = [];
-    const tell = (
-      at: number,
-      items: readonly ChangeItem[],
-      author: string | undefined = r.pick(people).accountId,
-    ): void => {
+    const events: { at: number; author: string | null; items: readonly ChangeItem[] }[] = [];
+    const tell = (at: number, items: readonly ChangeItem[], author: string | null = r.pick(people).accountId): void => {
       events.push({ at, author, items });
     };
 
@@ -189,7 +185,7 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
         [status, statusNames.get(status) ?? null],
         [to, statusNames.get(to) ?? null],
       );
-      tell(at, [item, ...more], assignee?.accountId);
+      tell(at, [item, ...more], assignee?.accountId ?? null);
       status = to;
     };
     let had: string[] = [];
@@ -246,7 +242,7 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
             : kind === 2
               ? change('labels', 'labels', [null, ''], [null, r.pick(labels)])
               : change('description', 'description', [null, r.pick(sentences)], [null, r.pick(sentences)]);
-      tell(within(), [item], n % 31 === 30 ? undefined : r.pick(people).accountId);
+      tell(within(), [item], r.chance(0.02) ? null : r.pick(people).accountId);
     }
 
     const commentCount = index % 197 === 12 ? 25 + r.int(20) : Math.min(12, Math.floor(r.around(1.2)));
@@ -287,7 +283,7 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
     if (quiet) tell(updated, [change('Rank', 'customfield_10019', ['', ''], ['', 'Ranked lower'])]);
     const changes: Change[] = events
       .sort((a, b) => a.at - b.at)
-      .map((one, n) => ({ id: childIds(index, n), authorId: one.author, at: one.at, items: one.items }));
+      .map((one, n) => ({ id: childIds(index, n), authorId: one.author ?? undefined, at: one.at, items: one.items }));
 
     const links: readonly Link[] = (plan.links.get(index) ?? []).map((one) => ({
       id: one.id,

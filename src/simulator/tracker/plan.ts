@@ -83,7 +83,10 @@ const sketching = (company: Company, seed: number, count: number): ((index: numb
       for (;;) {
         const sprint = own[place];
         if (sprint === undefined) break;
-        at = Math.min(Math.max(at, (sprint.start ?? at) - r.int(2 * DAY)), end - 1);
+        const soonest = Math.min(at, end - 1);
+        const planned = Math.max(soonest, (sprint.start ?? soonest) - r.int(2 * DAY));
+        // Into a sprint that is still ahead an issue was put at some time until now.
+        at = planned < end ? planned : Math.floor(soonest + r.next() * (end - soonest));
         joined.push({ sprint, at });
         const following = own[place + 1];
         if (following === undefined || following.state === 'future' || joined.length > 4 || !r.chance(0.18)) break;
@@ -112,8 +115,17 @@ const sketching = (company: Company, seed: number, count: number): ((index: numb
     started = started === undefined ? undefined : Math.floor(started);
     done = done === undefined ? undefined : Math.floor(done);
     const settled = Math.max(created, joined.at(-1)?.at ?? 0, started ?? 0, done ?? 0);
-    const updated = Math.floor(Math.min(r.chance(0.5) ? settled + r.around(4 * DAY) : settled, end - 1));
-    return { random: r, created, project, type, sprints: joined, started, done, updated: Math.max(updated, settled) };
+    const later = Math.floor(r.chance(0.5) ? settled + r.around(4 * DAY) : settled);
+    return {
+      random: r,
+      created,
+      project,
+      type,
+      sprints: joined,
+      started,
+      done,
+      updated: later < end ? later : settled,
+    };
   };
 };
 

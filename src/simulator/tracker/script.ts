@@ -75,6 +75,14 @@ interface Entry {
   fired: number;
 }
 
+/** An answer can be replaced once and sent once: a second fault that would do so has not happened. */
+const excluded = (fault: Fault, before: readonly Fault[]): boolean =>
+  before.some(
+    (one) =>
+      (one.send !== undefined && fault.send !== undefined) ||
+      (one.instead !== undefined && fault.instead !== undefined),
+  );
+
 const plain = (endpoint: string): string => endpoint.replaceAll(/\{[^}]*\}/g, '{}');
 
 /** The script and the function by which the server plays it: mutations are done at once, the faults are given back. */
@@ -100,8 +108,9 @@ export const createScript = (
     const faults: Fault[] = [];
     for (const entry of entries) {
       if (!fits(entry, request)) continue;
-      entry.fired += 1;
-      for (const action of entry.actions) {
+      const possible = entry.actions.filter((one) => typeof one === 'function' || !excluded(one, faults));
+      if (possible.length > 0) entry.fired += 1;
+      for (const action of possible) {
         if (typeof action === 'function') action({ state, clock, request });
         else faults.push(action);
         fired.push({ name: typeof action === 'function' ? 'mutation' : action.name, request: request.number });
