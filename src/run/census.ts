@@ -183,14 +183,21 @@ async function conclude(
     where t.source_id = ${Number(source)} and t._deleted_at is null and ${group} = $1`,
     key,
   );
-  const gone: string[] = [];
+  const missing: { readonly key: string; readonly kin: string }[] = [];
   let unsure = 0;
   for (const candidate of candidates) {
-    if (await stream.exists?.(candidate.key, context.signal)) continue;
-    if (await canaries(candidate.kin)) gone.push(candidate.key);
-    else unsure += 1;
-    if (gone.length > most)
+    // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for row by row.
+    if (!(await canaries(candidate.kin, canaryMs))) unsure += 1;
+    else if (!(await stream.exists?.(candidate.key, context.signal))) missing.push(candidate);
+    if (missing.length > most)
       return `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+  }
+  const gone: string[] = [];
+  const confirmed = performance.now();
+  for (const { key, kin } of missing) {
+    // Once more: an outage that began between the canary and the confirmations must not count as deletions.
+    if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
+    else unsure += 1;
   }
   if (gone.length > 0) {
     await mark(context, flow, gone, sql`now()`);
@@ -200,18 +207,21 @@ async function conclude(
   return `${stream.name}: ${unsure} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
 }
 
-/** Whether another row of the same kind, seen a moment ago, answers: else the absence is a matter of permission or an outage. */
+/**
+ * Whether another row of the same kind, seen by this census, answers: else the absence is a matter of permission or an outage. An answer
+ * not older than `maxAgeMs` is not asked for again.
+ */
 function canariesOf(
   context: RunContext,
   flow: Flow,
   client: pg.PoolClient,
   from: string,
   key: string,
-): (kin: string) => Promise<boolean> {
+): (kin: string, maxAgeMs: number) => Promise<boolean> {
   const answers = new Map<string, { readonly at: number; readonly alive: boolean }>();
-  return async (kin) => {
+  return async (kin, maxAgeMs) => {
     const known = answers.get(kin);
-    if (known !== undefined && performance.now() - known.at < canaryMs) return known.alive;
+    if (known !== undefined && performance.now() - known.at <= maxAgeMs) return known.alive;
     const { rows } = await client.query<{ key: string }>(`select ${key} as key ${from} limit 1`, [kin]);
     const [row] = rows;
     const alive = row !== undefined && (await flow.stream.exists?.(row.key, context.signal)) === true;

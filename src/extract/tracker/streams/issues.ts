@@ -21,4 +21,5 @@ export const issues = (tracker: Tracker): Stream => ({
     path: `/rest/api/3/issue/${encodeURIComponent(id)}`,
     query: { fields: 'id' },
   })),
+  canaryBy: 'project_id',
 });
