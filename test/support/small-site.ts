@@ -5,7 +5,7 @@ export const smallSite = {
   issues: 150,
   projects: 3,
   users: 30,
-  years: 0.5,
+  years: 0.25,
   now: new Date('2026-03-10T09:00:00Z'),
 } as const satisfies TrackerOptions;
 
