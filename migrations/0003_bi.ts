@@ -472,7 +472,7 @@ const views: Readonly<Record<string, View>> = {
   },
   cumulative_flow_daily: {
     about:
-      'How many live issues stood in each status category at the end of each day (UTC); one row per source, project, category and day, without gaps, from the first issue in the category until today.',
+      'How many live issues stood in each status category at the end of each day (UTC); one row per source, project, category and day, from the first issue in the category until today; without gaps since 2000.',
     columns: {
       source: source('f.source'),
       project_id: projectId('f.project_id'),
@@ -500,7 +500,7 @@ const views: Readonly<Record<string, View>> = {
         ) b
         cross join (values ('todo'), ('in_progress'), ('done'), ('unknown')) as category (name)
         cross join lateral generate_series(
-          ${utcDay('b.first_at')}::timestamp, ${today}::timestamp, interval '1 day') as filler (at)
+          greatest(${utcDay('b.first_at')}, '2000-01-01')::timestamp, ${today}::timestamp, interval '1 day') as filler (at)
       ) e
       group by e.source, e.source_id, e.project_id, e.project_key, e.category, e.date_day
       window flow as (
@@ -706,8 +706,8 @@ const views: Readonly<Record<string, View>> = {
         'The value as text: options by label, people by account id, anything nested as JSON.',
       ],
       value_number: [
-        `(case when jsonb_typeof(v.value) = 'number' and abs((v.value #>> '{}')::numeric) < 1e300 then (v.value #>> '{}')::numeric end)::double precision`,
-        'The value as a number; null if it is not one.',
+        '(case when n.number = 0 or abs(n.number) between 1e-300 and 1e300 then n.number end)::double precision',
+        'The value as a number; null if it is none, or beyond the range of a double.',
       ],
     },
     from: `tracker.issues i
@@ -716,6 +716,8 @@ const views: Readonly<Record<string, View>> = {
       cross join lateral jsonb_each(i.custom_fields) as e (field_id, value)
       cross join lateral jsonb_array_elements(
         case when jsonb_typeof(e.value) = 'array' then e.value else jsonb_build_array(e.value) end) with ordinality as v (value, place)
+      cross join lateral (
+        select case when jsonb_typeof(v.value) = 'number' then (v.value #>> '{}')::numeric end) as n (number)
       ${label('fields', 'f', 'i', 'e.field_id')}
       where i._deleted_at is null`,
   },
