@@ -54,6 +54,12 @@ async function command(
       process.exit(code);
     },
   });
+  const defect = (error: unknown): void => {
+    tell(error, { out, err }, flags);
+    tidy(built.homes());
+    process.exit(exit.failed);
+  };
+  process.on('uncaughtException', defect).on('unhandledRejection', defect);
   const built = assemble(env, stops.signal, (text) => err.line(text), quiet);
   try {
     const logLevel = await wishedLog(env, verbose);
@@ -139,8 +145,8 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: strin
     // Every slice that is read at once may load at once; the rest is for the lease, the bookkeeping and the census.
     return connected(url, (tracker?.concurrency ?? 4) + 4);
   });
-  const source = async (pipeline: string, told?: Told) =>
-    keep(await openSource(pipeline, await config(), told), (part) => part.close());
+  const source = async (pipeline: string, told?: Told, other?: Config) =>
+    keep(await openSource(pipeline, other ?? (await config()), told), (part) => part.close());
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => failures.push(error));

@@ -19,8 +19,11 @@ export interface Parts {
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
   connected(url: string, connections: number): Promise<Warehouse>;
-  /** A pipeline's source, opened anew for each run; `told` hears what it finds out. Throws Misconfigured if it is not configured. */
-  source(pipeline: string, told?: Told): Promise<Source>;
+  /**
+   * A pipeline's source, opened anew for each run; `told` hears what it finds out. `config`: another than the environment's (the demo's).
+   * Throws Misconfigured if it is not configured.
+   */
+  source(pipeline: string, told?: Told, config?: Config): Promise<Source>;
   /** Something to be stopped with the parts, before those that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }

@@ -1,3 +1,4 @@
+import { Misconfigured } from '../../core/errors.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
@@ -80,31 +81,43 @@ const nothing = (what: string, advice: string): Finding => ({
   exitCode: exit.ok,
 });
 
-/** Makes a schema, a table and a row, and takes all of it back. */
+/** Writes what a run would write first, and takes it back: a lease, or where there are no tables yet a schema with a table. */
 async function writable(warehouse: Warehouse): Promise<readonly string[]> {
   const { pending } = await import('../../warehouse/migrate.ts');
+  const { DatabaseError } = await import('pg');
+  const missing = await pending(warehouse);
   const client = await warehouse.pool.connect();
   try {
     const { rows } = await client.query<{ version: string; role: string }>(
       `select current_setting('server_version') as version, current_user as role`,
     );
     await client.query('begin');
-    await client.query('create schema tidemark_check');
-    await client.query('create table tidemark_check.row (id bigint primary key)');
-    await client.query('insert into tidemark_check.row values (1)');
+    for (const statement of missing.length > 0 ? making : writing) await client.query(statement);
     await client.query('rollback');
-    const missing = await pending(warehouse);
     return [
       `Postgres ${rows[0]?.version}, user ${rows[0]?.role}, may write`,
       missing.length === 0
         ? 'schema up to date'
         : `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`,
     ];
+  } catch (cause) {
+    if (!(cause instanceof DatabaseError)) throw cause;
+    throw new Misconfigured(
+      `${warehouse.address}: ${cause.message}: the user of DATABASE_URL needs CREATE on the database, and to own what Tidemark made there`,
+      { cause },
+    );
   } finally {
     // Also ends the transaction of a check that failed half-way.
     client.release(true);
   }
 }
+
+const making = [
+  'create schema tidemark_check',
+  'create table tidemark_check.row (id bigint primary key)',
+  'insert into tidemark_check.row values (1)',
+];
+const writing = [`insert into ops.leases (pipeline) values ('tidemark check')`];
 
 function skewText(clock: Date): string {
   const skew = (Date.now() - clock.getTime()) / 1000;

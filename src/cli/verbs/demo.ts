@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { readConfig } from '../../config.ts';
 import { LockHeld, Misconfigured } from '../../core/errors.ts';
-import type { Observe, RunReport } from '../../core/run.ts';
+import type { RunReport } from '../../core/run.ts';
 import type { RunDeps } from '../../run/deps.ts';
 import type { TrackerSimulator } from '../../simulator/tracker/server.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -14,6 +14,7 @@ import { progress, toJson } from '../progress/choose.ts';
 import { settings } from '../running.ts';
 import { plural } from '../text.ts';
 import { untilStopped } from '../until.ts';
+import { withWaiting } from '../waiting.ts';
 
 /**
  * Everything at once, with nothing set up: a simulated company, a warehouse of its own (emptied first), a sync, changes at the source, a
@@ -42,7 +43,9 @@ export const demo: Verb<{
   const { startTracker } = await import('../../simulator/tracker/server.ts');
   // At the beginning of today: the same seed gives the same company all day, and its last sprint is this week's.
   const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
-  const tracker = parts.keep(await startTracker({ seed, issues, now }), (part) => part.close());
+  const tracker = parts.keep(await startTracker({ seed, issues, now, ...(issues < 1000 ? small : {}) }), (part) =>
+    part.close(),
+  );
   say(`tracker:   ${tracker.url}, seed ${seed}`);
 
   const { sync } = await import('../../run/sync.ts');
@@ -71,6 +74,9 @@ export const demo: Verb<{
   return failed ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
 
+/** A company in proportion to few issues. */
+const small = { projects: 3, users: 30, years: 1 };
+
 /** One run against the simulated tracker, with its progress. */
 async function watched(
   context: Context,
@@ -79,30 +85,27 @@ async function watched(
   work: (deps: RunDeps) => Promise<RunReport>,
 ): Promise<RunReport> {
   const shown = progress({ ...context, quiet: context.quiet || context.json, json: false });
-  const observe: Observe = (event) => {
+  const told = withWaiting((event) => {
     // What kind of tracker it is has been told with its address.
     if (event.type !== 'note' || event.level === 'warn') shown.observe(event);
-  };
+  });
   const variables = { TRACKER_BASE_URL: tracker.url, TRACKER_EMAIL: tracker.email, TRACKER_API_TOKEN: tracker.token };
-  // The defaults a user gets, read from nothing but these variables.
-  const config = readConfig(variables, path.join(import.meta.dirname, 'no-such-directory')).tracker;
-  if (config === undefined) throw new Error('the simulated tracker is not configured');
-  const { openTracker } = await import('../../sources/tracker.ts');
-  const source = openTracker(config, { observe, http: { version: context.version } });
+  // The defaults a user gets, read from these variables and from no `.env`.
+  const config = readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'));
+  if (config.tracker === undefined) throw new Error('the simulated tracker is not configured');
   try {
     return await work({
       warehouse,
-      source,
-      observe,
+      source: await context.parts.source('tracker', told, config),
+      observe: told.observe,
       signal: context.signal,
-      concurrency: config.concurrency,
+      concurrency: config.tracker.concurrency,
       version: context.version,
       trigger: 'manual',
-      ...settings(config),
+      ...settings(config.tracker),
     });
   } finally {
     shown.end();
-    await source.close();
   }
 }
 

@@ -8,7 +8,7 @@ export interface RunLine {
   readonly kind: string;
   readonly trigger: string;
   readonly status: string;
-  /** For a running one: false if its process has not been heard of within its lease. */
+  /** For a running one: false if its process is gone: its database session ended, or its lease ran out. */
   readonly alive: boolean | null;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -104,7 +104,9 @@ const selectRuns = (rest: ReturnType<typeof sql>) => sql<RunRow>`
   select r.run_id::text as run_id, r.pipeline, r.kind, r.trigger, r.status, r.started_at, r.finished_at,
     extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds,
     case when r.status = 'running' then exists (
-      select from ops.leases l where l.run_id = r.run_id and l.expires_at > now()) end as alive,
+      select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
+        and (a.backend_start is null or a.backend_start = l.backend_start)
+      where l.run_id = r.run_id and l.expires_at > now()) end as alive,
     ${countColumns('r')},
     r.requests::float8 as requests, r.retries::float8 as retries, r.throttled_ms::float8 as throttled_ms,
     r.error_code, r.error_message, r.params, r.app_version

@@ -1,4 +1,4 @@
-/** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13). */
+/** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
 import { sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 import type { Receipt } from './runs.ts';
@@ -38,7 +38,7 @@ export interface LastPart {
   readonly receipt: Receipt;
 }
 
-/** Every stream the warehouse knows of, by pipeline and name. `now` is the database's. */
+/** Every stream the warehouse knows of, by pipeline and name. Ages are by the database's clock. */
 export async function streamStates(db: Db): Promise<readonly StreamState[]> {
   return (await rowsOf(states, db)).map(stateOf);
 }
@@ -83,12 +83,8 @@ const states = sql<Row>`
     select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
     where rs.source_id = t.source_id and rs.stream = t.stream order by rs.run_id desc limit 1) l on true
   left join lateral (
-    select coalesce(
-      (select max(w.opened_at) from ops.walks w
-        where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill'),
-      (select max(rs.started_at) from ops.run_streams rs join ops.runs r using (run_id)
-        where rs.source_id = t.source_id and rs.stream = t.stream and rs.status = 'ok' and r.kind in ('sync', 'full'))
-    ) as at) fresh on true
+    select max(w.opened_at) as at from ops.walks w
+    where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill') fresh on true
   order by src.source_id, t.stream`;
 
 const stateOf = (row: Row): StreamState => ({

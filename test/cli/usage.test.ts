@@ -1,0 +1,96 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { nowhere, tidemark } from './command.ts';
+
+const verbs = [
+  'sync',
+  'backfill',
+  'census',
+  'check',
+  'migrate',
+  'status',
+  'runs',
+  'streams',
+  'rejects',
+  'reset',
+  'why',
+  'simulate',
+  'demo',
+  'warehouse',
+];
+
+test('--help lists every verb, examples first, on stdout', async () => {
+  const { code, out, err } = await tidemark('--help');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^Examples:\n {2}\$ tidemark /);
+  for (const verb of verbs) expect(out).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
+  expect(out).not.toMatch(/^ {2}(serve|start)\b/m);
+});
+
+test('every verb explains itself, examples first', async () => {
+  for (const verb of verbs) {
+    const { code, out } = await tidemark(`${verb} --help`);
+    expect({ verb, code }).toEqual({ verb, code: 0 });
+    expect(out).toMatch(new RegExp(`^Examples:\\n  \\$ tidemark ${verb}`));
+    expect(out).toContain('--json');
+  }
+}, 60_000);
+
+test('--help loads nothing that takes time', async () => {
+  const loaded = path.join(nowhere, 'loaded');
+  const hook = path.join(nowhere, 'hook.mjs');
+  fs.writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
+     registerHooks({ load: (url, context, next) => { appendFileSync(${JSON.stringify(loaded)}, url + '\\n'); return next(url, context); } });`,
+  );
+  const { code } = await tidemark('--help', { node: ['--import', pathToFileURL(hook).href] });
+  expect(code).toBe(0);
+  const urls = fs.readFileSync(loaded, 'utf8');
+  expect(urls).toContain('/commander/');
+  expect(urls).not.toMatch(/node_modules\/(pino|pg|pg-[a-z]+|undici|kysely|node-cron|p-limit)\//);
+});
+
+test('--version prints the version and nothing else', async () => {
+  const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(await tidemark('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
+});
+
+test.each([
+  ['sycn', 'Did you mean sync?'],
+  ['sync --ful', 'Did you mean --full?'],
+  ['rejects lst', 'Did you mean list?'],
+  ['sync trakcer', 'did you mean tracker?'],
+  ['sync ads', 'not in this version'],
+  ['sync', 'TRACKER_BASE_URL'],
+  ['runs one two', 'too many arguments'],
+  ['backfill tracker --from 2024-01-01', '--to'],
+  ['backfill tracker --from 1.1.2024 --to 2024-02-01', '2024-01-31 (midnight UTC)'],
+  ['backfill tracker --from 2024-02-30 --to 2024-03-01', '2024-02-30'],
+  ['backfill tracker --from 2024-02-01 --to 2024-01-01', 'half open'],
+  ['simulate --issues many', 'whole number'],
+  ['serve --port 80', 'not in this version'],
+  ['', 'Usage:'],
+])('`tidemark %s` is refused with what to do, and exit code 2', async (words, advice) => {
+  const { code, out, err } = await tidemark(words);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(advice);
+});
+
+test('a secret given as a flag is refused and not repeated', async () => {
+  const { code, out, err } = await tidemark('sync --api-token=hunter2');
+  expect(code).toBe(2);
+  expect(out + err).not.toContain('hunter2');
+  expect(err).toContain('never taken from flags');
+});
+
+test('wrong settings are told all at once, and with --json also as JSON', async () => {
+  const env = { TRACKER_BASE_URL: 'ftp://x', TIDEMARK_PORT: 'eighty' };
+  const { code, out, err } = await tidemark('status --json', { env });
+  expect(code).toBe(2);
+  expect(err).toContain('TRACKER_BASE_URL');
+  expect(err).toContain('TIDEMARK_PORT');
+  expect(JSON.parse(out)).toMatchObject({ type: 'error', exitCode: 2, error: { code: 'misconfigured' } });
+});
