@@ -121,6 +121,6 @@ const sentOf = (
 /** What a good answer says about the next ones. A wait beyond `mostMs` is not served here: the next request will hear of it by a 429. */
 const heed = (headers: Readonly<Record<string, string>>, source: Pace, wallMs: number, mostMs: number): void => {
   const quietMs = usedUpMs(headers, wallMs);
-  if (quietMs !== undefined) source.pause(Math.min(quietMs, mostMs));
+  if (quietMs !== undefined && quietMs <= mostMs) source.pause(quietMs);
   if (isNearLimit(headers)) source.slow();
 };
