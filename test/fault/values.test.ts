@@ -1,0 +1,285 @@
+/** F4 of the guarantees: values that cannot be stored, must not be changed, or look like something else. */
+
+import { afterEach, describe, expect, test } from 'vitest';
+import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+const issues = { streams: ['issues'] };
+
+let rig: Rig;
+const open = async (options: TrackerOptions = {}): Promise<readonly string[]> => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 30, ...options });
+  return [...rig.tracker.oracle().issues.keys()];
+};
+afterEach(() => rig.close());
+
+const rejects = () =>
+  rig.rows<{ record_key: string; payload: Buffer; code: string; status: string; attempts: number }>(
+    'select record_key, payload, code, status, attempts from ops.rejects order by reject_id',
+  );
+const issue = async (id: string): Promise<Record<string, unknown> | undefined> => {
+  const rows = await rig.rows<{ row: string }>(
+    'select to_jsonb(t)::text as row from tracker.issues t where id = $1 and _deleted_at is null',
+    [id],
+  );
+  return rows[0] === undefined ? undefined : JSON.parse(rows[0].row);
+};
+
+const poisons: readonly (readonly [id: string, what: string, field: string, json: string | Buffer])[] = [
+  ['V1', 'a NUL in the summary', 'summary', '"nul \\u0000 here"'],
+  ['V1', 'a NUL in a label', 'labels', '["a\\u0000b"]'],
+  ['V1', 'a NUL in the key', 'issue.key', '"PAY\\u0000-1"'],
+  [
+    'V1',
+    'a NUL deep in a document',
+    'description',
+    '{"type":"doc","version":1,"content":[{"type":"paragraph","content":[{"type":"text","text":"a\\u0000b"}]}]}',
+  ],
+  ['V1', 'a NUL in a custom field', 'customfield_10040', '{"value":"a\\u0000b"}'],
+  ['V1', 'a NUL in the name of a member', 'customfield_10040', '{"va\\u0000lue":"b"}'],
+  ['V1', 'a lone surrogate', 'summary', '"half \\ud800 a pair"'],
+  ['V3', 'an id beyond 2^63', 'issue.id', '"9223372036854775808"'],
+  ['V3', 'an id that is no integer', 'issue.id', '"1e3"'],
+  ['V4', 'a creation on 30 February', 'created', '"2024-02-30T10:00:00.000+0000"'],
+  ['V4', 'a creation at 24:00', 'created', '"2024-02-03T24:00:00.000+0000"'],
+  ['V4', 'a creation at second 60', 'created', '"2024-02-03T10:00:60.000+0000"'],
+  ['V4', 'a creation without an offset', 'created', '"2024-02-03T10:00:00.000"'],
+  ['V4', 'a creation now', 'created', '"now"'],
+  ['V4', 'a creation at infinity', 'created', '"infinity"'],
+  ['V4', 'a creation in the year 0', 'created', '"0000-02-03T10:00:00.000+0000"'],
+  ['V4', 'a creation in the year 10000', 'created', '"10000-02-03T10:00:00.000+0000"'],
+  ['V4', 'a creation that is null', 'created', 'null'],
+  ['V5', 'a depth of 6,000', 'customfield_10040', '['.repeat(6_000) + ']'.repeat(6_000)],
+  ['V5', 'a depth of 100,000', 'customfield_10040', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ['V11', 'a status that is text', 'status', '"Done"'],
+  ['V11', 'a project that is a list', 'project', '[]'],
+];
+
+describe('a record that cannot be a row is kept with its bytes, and the rest of its page lands', () => {
+  test.each(poisons)('%s: %s', async (_, __, field, json) => {
+    const [poisoned = '', ...others] = await open();
+    rig.tracker.state.setRaw(poisoned, field, json);
+    const report = await rig.sync(issues);
+    expect(report).toMatchObject({ status: 'succeeded', counts: { received: 30, inserted: 29, rejected: 1 } });
+    expect(await differences(rig, { issuesOnly: true, except: [poisoned] })).toEqual([]);
+    const kept = await rejects();
+    expect(kept).toHaveLength(1);
+    expect(kept[0]).toMatchObject({ status: 'open', attempts: 1, code: expect.stringMatching(/^[a-z_]+$/) });
+    expect(kept[0]?.payload.includes(Buffer.from(typeof json === 'string' ? json.slice(0, 2_000) : json))).toBe(true);
+    expect(others).toHaveLength(29);
+    // V15: the source mends it.
+    rig.tracker.clock.advance(60_000);
+    rig.tracker.state.setRaw(poisoned, field, undefined);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 1, rejected: 0 } });
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    if (field !== 'issue.id') expect((await rejects()).map((one) => one.status)).toEqual(['resolved']);
+  });
+});
+
+test('V3: numbers beyond the exactness of JavaScript are stored as they are written', async () => {
+  const ids = await open();
+  const texts = [
+    '9007199254740993',
+    '12345678901234567.89',
+    '-0.1',
+    '0.30000000000000004',
+    `${'1234567890'.repeat(20)}.5`,
+    '1e5',
+  ];
+  for (const [place, text] of texts.entries()) {
+    rig.tracker.state.setRaw(ids[place] ?? '', 'customfield_10016', text);
+    rig.tracker.state.setRaw(ids[place] ?? '', 'customfield_10040', text);
+  }
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  for (const [place, text] of texts.entries()) {
+    const rows = await rig.rows(
+      `select story_points = $2::numeric as points, (custom_fields -> 'customfield_10016')::numeric = $2::numeric as custom from tracker.issues where id = $1`,
+      [ids[place], text],
+    );
+    expect({ text, rows }).toEqual({ text, rows: [{ points: true, custom: true }] });
+  }
+});
+
+test.each([
+  ['beyond any double', '1e400'],
+  ['beyond bigint', '9223372036854775808'],
+  ['no number', '"many"'],
+  ['not whole', '1.5'],
+])('V3: an integer field that is %s is null with its raw value kept, or a reject; never rounded', async (_, json) => {
+  const [id = ''] = await open();
+  rig.tracker.state.setRaw(id, 'timeestimate', json);
+  const report = await rig.sync(issues);
+  expect(report.status).toBe('succeeded');
+  const row = await issue(id);
+  if (row === undefined) expect(await rejects()).toHaveLength(1);
+  else {
+    expect(row.remaining_estimate_seconds).toBeNull();
+    expect(JSON.stringify(row._extra)).toContain('timeestimate');
+  }
+});
+
+test('V4: every honest way to write an instant is the same instant', async () => {
+  const ids = await open();
+  const ways = [
+    '"2020-06-12T08:13:13.360+0800"',
+    '"2020-06-12T00:13:13.360Z"',
+    '"2020-06-12T00:13:13.360+00:00"',
+    '"2020-06-12T14:13:13.360+14:00"',
+    '"2020-06-11T14:13:13.360-1000"',
+    '1591920793360',
+  ];
+  for (const [place, way] of ways.entries()) rig.tracker.state.setRaw(ids[place] ?? '', 'resolutiondate', way);
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  for (const [place] of ways.entries())
+    expect((await issue(ids[place] ?? ''))?.resolved_at).toBe('2020-06-12T00:13:13.36+00:00');
+});
+
+test.each(['"2024-02-30T10:00:00.000+0000"', '"now"', '"infinity"', '"2024-02-03T10:00:00"', '{"a":1}', '""'])(
+  'V4: an optional instant that is none (%s) is a reject or null with the raw value kept; never today',
+  async (json) => {
+    const [id = ''] = await open();
+    rig.tracker.state.setRaw(id, 'resolutiondate', json);
+    expect((await rig.sync(issues)).status).toBe('succeeded');
+    const row = await issue(id);
+    if (row === undefined) return expect(await rejects()).toHaveLength(1);
+    expect(row.resolved_at).toBeNull();
+    expect(JSON.stringify(row._extra)).toContain('resolutiondate');
+  },
+);
+
+test('V6: names that JavaScript has a meaning for are data', async () => {
+  const [id = ''] = await open();
+  const value =
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":"text","hasOwnProperty":1}';
+  rig.tracker.state.setRaw(id, 'customfield_10040', value);
+  rig.tracker.state.setRaw(id, 'labels', '["__proto__","constructor","toString"]');
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  const rows = await rig.rows(
+    `select custom_fields -> 'customfield_10040' = $2::jsonb as same, labels from tracker.issues where id = $1`,
+    [id, value],
+  );
+  expect(rows).toEqual([{ same: true, labels: ['__proto__', 'constructor', 'toString'] }]);
+});
+
+test('V10: names of fields are only names, whatever they look like', async () => {
+  const [id = ''] = await open();
+  const names = [
+    'select',
+    '"; drop table tracker.issues; --',
+    'ctid',
+    'xmin',
+    '🦆',
+    "o'clock",
+    '$1',
+    '%s',
+    '_deleted_at',
+  ];
+  for (const [place, name] of names.entries())
+    rig.tracker.state.addField({
+      id: `customfield_2000${place}`,
+      name,
+      custom: true,
+      schema: { type: 'string', custom: 'x:y', customId: 20_000 + place },
+    });
+  rig.tracker.state.update(id, {
+    custom: Object.fromEntries(names.map((name, place) => [`customfield_2000${place}`, name])),
+    labels: names.filter((name) => !name.includes(' ')),
+  });
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  expect(await differences(rig)).toEqual([]);
+  const stored = await rig.rows<{ name: string }>(
+    `select name from tracker.fields where id like 'customfield_2000%' order by id`,
+  );
+  expect(stored.map((one) => one.name)).toEqual(names);
+});
+
+test('V11: a field that changes its type is null with the reason while it is odd, and itself again afterwards', async () => {
+  const [id = ''] = await open();
+  const { state, clock } = rig.tracker;
+  for (const json of ['5', '"five"', '[5]', '{"value":5}', 'null', 'true', '5']) {
+    clock.advance(60_000);
+    state.setRaw(id, 'customfield_10016', json);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    const row = await issue(id);
+    expect({ json, points: row?.story_points }).toEqual({ json, points: json === '5' ? 5 : null });
+    if (json !== '5' && json !== 'null')
+      expect(JSON.stringify([row?._extra, row?.custom_fields])).toContain('customfield_10016');
+  }
+  expect(
+    (await rig.rows("select 1 from ops.schema_changes where note like '%customfield_10016%'")).length,
+  ).toBeGreaterThan(0);
+});
+
+describe('V14: how many rejects a run bears', () => {
+  const poison = (count: number): void => {
+    for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, count))
+      rig.tracker.state.setRaw(id, 'summary', '"\\u0000"');
+  };
+
+  test('1 % is borne', async () => {
+    await open({ issues: 300, history: 0 });
+    poison(3);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 300, rejected: 3 } });
+    expect(await rig.rows('select 1 from ops.checkpoints')).toHaveLength(1);
+  });
+
+  test.each([
+    ['1 % and one', 4],
+    ['all', 300],
+  ])(
+    '%s is not: the run fails, the checkpoint stays, everything is in ops.rejects or in its table',
+    async (_, count) => {
+      await open({ issues: 300, history: 0 });
+      poison(count);
+      expect(await rig.sync(issues)).toMatchObject({ status: 'failed', error: { code: 'too_many_rejects' } });
+      expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
+      expect(await rejects()).toHaveLength(count);
+      rig.tracker.clock.advance(60_000);
+      for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, count))
+        rig.tracker.state.setRaw(id, 'summary', undefined);
+      expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(await rig.rows('select 1 from ops.checkpoints')).toHaveLength(1);
+      expect((await rejects()).filter((one) => one.status === 'open')).toEqual([]);
+      expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    },
+  );
+
+  test('more than 100 are not, however many records there are', async () => {
+    await open({ issues: 160, history: 0 });
+    poison(101);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'failed', error: { code: 'too_many_rejects' } });
+  });
+});
+
+test('V16: the same poison in ten runs is one reject with ten attempts', async () => {
+  const [id = ''] = await open();
+  rig.tracker.state.setRaw(id, 'summary', '"\\u0000"');
+  for (let run = 1; run <= 10; run += 1)
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rejects()).toEqual([expect.objectContaining({ record_key: id, attempts: 10, status: 'open' })]);
+});
+
+test.each(['projects', 'users', 'boards', 'sprints', 'fields'])(
+  'V1: poison in %s costs that record and no other',
+  async (stream) => {
+    await open();
+    const { state } = rig.tracker;
+    const odd = 'odd \u0000 name';
+    if (stream === 'projects') state.updateProject('PAY', { name: odd });
+    if (stream === 'users') state.addUser({ displayName: odd });
+    if (stream === 'sprints') state.addSprint(1, { name: odd });
+    if (stream === 'fields')
+      state.addField({ id: 'customfield_30000', name: odd, custom: true, schema: { type: 'string' } });
+    if (stream === 'boards') state.boards.set(99, { id: 99, name: odd, type: 'kanban', projectId: '10000', shows: [] });
+    const report = await rig.sync({ streams: ['boards', stream] });
+    expect(report.status).toBe('succeeded');
+    const kept = await rejects();
+    expect(kept.length).toBe(1);
+    expect(kept[0]?.payload.toString()).toContain('\\u0000');
+    expect(report.counts.rejected).toBe(1);
+  },
+);
