@@ -28,6 +28,13 @@ export interface Loaded {
   readonly braked: boolean;
 }
 
+/**
+ * A staging table has no statistics, and a young target has old ones: left alone, the planner hashes the entire target once a batch, or
+ * reads it through once a staged row. All joins here are look-ups by key.
+ */
+const settings = `set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
+  set local enable_material = off; set local lock_timeout = '30s'`;
+
 /** More rows than this are not removed on the word of an empty list. */
 const emptyListBrake = 20;
 
@@ -37,10 +44,7 @@ const emptyListBrake = 20;
  */
 export async function load(pool: pg.Pool, batch: Batch, how: Load, signal: AbortSignal): Promise<Loaded> {
   return inTransaction(pool, signal, async (session) => {
-    // A fresh staging table has no statistics: without this the planner hashes the entire target once a batch.
-    await sql`set local enable_hashjoin = off`.execute(session.trx);
-    await sql`set local enable_mergejoin = off`.execute(session.trx);
-    await sql`set local lock_timeout = '30s'`.execute(session.trx);
+    await sql.raw(settings).execute(session.trx);
     const result = await write(session, batch, how);
     await keepRejects(session, how.stream, batch.rejects, how);
     await keepNotes(session, batch, how);
