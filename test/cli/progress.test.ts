@@ -83,6 +83,15 @@ test('a line never wraps, however narrow the terminal: the picture stays in its 
   expect(seen.lines()).toEqual([]);
 });
 
+test('a total that is only ever what has arrived is no total', () => {
+  const seen = screen();
+  const shown = live(seen);
+  tell(shown, started('sprint_issues'), at('sprint_issues', 52, 52));
+  vi.advanceTimersByTime(100);
+  expect(seen.lines()).toEqual([expect.stringMatching(/^ {2}sprint_issues +52$/)]);
+  shown.end();
+});
+
 test('talk does not tear the display, and the end leaves nothing behind', () => {
   const seen = screen();
   const shown = live(seen);

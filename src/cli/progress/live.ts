@@ -2,7 +2,7 @@
 import type { Observe, StreamReport, StreamStatus } from '../../core/run.ts';
 import type { Sink, Style } from '../terminal.ts';
 import { clip, duration, escaped } from '../text.ts';
-import { type Active, figures, follow, type Going, outcome } from './state.ts';
+import { type Active, figures, follow, type Going, outcome, total } from './state.ts';
 import type { Progress } from './types.ts';
 
 /** `every`: ms between redraws. */
@@ -64,12 +64,13 @@ const nameWidth = 22;
 const barWidth = 20;
 
 function row(at: Active, now: number, sink: Sink): string {
-  const known = at.expected !== undefined && at.expected > 0;
-  const share = known ? Math.min(1, at.received / (at.expected ?? 1)) : 0;
+  const whole = total(at);
+  const share = whole === undefined ? 0 : at.received / whole;
   const full = Math.round(share * barWidth);
-  const bar = known
-    ? `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${String(Math.floor(share * 100)).padStart(3)} %`
-    : '';
+  const bar =
+    whole !== undefined
+      ? `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${String(Math.floor(share * 100)).padStart(3)} %`
+      : '';
   const text = `  ${at.stream.padEnd(nameWidth)}${bar === '' ? '' : `${bar}  `}${figures(at, now, Date.now()).join('  ')}`;
   // A line that wraps would break the count of lines to go back over.
   return sink.paint('cyan', clip(text, (sink.columns ?? 80) - 1));

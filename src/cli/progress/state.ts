@@ -58,11 +58,18 @@ export function rate(at: Active, now: number): number {
   return now - then < 250 ? 0 : ((at.received - before) * 1000) / (now - then);
 }
 
+/**
+ * The total as far as it means something: a stream that is read owner by owner learns its total only with its records, and would stand
+ * at 100 % from the beginning to the end.
+ */
+export const total = ({ received, expected }: Pick<Active, 'received' | 'expected'>): number | undefined =>
+  expected !== undefined && expected > received ? expected : undefined;
+
 /** `3,100 of 5,000` · `1,240/s` · `2 retries` · `waiting for the rate limit, 13 s`, as far as there is anything to say. */
 export function figures(at: Active, now: number, wallClock: number): readonly string[] {
   const speed = rate(at, now);
   return [
-    at.expected === undefined ? count(at.received) : `${count(at.received)} of ${count(at.expected)}`,
+    total(at) === undefined ? count(at.received) : `${count(at.received)} of ${count(total(at) ?? 0)}`,
     ...(speed >= 1 ? [`${count(Math.round(speed))}/s`] : []),
     ...(at.retries > 0 ? [plural(at.retries, 'retry', 'retries')] : []),
     ...(at.waitingUntil !== undefined && at.waitingUntil > wallClock
