@@ -281,6 +281,8 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
 
     const quiet = updated > created && !events.some((one) => one.at === updated);
     if (quiet) tell(updated, [change('Rank', 'customfield_10019', ['', ''], ['', 'Ranked lower'])]);
+    // Fewer changes than a life has: the company is cut short for measurements, not for reading.
+    const short = history < 5;
     const changes: Change[] = events
       .sort((a, b) => a.at - b.at)
       .map((one, n) => ({ id: childIds(index, n), authorId: one.author ?? undefined, at: one.at, items: one.items }));
@@ -321,9 +323,9 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
       originalSeconds: estimate,
       remainingSeconds: estimate === null ? null : Math.max(0, estimate - spent),
       custom: customValues(r, index, { created, done }, people, origin === project ? epic : null),
-      history: changes,
-      comments,
-      worklogs,
+      history: short ? changes.slice(changes.length - history) : changes,
+      comments: short ? [] : comments,
+      worklogs: short ? [] : worklogs,
       oldKeys,
     };
   };

@@ -30,7 +30,7 @@ export interface TrackerOptions {
   readonly projects?: number;
   /** Default 120. */
   readonly users?: number;
-  /** About how many changelog entries an issue has. Default 6. */
+  /** About how many changelog entries an issue has. Default 6; below 5 only the last ones are kept, and no comments or worklogs. */
   readonly history?: number;
   /** Over how many years the issues are spread. Default 3. */
   readonly years?: number;
