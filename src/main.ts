@@ -134,16 +134,17 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: strin
     const { databaseUrl, home } = await config();
     return databaseUrl === undefined ? embeddedIn(home) : undefined;
   });
-  const connected = async (url: string, max: number) => {
+  const connected = async (url: string, max: number, patience?: number) => {
     const { connect } = await import('./warehouse/connect.ts');
-    return keep(await connect(url, { max, signal }), (part) => part.close());
+    const options = { max, signal, ...(patience === undefined ? {} : { patience }) };
+    return keep(await connect(url, options), (part) => part.close());
   };
-  const warehouse = once(async () => {
+  const warehouse = once(async (patience?: number) => {
     const { databaseUrl, tracker } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.url;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     // Every slice that is read at once may load at once; the rest is for the lease, the bookkeeping and the census.
-    return connected(url, (tracker?.concurrency ?? 4) + 4);
+    return connected(url, (tracker?.concurrency ?? 4) + 4, patience);
   });
   const source = async (pipeline: string, told?: Told, other?: Config) =>
     keep(await openSource(pipeline, other ?? (await config()), told), (part) => part.close());
@@ -170,10 +171,10 @@ async function openSource(pipeline: string, config: Config, told?: Told): Promis
   );
 }
 
-const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+const once = <A extends readonly unknown[], T>(make: (...asked: A) => Promise<T>): ((...asked: A) => Promise<T>) => {
   let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
+  return (...asked) => {
+    made ??= make(...asked);
     return made;
   };
 };

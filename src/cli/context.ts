@@ -11,14 +11,17 @@ import type { Told } from './waiting.ts';
 export interface Parts {
   /** The environment, checked. Throws Misconfigured. */
   config(): Promise<Config>;
-  /** The warehouse as configured: `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old. */
-  warehouse(): Promise<Warehouse>;
+  /**
+   * The warehouse as configured: `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
+   * `patience`: how long to try a server that does not answer, ms; default 30 s, as a run at night should.
+   */
+  warehouse(patience?: number): Promise<Warehouse>;
   /** The embedded server of the home directory, for those who want to tell how to reach it; undefined with `DATABASE_URL`. */
   embedded(): Promise<Embedded | undefined>;
   /** An embedded warehouse in another home directory. */
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
-  connected(url: string, connections: number): Promise<Warehouse>;
+  connected(url: string, connections: number, patience?: number): Promise<Warehouse>;
   /**
    * A pipeline's source, opened anew for each run; `told` hears what it finds out. `config`: another than the environment's (the demo's).
    * Throws Misconfigured if it is not configured.

@@ -4,6 +4,9 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context } from './context.ts';
 import { plural } from './text.ts';
 
+/** Somebody waits before the screen: a server that is down is to be told soon, not after the patience of a night. */
+export const soon = 3_000;
+
 /** The warehouse, brought up to date first: what a run needs. */
 export async function current({ parts, signal }: Context, say: (text: string) => void): Promise<Warehouse> {
   const warehouse = await parts.warehouse();
@@ -20,7 +23,7 @@ export async function current({ parts, signal }: Context, say: (text: string) =>
  * Throws Misconfigured if its schema is behind: what is looked for may not be there.
  */
 export async function existing({ parts }: Context): Promise<Warehouse | undefined> {
-  const warehouse = await parts.warehouse();
+  const warehouse = await parts.warehouse(soon);
   const { pending } = await import('../warehouse/migrate.ts');
   const { rows } = await warehouse.pool.query<{ there: boolean }>(
     `select to_regclass('ops.runs') is not null as there`,
@@ -38,7 +41,7 @@ export async function existing({ parts }: Context): Promise<Warehouse | undefine
 export async function filled(context: Context): Promise<Warehouse> {
   const warehouse = await existing(context);
   if (warehouse) return warehouse;
-  const { address } = await context.parts.warehouse();
+  const { address } = await context.parts.warehouse(soon);
   throw new Misconfigured(
     `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`,
   );

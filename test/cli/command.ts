@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 
 /** The command as people start it. */
 export const launcher = fileURLToPath(new URL('../../src/tidemark.js', import.meta.url));
@@ -25,7 +26,8 @@ export interface Command {
 
 /** A directory without `.env`; commands are run in it. Removed with the process. */
 export const nowhere = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-cli-'));
-process.once('exit', () => fs.rmSync(nowhere, { recursive: true, force: true }));
+// A worker of the test runner is ended without its exit handlers.
+afterAll(() => fs.rmSync(nowhere, { recursive: true, force: true }));
 
 export interface Around {
   readonly env?: Readonly<Record<string, string>>;

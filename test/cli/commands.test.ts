@@ -298,6 +298,9 @@ describe('from nothing to a known warehouse', () => {
 
   test('a warehouse or a tracker that is not there is exit code 4', async () => {
     expect(await run('sync', { TRACKER_BASE_URL: 'http://127.0.0.1:9' })).toMatchObject({ code: 4 });
+    const down = await run('status', { DATABASE_URL: 'postgres://a:b@127.0.0.1:9/c' });
+    expect(down).toMatchObject({ code: 4, out: '' });
+    expect(down.err).toContain('127.0.0.1:9/c');
     const denied = await run('status', { DATABASE_URL: database.url.replace(/:[^:@]+@/, ':wrong@') });
     expect(denied).toMatchObject({ code: 4, out: '' });
     expect(denied.err).toContain('password');

@@ -4,6 +4,7 @@ import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
 import { configured, pipelines, readable } from '../pipelines.ts';
 import { toJson } from '../progress/choose.ts';
+import { soon } from '../schema.ts';
 import { table } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import { duration, plural } from '../text.ts';
@@ -44,7 +45,7 @@ export const check: Verb<object> = async (context) => {
   told('asking the warehouse');
   findings.push(
     await tried('warehouse', null, async () => {
-      const warehouse = await context.parts.warehouse();
+      const warehouse = await context.parts.warehouse(soon);
       return [warehouse.address, ...(await writable(warehouse))];
     }),
   );

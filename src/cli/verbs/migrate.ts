@@ -1,13 +1,14 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/choose.ts';
+import { soon } from '../schema.ts';
 import { plural } from '../text.ts';
 
 /** Applies the steps of the schema that are missing, or only names them. */
 export const migrate: Verb<{ readonly dryRun?: boolean | undefined }> = async (context, { dryRun }) => {
   const { out, err, parts, signal, json, quiet } = context;
   if (!quiet && !json) err.line('opening the warehouse');
-  const warehouse = await parts.warehouse();
+  const warehouse = await parts.warehouse(soon);
   const { migrate: apply, pending } = await import('../../warehouse/migrate.ts');
   const steps = dryRun ? await pending(warehouse) : await apply(warehouse, { signal });
   if (json) {
