@@ -26,6 +26,11 @@ export interface Parents {
   readonly columns: Readonly<Record<string, string>>;
   /** Further condition in SQL over the table's own columns; constant text of ours. */
   readonly where?: string;
+  /**
+   * The owners whose parts still change, as a further condition: only they are read every time, all of them once a week, the first time
+   * and when a full walk is asked for.
+   */
+  readonly lively?: string;
 }
 
 /** One kind of record of a source, as a list that can be walked. */

@@ -42,8 +42,11 @@ export async function planStream(
     const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${windows.scope}`;
     return { mode: 'backfill', kind: 'backfill', words, window };
   }
-  if (windows === undefined) return { mode: 'list', kind: 'full', words: 'list', window: undefined };
   const checkpoint = await checkpointOf(deps.warehouse.db, sourceId, name);
+  if (windows === undefined) {
+    const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
+    return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
+  }
   const everything: StreamPlan = {
     mode: 'full',
     kind: 'full',
@@ -55,10 +58,16 @@ export async function planStream(
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
     return { mode: 'incremental', kind: 'incremental', words: 'changes', window: { field: 'updated', from } };
   }
+  if (!isFresh(checkpoint, clock)) return everything;
   const now = clock ?? checkpoint.watermark;
-  if (checkpoint.fullAt === undefined || now.getTime() - checkpoint.fullAt.getTime() >= fullEvery) return everything;
   const from = new Date(Math.min(now.getTime(), checkpoint.watermark.getTime()) - deps.createdWindowMs);
   return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
+}
+
+/** Whether everything was walked not long ago. */
+function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean {
+  if (checkpoint?.fullAt === undefined) return false;
+  return (clock ?? checkpoint.watermark).getTime() - checkpoint.fullAt.getTime() < fullEvery;
 }
 
 /**
@@ -78,17 +87,23 @@ async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: 
   return newest === undefined ? watermark : Math.min(watermark, newest);
 }
 
-/** The owners of a partitioned stream, as the warehouse knows them now. */
+/** Which owners a walk of a partitioned stream is about. */
+export const ownersOf = (walk: Pick<WalkPlan, 'kind'>): 'all' | 'lively' =>
+  walk.kind === 'incremental' ? 'lively' : 'all';
+
+/** The owners of a partitioned stream, as the warehouse knows them now: all of them, or those whose parts still change. */
 export async function partitionsFrom(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   parents: Parents,
+  which: 'all' | 'lively',
 ): Promise<readonly Partition[]> {
   const columns = Object.entries(parents.columns);
   const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
     columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
   )} from ${sql.table(parents.table)} where source_id = ${sourceId}
     ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
+    ${which === 'all' || parents.lively === undefined ? sql`` : sql`and (${sql.raw(parents.lively)})`}
     order by ${sql.join(columns.map(([, column]) => sql.id(column)))}`.execute(db);
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),

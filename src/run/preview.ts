@@ -1,6 +1,6 @@
 import type { RunDeps } from './deps.ts';
 import { chooseFlows } from './flows.ts';
-import { type Asked, type Mode, partitionsFrom, planStream } from './plan.ts';
+import { type Asked, type Mode, ownersOf, partitionsFrom, planStream } from './plan.ts';
 import { registerSource } from './runs.ts';
 
 /** What a run would do for one stream. */
@@ -34,7 +34,8 @@ export async function plan(
     const { stream } = flow;
     const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
     if (what === undefined) continue;
-    const owners = stream.parents === undefined ? 1 : (await partitionsFrom(db, sourceId, stream.parents)).length;
+    const owners =
+      stream.parents === undefined ? 1 : (await partitionsFrom(db, sourceId, stream.parents, ownersOf(what))).length;
     const records =
       what.window === undefined ? undefined : await stream.windows?.count({ window: what.window }, deps.signal);
     planned.push({

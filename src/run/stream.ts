@@ -15,7 +15,7 @@ import type { Flow, Slice } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { inTransaction } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
-import { type Asked, halves, mostRecords, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { type Asked, halves, mostRecords, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
 import { readSlice, type StreamContext } from './slice.ts';
 import { tailsOf } from './tails.ts';
@@ -191,7 +191,7 @@ async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): P
   const window = plan.window === undefined ? {} : { window: plan.window };
   const { parents } = flow.stream;
   if (parents === undefined) return [window];
-  const owners = await partitionsFrom(context.deps.warehouse.db, context.run.sourceId, parents);
+  const owners = await partitionsFrom(context.deps.warehouse.db, context.run.sourceId, parents, ownersOf(plan));
   return owners.map((partition) => ({ partition, ...window }));
 }
 
@@ -201,7 +201,7 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
   const { db } = context.deps.warehouse;
   if (walk.resumed && flow.stream.parents !== undefined) {
     const known = await partitionsOf(db, walk);
-    const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.parents);
+    const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.parents, ownersOf(walk));
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
     await addSlices(
       db,
@@ -215,6 +215,8 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
     return undefined;
   }
   const problems: Problem[] = [];
+  const gone: Gone[] = [];
+  const before = stream.tally.slices;
   const failure = new AbortController();
   const work = async (open: OpenSlice, count?: number): Promise<void> => {
     const more = await context.slot(async () => {
@@ -227,12 +229,16 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];
       } catch (error) {
+        if (error instanceof Missing && flow.stream.parents !== undefined) {
+          gone.push({ open, error });
+          if (!isUnavailable(flow, gone, stream.tally.slices - before, false)) return [];
+        }
         const verdict = await sliceFailed(stream, open, error);
         if (verdict === 'ends the stream') {
           failure.abort();
           throw error;
         }
-        if (verdict !== 'no harm') problems.push(verdict);
+        problems.push(verdict);
         return [];
       }
     });
@@ -241,7 +247,33 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
   const results = await Promise.allSettled(slices.map((open) => work(open)));
   const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  const [first] = gone;
+  if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
+  for (const one of gone) await closeAbsent(stream, one);
   return worst(problems);
+}
+
+/** A slice whose owner answered 404. */
+interface Gone {
+  readonly open: OpenSlice;
+  readonly error: Missing;
+}
+
+/** So many owners without the list, and none with it: the server does not have the endpoint. */
+const missesUntilUnavailable = 3;
+
+/** Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. */
+const isUnavailable = (flow: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
+  answered === 0 && (gone.length >= missesUntilUnavailable || (atEnd && !flow.stream.promised));
+
+/** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
+async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
+  const { context, flow } = stream;
+  await sql`update ops.slices set status = 'absent', run_id = ${context.run.runId}::bigint, finished_at = now(),
+      error_code = ${error.code}, error_message = ${error.message}
+    where slice_id = ${open.sliceId}::bigint`.execute(context.deps.warehouse.db);
+  await closeEmpty(stream);
+  tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
 }
 
 /** A walk without any slice (no owners) is complete at once. */
@@ -279,27 +311,20 @@ function where(slice: Slice): string {
 
 /**
  * What a failed slice means for its stream: a problem to report while other slices go on, or the end of the stream.
- * The owner of a slice that vanished in between (404) is no failure: its slice is closed as absent.
  */
 async function sliceFailed(
   stream: StreamContext,
   open: OpenSlice,
   error: unknown,
-): Promise<Problem | 'no harm' | 'ends the stream'> {
+): Promise<Problem | 'ends the stream'> {
   const { context, flow } = stream;
   const { db } = context.deps.warehouse;
   if (!(error instanceof TidemarkError)) return 'ends the stream';
   const facts = { code: error.code, message: error.message };
   if (!(error instanceof Fenced)) await failSlice(db, open.sliceId, context.run.runId, facts).catch(() => undefined);
   if (endsRun(error)) return 'ends the stream';
-  if (flow.stream.parents !== undefined && (error instanceof Missing || error instanceof Forbidden)) {
-    const answered = stream.tally.slices > 0;
-    if (error instanceof Missing && !answered) return 'ends the stream';
-    await sql`update ops.slices set status = 'absent' where slice_id = ${open.sliceId}::bigint`.execute(db);
-    await closeEmpty(stream);
-    tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
-    return error instanceof Forbidden ? { status: 'forbidden', reason: error.message } : 'no harm';
-  }
+  if (error instanceof Forbidden && flow.stream.parents !== undefined)
+    return { status: 'forbidden', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
   if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
   return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
 }

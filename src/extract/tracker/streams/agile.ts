@@ -51,11 +51,16 @@ export const boardSprints = (): Stream =>
 
 export const sprintIssues = (): Stream => ({
   name: 'sprint_issues',
-  about: 'Which issues are in which sprint.',
+  about: 'Which issues are in which sprint. Sprints completed more than 30 days ago are read once a week.',
   endpoint: `GET ${sprintIssue}`,
   promised: true,
   after: ['sprints', 'issues'],
-  parents: { table: 'tracker.sprints', columns: { sprint_id: 'id' }, where: '_deleted_at is null' },
+  parents: {
+    table: 'tracker.sprints',
+    columns: { sprint_id: 'id' },
+    where: '_deleted_at is null',
+    lively: "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
+  },
   walk: ({ partition }) =>
     listing(
       sprintIssue,
