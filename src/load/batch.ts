@@ -64,11 +64,11 @@ export interface Batch {
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
 
-/** An empty batch for a flow. */
-export function newBatch(flow: Flow): Batch {
+/** An empty batch for a flow. A `writer` may be handed on from a batch that is loaded: its memory is used again. */
+export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18)): Batch {
   const children = childrenOf(flow.children);
   const layouts = [layoutOf(flow.table), ...children.map(([, child]) => layoutOf(child.table))];
-  const writer = binaryWriter(1 << 18);
+  writer.rewind(0);
   const records: BatchRecord[] = [];
   const places = new Map<string, number>();
   const rejects: Reject[] = [];

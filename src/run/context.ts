@@ -1,5 +1,6 @@
 import { addCounts, type Counts, noCounts, type Receipt } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
+import type { BinaryWriter } from '../load/binary.ts';
 import type { Loaded } from '../load/load.ts';
 import type { RunDeps } from './deps.ts';
 import type { Lease } from './lease.ts';
@@ -14,6 +15,8 @@ export interface RunContext {
   /** Aborts on a request to stop and on the loss of the lease. */
   readonly signal: AbortSignal;
   readonly rejections: Rejections;
+  /** Memory of batches that are loaded, for those to come. */
+  readonly writers: BinaryWriter[];
   /** Runs a piece of work when one of the run's places for concurrent slices is free. */
   readonly slot: <T>(work: () => Promise<T>) => Promise<T>;
 }

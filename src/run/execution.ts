@@ -99,6 +99,7 @@ async function work(
     lease,
     signal: AbortSignal.any([deps.signal, lease.signal, ending.signal]),
     rejections: countRejections(),
+    writers: [],
     slot: (piece) => limit(piece),
   };
   const now = await databaseClock(deps);

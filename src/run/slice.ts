@@ -5,6 +5,7 @@ import type { Row } from '../core/table.ts';
 import { dateToInstant, type Instant } from '../core/time.ts';
 import { pages, type WalkEnd } from '../extract/pages.ts';
 import { type Batch, newBatch } from '../load/batch.ts';
+import { binaryWriter } from '../load/binary.ts';
 import { type Load, type Loaded, load } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
@@ -35,7 +36,9 @@ export interface StreamContext {
 export async function readSlice(stream: StreamContext, open: OpenSlice): Promise<SliceEnd> {
   const { context, flow, tally } = stream;
   const walk = await flow.stream.walk(open.slice, context.signal);
-  let batch = newBatch(flow);
+  // The memory of a batch is used again by the next one, in this slice and in those after it.
+  const writer = context.writers.pop() ?? binaryWriter(1 << 18);
+  let batch: Batch | undefined;
   let received = 0;
   let outside = 0;
   let announced = 0;
@@ -49,6 +52,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         end = step.value;
         break;
       }
+      batch ??= newBatch(flow, writer);
       const taken = await takePage(stream, batch, step.value, walk, open.slice);
       received += taken.received;
       outside += taken.outside;
@@ -60,12 +64,12 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       tellProgress(context, flow, tally);
       if (!whole && (batch.received >= batchRecords || batch.bytes >= batchBytes)) {
         const full = batch;
-        batch = newBatch(flow);
+        batch = undefined;
         await commit(stream, full, open);
       }
     }
   } catch (error) {
-    await salvage(stream, batch, open);
+    if (batch !== undefined) await salvage(stream, batch, open);
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.
@@ -80,7 +84,8 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     landed: received,
     passes: end.passes,
   };
-  const loaded = await commit(stream, batch, open, sliceEnd);
+  const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd);
+  context.writers.push(writer);
   if (loaded.braked) {
     tell(context, 'warn', `${flow.stream.name}: an empty list would have removed many rows; nothing was removed`);
     return { ...sliceEnd, status: 'partial' };
