@@ -30,6 +30,7 @@ beforeAll(async () => {
     `1, 105, 'PROJ-5', 10, 2, 4, 'ann', 8, '2024-02-01Z', '2024-02-02Z', null`,
     `1, 106, 'OPS-1', 20, 1, 1, 'bob', 5, '2024-01-31 23:30-05', '2024-02-07Z', null`,
     `1, 107, 'HID-1', 77, null, 5, null, null, '2024-01-01Z', '2024-01-01Z', null`,
+    `1, 108, 'OPS-2', 20, 2, 6, 'bob', 2, '2024-03-04Z', '2024-03-06Z', null`,
     `2, 101, 'ELSE-1', 10, 1, 4, null, null, '2024-01-01Z', '2024-01-01Z', null`,
   ]);
   await insert(database, changeColumns, [
@@ -54,6 +55,9 @@ beforeAll(async () => {
     statusChange([60, 0], 106, '2024-02-05Z', toDo, doing),
     statusChange([61, 0], 106, '2024-02-06Z', doing, done),
     statusChange([62, 0], 106, '2024-02-07Z', done, toDo),
+    // From one done status to another.
+    statusChange([63, 0], 108, '2024-03-05Z', toDo, done),
+    statusChange([64, 0], 108, '2024-03-06Z', done, ['6', 'Closed']),
   ]);
 });
 afterAll(() => database.drop());
@@ -121,6 +125,14 @@ test('the same id in another source is another issue', async () => {
   ]);
 });
 
+test('from one done status to another is lateral, and no second arrival', async () => {
+  expect((await byKey('OPS-2')).map(([, status, , transition]) => [status, transition])).toEqual([
+    ['To Do', 'new'],
+    ['Done', 'forward'],
+    ['Closed', 'lateral'],
+  ]);
+});
+
 test('lead time ends with the last arrival in done, cycle time begins with the first start, reopened work has neither', async () => {
   expect(
     await read(`select issue_key, story_points, first_started_at::text, first_done_at::text, done_at::text, done_date, lead_time_days,
@@ -164,6 +176,19 @@ test('lead time ends with the last arrival in done, cycle time begins with the f
       ...['1.000', '0.000', '0', '3', true],
     ],
     ['OPS-1', '5.0000', '2024-02-05 00:00:00+00', '2024-02-06 00:00:00+00', null, null, null, null, '1', '3', false],
+    [
+      'OPS-2',
+      '2.0000',
+      null,
+      '2024-03-05 00:00:00+00',
+      '2024-03-05 00:00:00+00',
+      '2024-03-05',
+      '1.000',
+      null,
+      '0',
+      '2',
+      true,
+    ],
   ]);
   expect(
     await read(
@@ -173,6 +198,7 @@ test('lead time ends with the last arrival in done, cycle time begins with the f
     ['PROJ-1', '1.000', '2.000'],
     ['PROJ-3', '2.000', '0.000'],
     ['PROJ-5', '1.000', '0.000'],
+    ['OPS-2', '1.000', '0.000'],
   ]);
 });
 
@@ -183,6 +209,7 @@ test('throughput counts creations, arrivals in done and departures from it by we
   ).toEqual([
     ['OPS', 'Bug', '2024-01-29', '1', '0', '0', '1', '0.0000'],
     ['OPS', 'Bug', '2024-02-05', '0', '1', '1', '0', '5.0000'],
+    ['OPS', 'Task', '2024-03-04', '1', '1', '0', '0', '2.0000'],
     ['PROJ', 'Bug', '2024-01-01', '2', '2', '1', '1', '6.0000'],
     ['PROJ', 'Bug', '2024-01-08', '0', '1', '0', '-1', '0.5000'],
     ['PROJ', 'Task', '2024-01-08', '1', '0', '0', '1', '0.0000'],
@@ -220,7 +247,7 @@ test('cumulative flow has no gaps and ends today with what is there today', asyn
   expect(now).toEqual(
     await read(`select source, project_id, status_category, count(*) from bi.issues group by 1, 2, 3 order by 1, 2, 3`),
   );
-  expect(now).toHaveLength(5);
+  expect(now).toHaveLength(6);
 });
 
 test('a change from before the creation of its issue makes no negative time', async () => {

@@ -46,6 +46,7 @@ export async function loadVocabulary(database: TestDatabase): Promise<void> {
     `1, 3, 'Review', 'in_progress', null`,
     `1, 4, 'Done', 'done', null`,
     `1, 5, 'Parked', 'todo', now()`,
+    `1, 6, 'Closed', 'done', null`,
     `2, 4, 'Idea', 'todo', null`,
   ]);
   await insert(database, 'tracker.issue_types (source_id, id, name)', [`1, 1, 'Bug'`, `1, 2, 'Task'`, `2, 1, 'Wish'`]);

@@ -63,6 +63,10 @@ beforeAll(async () => {
     issue(208, 50, 4, '2024-02-20Z', 'now()'),
     issue(209, 13, 1),
     issue(210, 1, 2),
+    issue(211, 4, 1),
+    issue(212, null, 1),
+    // Created in a sprint that was over.
+    issue(213, null, 1, '2024-03-25Z'),
     `2, 201, 'ELSE-1', 10, 1, 4, null, 4, '2024-03-01Z', '2024-03-01Z', null`,
   ]);
   await insert(database, changeColumns, [
@@ -74,9 +78,9 @@ beforeAll(async () => {
     moved(202, '2024-03-18 10:00:01Z', '1', '1, 2'),
     status(202, '2024-03-05Z', toDo, doing),
     status(202, '2024-03-20Z', doing, done),
-    // 203 came late.
+    // 203 came late, and was done at the very end.
     moved(203, '2024-03-06Z', '', '1'),
-    status(203, '2024-03-12Z', toDo, done),
+    status(203, '2024-03-18 10:00Z', toDo, done),
     // 204 was taken out, and planned for a sprint to come.
     moved(204, '2024-03-01Z', '', '1'),
     moved(204, '2024-03-07Z', '1', ''),
@@ -98,13 +102,17 @@ beforeAll(async () => {
     moved(210, '2024-03-01Z', '', '1'),
     status(210, '2024-03-05Z', toDo, done),
     status(210, '2024-03-25Z', done, doing),
+    // 211 was taken out and 212 put in when all was over.
+    moved(211, '2024-03-01Z', '', '1'),
+    moved(211, '2024-03-19Z', '1', '2'),
+    moved(212, '2024-03-20Z', '', '1'),
     // Another field that is called Sprint.
     `1, 900, 0, 201, '2024-03-01Z', 'ann', 'customfield_99', 'Sprint', '', '', '2', 'London'`,
     // A source that does not list its fields.
     `2, 900, 0, 201, '2024-03-02Z', null, 'customfield_5', 'Sprint', '', '', '1', 'Other'`,
   ]);
   await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', [
-    ...[201, 202, 203, 205, 208, 209, 210].map((id) => `1, ${id}, 1`),
+    ...[201, 202, 203, 205, 208, 209, 210, 213].map((id) => `1, ${id}, 1`),
     `1, 202, 2`,
     `1, 207, 2`,
     `1, 204, 3`,
@@ -131,6 +139,9 @@ test('a closed sprint knows what it began with, what came and went, and what was
     ['PROJ-207', no, no, yes, yes, no, no],
     ['PROJ-209', yes, yes, no, no, no, yes],
     ['PROJ-210', yes, yes, no, no, yes, no],
+    ['PROJ-211', no, yes, no, no, no, yes],
+    ['PROJ-212', yes, no, no, no, no, no],
+    ['PROJ-213', yes, no, no, no, no, no],
   ]);
 });
 
@@ -138,6 +149,7 @@ test('an active sprint is judged as of now, a future one only has members', asyn
   expect(await fared('2')).toEqual([
     ['PROJ-202', true, true, false, false, true, false],
     ['PROJ-207', true, true, false, false, false, true],
+    ['PROJ-211', true, false, true, false, false, true],
   ]);
   expect(await fared('3')).toEqual([['PROJ-204', true, false, false, false, false, false]]);
 });
@@ -162,8 +174,8 @@ test('a sprint adds up its issues and their points', async () => {
     await read(`select sprint_name, ${columns.map((name) => `${name}_issues::integer, ${name}_points::float8`).join(', ')},
       done_to_committed_ratio from bi.sprints where source = 'tracker' order by sprint_id`),
   ).toEqual([
-    ['One', 6, 24, 6, 30, 2, 3, 2, 9, 4, 8, 2, 16, '0.2667'],
-    ['Two', 2, 4, 2, 4, 0, 0, 0, 0, 1, 3, 1, 1, '0.7500'],
+    ['One', 8, 24, 7, 34, 2, 3, 2, 9, 4, 8, 3, 20, '0.2353'],
+    ['Two', 3, 8, 2, 4, 1, 4, 0, 0, 1, 3, 2, 5, '0.7500'],
     ['Three', 1, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, null],
   ]);
 });
