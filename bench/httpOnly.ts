@@ -1,0 +1,42 @@
+import pLimit from 'p-limit';
+import type { Slice } from '../src/core/stream.ts';
+import { pages } from '../src/extract/pages.ts';
+import { halves, mostRecords } from '../src/run/plan.ts';
+import { openTracker } from '../src/sources/tracker.ts';
+
+/** Reads what a first sync reads and parses it, and does nothing with it: the ceiling of HTTP plus parse. Prints records and seconds. */
+const [baseUrl = '', email = '', token = '', concurrency = '4'] = process.argv.slice(2);
+const start = new Date('2000-01-01T00:00:00Z');
+const source = openTracker({
+  baseUrl,
+  email,
+  apiToken: { reveal: () => token },
+  start,
+  changes: 'auto',
+  groups: [],
+  concurrency: Number(concurrency),
+  requestsPerSecond: 0,
+});
+const { signal } = new AbortController();
+const { clock = new Date() } = await source.preflight(signal);
+const issues = source.flows.find((flow) => flow.stream.name === 'issues')?.stream;
+if (issues === undefined) throw new Error('the tracker has no issues');
+const limit = pLimit(Number(concurrency));
+let records = 0;
+
+async function read(slice: Slice): Promise<void> {
+  const more = await limit(async () => {
+    const count = (await issues?.windows?.count(slice, signal)) ?? 0;
+    const cut = count > mostRecords ? halves(slice, clock) : undefined;
+    if (cut !== undefined || issues === undefined) return cut ?? [];
+    for await (const page of pages(source.http, await issues.walk(slice, signal), signal))
+      records += page.records.length;
+    return [];
+  });
+  await Promise.all(more.map(read));
+}
+
+const started = performance.now();
+await read({ window: { field: 'created', from: start } });
+console.log(JSON.stringify({ records, seconds: (performance.now() - started) / 1000 }));
+await source.close();

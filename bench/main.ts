@@ -1,0 +1,212 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RunReport } from '../src/core/run.ts';
+import { connect, type Warehouse } from '../src/warehouse/connect.ts';
+import { openEmbedded } from '../src/warehouse/embedded.ts';
+import { migrate } from '../src/warehouse/migrate.ts';
+import { type Cost, measure, service } from './processes.ts';
+import { dump, rawCopy, tablesOf } from './rawCopy.ts';
+import { type Figure, report } from './report.ts';
+
+/** Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. */
+const { values } = parseArgs({
+  options: {
+    issues: { type: 'string', default: '100000' },
+    small: { type: 'string', default: '20000' },
+    large: { type: 'string', default: '200000' },
+    /** Repetitions of what is timed; medians are reported. */
+    times: { type: 'string', default: '3' },
+    /** Print only, leave docs/performance.md alone. */
+    dry: { type: 'boolean', default: false },
+  },
+});
+const issues = Number(values.issues);
+const times = Number(values.times);
+const concurrency = 4;
+const pageSize = 100;
+
+interface Address {
+  readonly url: string;
+  readonly email: string;
+  readonly token: string;
+}
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-bench-'));
+const server = await openEmbedded(path.join(folder, 'home'));
+const admin = await connect(server.url);
+
+async function freshDatabase(name: string): Promise<{ readonly url: string; readonly warehouse: Warehouse }> {
+  await admin.pool.query(`drop database if exists ${name} with (force)`);
+  await admin.pool.query(`create database ${name}`);
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  const warehouse = await connect(url.href);
+  await migrate(warehouse);
+  await warehouse.pool.query('checkpoint').catch(() => undefined);
+  return { url: url.href, warehouse };
+}
+
+const walBytes = async (): Promise<number> => {
+  const { rows } = await admin.pool.query<{ n: string }>("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as n");
+  return Number(rows[0]?.n);
+};
+
+interface Synced {
+  readonly cost: Cost;
+  /** Seconds of the stream `issues`, without the program's start. */
+  readonly seconds: number;
+  readonly run: RunReport;
+  readonly wal: number;
+}
+
+async function syncOnce(url: string, at: Address, ...flags: readonly string[]): Promise<Synced> {
+  const before = await walBytes();
+  const cost = await measure(['src/tidemark.js', 'sync', '--json', '--stream', 'issues', ...flags], {
+    DATABASE_URL: url,
+    TRACKER_BASE_URL: at.url,
+    TRACKER_EMAIL: at.email,
+    TRACKER_API_TOKEN: at.token,
+    TRACKER_CONCURRENCY: String(concurrency),
+  });
+  if (cost.code !== 0) throw new Error(`sync ended with ${cost.code}: ${cost.err}`);
+  const last = JSON.parse(cost.out.trim().split('\n').at(-1) ?? '{}') as { report: RunReport };
+  const stream = last.report.streams.find((one) => one.stream === 'issues');
+  return { cost, seconds: stream?.seconds ?? Number.NaN, run: last.report, wal: (await walBytes()) - before };
+}
+
+const httpOnce = async (at: Address): Promise<number> => {
+  const cost = await measure(['bench/httpOnly.ts', at.url, at.email, at.token, String(concurrency)], {});
+  if (cost.code !== 0) throw new Error(cost.err);
+  return (JSON.parse(cost.out) as { seconds: number }).seconds;
+};
+
+const median = (list: readonly number[]): number =>
+  [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN;
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const figures: Figure[] = [];
+
+say(`tracker with ${issues} issues …`);
+const tracker = await service<Address>('bench/simulator.ts', [String(issues), '0']);
+await httpOnce(tracker.ready);
+
+const firsts: number[] = [];
+const raws: number[] = [];
+const https: number[] = [];
+let database = await freshDatabase('bench');
+let first = await syncOnce(database.url, tracker.ready);
+const dumped = path.join(folder, 'dump');
+fs.mkdirSync(dumped);
+await dump(database.warehouse.pool, 'tracker', dumped);
+const tables = await tablesOf(database.warehouse.pool, 'tracker');
+for (let i = 0; i < times; i += 1) {
+  const raw = await freshDatabase('bench_raw');
+  raws.push(await rawCopy(raw.warehouse.pool, 'tracker', dumped));
+  await raw.warehouse.close();
+  https.push(await httpOnce(tracker.ready));
+  await database.warehouse.close();
+  database = await freshDatabase('bench');
+  first = await syncOnce(database.url, tracker.ready);
+  firsts.push(first.seconds);
+  say(
+    `round ${i + 1}: first sync ${first.seconds.toFixed(2)} s, raw \\copy ${raws.at(-1)?.toFixed(2)} s, HTTP and parse ${https.at(-1)?.toFixed(2)} s`,
+  );
+}
+const a = median(firsts);
+figures.push({
+  name: '(a) first sync to raw `\\copy` of the same rows',
+  value: median(raws) / a,
+  goal: 'at least 0.4',
+  ok: median(raws) / a >= 0.4,
+});
+figures.push({
+  name: '(a) first sync to HTTP plus parse alone',
+  value: median(https) / a,
+  goal: 'at least 0.75',
+  ok: median(https) / a >= 0.75,
+});
+
+const again = await syncOnce(database.url, tracker.ready, '--full');
+figures.push({
+  name: '(b) the same again, nothing changed: speed against (a)',
+  value: a / again.seconds,
+  goal: 'at least 1',
+  ok: again.seconds <= a,
+});
+figures.push({
+  name: '(b) its WAL against that of (a)',
+  value: again.wal / first.wal,
+  goal: 'under 0.01',
+  ok: again.wal < first.wal / 100,
+});
+
+await tracker.ask({ touch: Math.floor(issues / 100) });
+const touched = await syncOnce(database.url, tracker.ready);
+figures.push({
+  name: `(c) after 1 % changed (${touched.run.counts.updated} rows): time against (a)`,
+  value: touched.seconds / a,
+  goal: 'at most 0.05',
+  ok: touched.seconds <= a * 0.05,
+});
+await database.warehouse.close();
+await tracker.stop();
+
+say('the same with 50 ms a request …');
+const far = await service<Address>('bench/simulator.ts', [String(issues), '50']);
+await httpOnce(far.ready);
+const slow = await freshDatabase('bench');
+const remote = await syncOnce(slow.url, far.ready);
+await slow.warehouse.close();
+await far.stop();
+const ceiling = (concurrency * pageSize) / 0.05;
+const smaller = Math.min(issues / a, ceiling);
+figures.push({
+  name: '(d) with 50 ms latency: against the smaller of (a) and the network’s ceiling',
+  value: issues / remote.seconds / smaller,
+  goal: 'at least 0.8',
+  ok: issues / remote.seconds >= 0.8 * smaller,
+});
+
+const peaks: number[] = [];
+for (const size of [Number(values.small), Number(values.large)]) {
+  say(`peak memory at ${size} issues …`);
+  const some = await service<Address>('bench/simulator.ts', [String(size), '0']);
+  const target = await freshDatabase('bench');
+  peaks.push((await syncOnce(target.url, some.ready)).cost.peakMb);
+  await target.warehouse.close();
+  await some.stop();
+}
+const [small = 0, large = 0] = peaks;
+figures.push({
+  name: `(e) peak memory at ${values.large} issues, MB`,
+  value: large,
+  goal: 'at most 256',
+  ok: large <= 256,
+});
+figures.push({
+  name: `(e) peak memory at ${values.large} against ${values.small} issues`,
+  value: large / small,
+  goal: 'at most 1.1',
+  ok: large <= small * 1.1,
+});
+
+const text = report(figures, {
+  issues,
+  times,
+  concurrency,
+  firsts,
+  raws,
+  https,
+  again: again.seconds,
+  touched: touched.seconds,
+  remote: remote.seconds,
+  peaks,
+  tables,
+  cpu: first.cost.cpu,
+});
+console.log(text);
+if (!values.dry) fs.writeFileSync(path.resolve(import.meta.dirname, '../docs/performance.md'), text);
+await admin.close();
+await server.release();
+fs.rmSync(folder, { recursive: true, force: true });

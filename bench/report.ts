@@ -1,0 +1,57 @@
+import os from 'node:os';
+
+/** One measured ratio against its goal. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly goal: string;
+  readonly ok: boolean;
+}
+
+export interface Measured {
+  readonly issues: number;
+  readonly times: number;
+  readonly concurrency: number;
+  readonly firsts: readonly number[];
+  readonly raws: readonly number[];
+  readonly https: readonly number[];
+  readonly again: number;
+  readonly touched: number;
+  readonly remote: number;
+  readonly peaks: readonly number[];
+  readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  readonly cpu: number;
+}
+
+const seconds = (list: readonly number[]): string => list.map((value) => value.toFixed(2)).join(', ');
+
+/** docs/performance.md: the figures of one run, and how they were taken. */
+export function report(figures: readonly Figure[], of: Measured): string {
+  const rows = figures.map(
+    ({ name, value, goal, ok }) => `| ${name} | ${value.toPrecision(3)} | ${goal} | ${ok ? 'met' : 'not met'} |`,
+  );
+  const load = os.loadavg()[0] ?? 0;
+  return `# Performance
+
+Written by \`npm run bench\`. Ratios taken in one run on one machine; absolute seconds say little about another one.
+
+| what | measured | goal | |
+|---|---|---|---|
+${rows.join('\n')}
+
+## How
+
+${of.issues.toLocaleString('en')} issues of about 2.5 kB from the local simulator, ${of.concurrency} slices at once, medians of ${of.times} interleaved rounds.
+Node ${process.versions.node}, ${os.cpus().length} cores, load average ${load.toFixed(1)} at the end; simulator, program and Postgres share them.
+
+- (a) first sync: ${seconds(of.firsts)} s (program: ${of.cpu.toFixed(1)} s of CPU)
+- raw \`\\copy\` of the same rows into the same tables (COPY text from files, primary keys and indexes in place): ${seconds(of.raws)} s
+- HTTP plus parse alone (the same requests, records dropped): ${seconds(of.https)} s
+- (b) \`--full\` again: ${of.again.toFixed(2)} s · (c) after 1 % changed: ${of.touched.toFixed(2)} s · (d) with 50 ms a request: ${of.remote.toFixed(2)} s
+- (e) peak resident memory: ${of.peaks.map((peak) => `${peak.toFixed(0)} MB`).join(', ')}
+- rows: ${of.tables.map(({ name, rows: count }) => `${name} ${count.toLocaleString('en')}`).join(', ')}
+
+HTTP plus parse and raw \`\\copy\` each use one of the two cores; a first sync does both. Where HTTP plus parse takes less time than
+\`\\copy\`, no loader can come within 0.75 of it: the server's part alone takes longer.
+`;
+}
