@@ -70,6 +70,7 @@ export async function inTransaction<T>(
     } catch (error) {
       const broken = isConnectionLoss(error);
       client?.release(broken);
+      if (broken && client !== undefined) await endBackend(pool, client, deadline, signal);
       if (fate !== undefined && broken && (await wasCommitted(pool, fate.xid, deadline, signal))) return fate.result;
       if (!isRepeatable(error) || performance.now() + pause > deadline) throw wrapped(error);
       if (signal.aborted) throw reasonOf(signal);
@@ -78,6 +79,29 @@ export async function inTransaction<T>(
       throw reasonOf(signal);
     });
     pause = Math.min(pause * 2, patience.longestMs);
+  }
+}
+
+/**
+ * Ends the server's side of a connection that we gave up: where only the packets vanished, its transaction would go on holding its locks,
+ * and the next try would wait for them.
+ */
+async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number, signal: AbortSignal): Promise<void> {
+  const pid: unknown = Reflect.get(client, 'processID');
+  if (typeof pid !== 'number') return;
+  while (performance.now() < deadline && !signal.aborted) {
+    try {
+      await pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and datname = current_database()
+           and usename = current_user and application_name = current_setting('application_name')`,
+        [pid],
+      );
+      return;
+    } catch (error) {
+      // The server is not there yet, or this connection of the pool is a dead one, too: the next may live.
+      if (!isRepeatable(error)) throw error;
+    }
+    await sleep(usualPatience.firstMs);
   }
 }
 

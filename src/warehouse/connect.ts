@@ -154,6 +154,8 @@ async function examine({ pool, address }: Warehouse): Promise<void> {
 class CutOnSilence extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
+    // A connection in use that breaks between two statements says so by an event that would end the process; its next statement says it again.
+    this.on('error', () => undefined);
     const cut = (error: unknown): void => {
       if (error instanceof Error && error.message === 'Query read timeout') void this.end();
     };
