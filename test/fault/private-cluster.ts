@@ -1,0 +1,86 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { type Cluster, lend, make, owner, start, stop } from '../../src/warehouse/cluster.ts';
+import { type ConnectOptions, connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { copied, installed, runsAs } from '../../src/warehouse/native.ts';
+import { unprivileged } from '../../src/warehouse/place.ts';
+import { freePort } from '../../src/warehouse/ports.ts';
+import { running } from '../../src/warehouse/postmaster.ts';
+import { until } from '../support/processes.ts';
+
+/** A Postgres of a test's own: it may be killed, filled and starved. Its machine keeps its power, so it need not wait for disks. */
+export interface PrivateCluster {
+  readonly port: number;
+  readonly directory: string;
+  /** Connection string to a database of it, by way of another port if given. */
+  url(database?: string, port?: number): string;
+  /** A migrated database. */
+  database(name: string): Promise<string>;
+  connect(database: string, options?: ConnectOptions & { readonly port?: number }): Promise<Warehouse>;
+  /** As after a power cut: every process of the server ends at once, and it starts again. */
+  crash(): Promise<void>;
+  /** The server's user may write here. */
+  lend(directory: string): void;
+  remove(): Promise<void>;
+}
+
+const settings = {
+  fsync: 'off',
+  max_connections: '30',
+  shared_buffers: '32MB',
+  jit: 'off',
+  timezone: 'UTC',
+  deadlock_timeout: '200ms',
+  log_min_messages: 'fatal',
+};
+
+export async function privateCluster(): Promise<PrivateCluster> {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-own-'));
+  fs.chmodSync(directory, 0o711);
+  const binaries = installed();
+  const as = process.getuid?.() === 0 ? unprivileged() : undefined;
+  const native = binaries.complete && (!as || runsAs(binaries, as)) ? binaries : copied(binaries, directory);
+  const log = path.join(directory, 'log');
+  fs.mkdirSync(log);
+  lend(log, as);
+  const cluster: Cluster = {
+    native,
+    as,
+    data: path.join(directory, 'data'),
+    log,
+    startLog: path.join(directory, 'start.log'),
+  };
+  await make(cluster, 'test');
+  const port = await freePort();
+  await start(cluster, port, settings);
+  const url = (database = 'postgres', by = port): string => `postgres://${owner}:test@127.0.0.1:${by}/${database}`;
+  return {
+    port,
+    directory,
+    url,
+    async database(name) {
+      const admin = await connect(url(), { max: 1 });
+      await admin.pool.query(`create database ${name}`);
+      await admin.close();
+      const made = await connect(url(name), { max: 1 });
+      await migrate(made);
+      await made.close();
+      return url(name);
+    },
+    connect: (database, { port: by, ...options } = {}) => connect(url(database, by), options),
+    async crash() {
+      const server = running(cluster.data);
+      if (server === undefined) throw new Error('there is no server to crash');
+      process.kill(server.pid, 'SIGQUIT');
+      await until('the server is gone', () => running(cluster.data) === undefined);
+      await start(cluster, port, settings);
+    },
+    lend: (place) => lend(place, as),
+    async remove() {
+      await stop(cluster);
+      fs.rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

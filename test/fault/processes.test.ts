@@ -1,0 +1,321 @@
+/** F6 of the guarantees: processes that are killed, stopped, doubled, and clocks that lie. */
+
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { AuthFailed, Interrupted, LockHeld, Misconfigured } from '../../src/core/errors.ts';
+import * as faults from '../../src/simulator/tracker/faults.ts';
+import type { When } from '../../src/simulator/tracker/script.ts';
+import { type Command, start } from '../cli/command.ts';
+import { differences, fingerprint } from '../support/oracle.ts';
+import { emptyDatabase } from '../support/postgres.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+const search = '/rest/api/3/search/jql';
+const members = '/rest/agile/1.0/sprint/{id}/issue';
+const issues = { streams: ['issues'] };
+const ofIssues = { issuesOnly: true };
+
+let rig: Rig;
+afterEach(async () => {
+  vi.useRealTimers();
+  await rig.close();
+});
+const open = async (options: Parameters<typeof openRig>[0] = {}): Promise<void> => {
+  rig = await openRig({ ...smallSite, dialect: 'contract', ...options });
+};
+const command = (...words: readonly string[]): Command =>
+  start(words, {
+    env: {
+      DATABASE_URL: rig.database.url,
+      TRACKER_BASE_URL: rig.tracker.url,
+      TRACKER_EMAIL: rig.tracker.email,
+      TRACKER_API_TOKEN: rig.tracker.token,
+    },
+  });
+const runs = (): Promise<readonly { status: string }[]> => rig.rows('select status from ops.runs order by run_id');
+
+const moments: readonly (readonly [string, When])[] = [
+  ['before the first record', { endpoint: search, nth: 2 }],
+  ['between two pages', { endpoint: search, match: ({ body }) => /"startAt":99\b/.test(JSON.stringify(body)) }],
+  ['while lists are replaced', { endpoint: members, nth: 5 }],
+];
+
+describe('a process that is killed', () => {
+  test.each(moments)('X1: %s leaves nothing that the next run does not finish', async (_, when) => {
+    await open();
+    let killed: Command | undefined;
+    const rule = rig.tracker.script.at(when, () => killed?.kill('SIGKILL'));
+    killed = command('sync', 'tracker');
+    expect((await killed.ended).code).toBe('SIGKILL');
+    expect(rule.fired).toBe(1);
+    const next = await command('sync', 'tracker', '--json').ended;
+    expect({ code: next.code, err: next.err.slice(0, 500) }).toMatchObject({ code: 0 });
+    expect((await runs()).map((one) => one.status)).toEqual(['lost', 'succeeded']);
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test('X2: killed again and again at any time, a backfill gets done', async () => {
+    await open({ issues: 250, history: 1 });
+    const [from, to] = ['2025-01-01', '2026-12-31'];
+    let kills = 0;
+    for (let round = 0; round < 6; round += 1) {
+      const rule = rig.tracker.script.at({ nth: 3 + round * 2 }, () => undefined);
+      const one = command('backfill', 'tracker', '--from', from, '--to', to);
+      await Promise.race([
+        one.ended,
+        (async () => {
+          while (rule.fired === 0) await sleep(2);
+          await sleep(Math.random() * 120);
+        })(),
+      ]);
+      one.kill('SIGKILL');
+      if ((await one.ended).code === 'SIGKILL') kills += 1;
+      rule.cancel();
+    }
+    expect(kills).toBeGreaterThan(0);
+    expect((await command('backfill', 'tracker', '--from', from, '--to', to).ended).code).toBe(0);
+    expect(await differences(rig, ofIssues)).toEqual([]);
+    expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
+  });
+});
+
+describe('X3: a process that is asked to stop', () => {
+  test.each(moments)('%s ends with 143, says so, and the lease is free at once', async (_, when) => {
+    await open();
+    let asked: Command | undefined;
+    const rule = rig.tracker.script.at(when, () => asked?.kill('SIGTERM'));
+    asked = command('sync', 'tracker');
+    const ended = await asked.ended;
+    expect(rule.fired).toBe(1);
+    expect(ended.code).toBe(143);
+    expect((await runs()).map((one) => one.status)).toEqual(['interrupted']);
+    expect(await rig.rows('select 1 from ops.leases where holder is not null')).toEqual([]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test('while it waits for a rate limit of ten minutes ends within seconds', async () => {
+    await open();
+    let at = 0;
+    let asked: Command | undefined;
+    const rule = rig.tracker.script.at(
+      { endpoint: members, nth: 2, times: Infinity },
+      () => {
+        if (at === 0) {
+          at = performance.now();
+          setTimeout(() => asked?.kill('SIGTERM'), 300);
+        }
+      },
+      faults.tooManyRequests(600),
+    );
+    asked = command('sync', 'tracker');
+    expect((await asked.ended).code).toBe(143);
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(performance.now() - at).toBeLessThan(10_000);
+    rig.tracker.script.clear();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test('twice ends now', async () => {
+    await open({ issues: 20 });
+    let asked: Command | undefined;
+    // The source keeps silent for longer than anybody waits.
+    rig.tracker.script.at(
+      { endpoint: search, nth: 5, times: Infinity },
+      () => {
+        setTimeout(() => asked?.kill('SIGTERM'), 50);
+        setTimeout(() => asked?.kill('SIGTERM'), 700);
+      },
+      faults.silence,
+    );
+    asked = command('sync', 'tracker');
+    expect((await asked.ended).code).toBe(143);
+    rig.tracker.script.clear();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+  });
+});
+
+test('X6: a source that is gone for a while costs a failed run, and nothing in the warehouse', async () => {
+  await open();
+  await rig.sync();
+  const before = await fingerprint(rig);
+  const gone = rig.tracker.script.at({ times: Infinity }, faults.resetBeforeHeaders);
+  const outcome = await rig.sync().catch((error: unknown) => error);
+  expect(outcome instanceof Error || Reflect.get(Object(outcome), 'status') === 'failed').toBe(true);
+  expect(outcome).not.toBeInstanceOf(AuthFailed);
+  expect(gone.fired).toBeGreaterThan(0);
+  gone.cancel();
+  expect(await fingerprint(rig)).toEqual(before);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+});
+
+test.each([
+  ['an hour ahead', 3_600_000],
+  ['an hour behind', -3_600_000],
+  ['in 1970', 1_000 - Date.now()],
+  ['in 2038', Date.UTC(2038, 0, 20) - Date.now()],
+])("X10: a process whose clock is %s reads the same, and the watermark is the source's", async (_, off) => {
+  await open({ dialect: 'vendor' });
+  await rig.sync(issues);
+  rig.tracker.clock.advance(3_600_000);
+  const [id = ''] = rig.tracker.oracle().issues.keys();
+  rig.tracker.state.update(id, { summary: 'Changed meanwhile' });
+  const real = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'], now: real + off });
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { updated: 1 } });
+  expect(Math.abs(Date.now() - real)).toBeGreaterThan(3_000_000);
+  vi.useRealTimers();
+  const rows = await rig.rows<{ watermark: Date }>("select watermark from ops.checkpoints where stream = 'issues'");
+  expect(rows[0]?.watermark.toISOString()).toBe(rig.tracker.clock.now().toISOString());
+  expect(await differences(rig, ofIssues)).toEqual([]);
+});
+
+describe('X12: backfills', () => {
+  test('that overlap with a run are told who holds the pipeline; one after the other the result is the same', async () => {
+    await open();
+    const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(3_000));
+    const nightly = rig.sync(issues);
+    await expect.poll(() => slow.fired, { timeout: 10_000 }).toBe(1);
+    const window = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-03-01T00:00:00Z') };
+    await expect(rig.backfill(window)).rejects.toThrow(LockHeld);
+    expect(await nightly).toMatchObject({ status: 'succeeded' });
+    const after = await fingerprint(rig);
+    expect(await rig.backfill(window)).toMatchObject({ status: 'succeeded' });
+    expect(
+      await rig.backfill({ from: new Date('2026-02-01T00:00:00Z'), to: new Date('2026-03-05T00:00:00Z') }),
+    ).toMatchObject({ status: 'succeeded' });
+    expect(await fingerprint(rig)).toEqual(after);
+  });
+
+  test('of the future are empty, of ten years are whole, and of no time at all are refused', async () => {
+    await open({ issues: 40 });
+    expect(
+      await rig.backfill({ from: new Date('2040-01-01T00:00:00Z'), to: new Date('2041-01-01T00:00:00Z') }),
+    ).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+    expect(
+      await rig.backfill({ from: new Date('2017-01-01T00:00:00Z'), to: new Date('2027-01-01T00:00:00Z') }),
+    ).toMatchObject({ status: 'succeeded', counts: { inserted: 40 } });
+    const day = new Date('2026-01-01T00:00:00Z');
+    // Both before anything is asked or written.
+    await expect((async () => rig.backfill({ from: day, to: day }))()).rejects.toThrow(Misconfigured);
+    await expect((async () => rig.backfill({ from: day, to: new Date(day.getTime() - 1) }))()).rejects.toThrow(
+      Misconfigured,
+    );
+    expect(await differences(rig, ofIssues)).toEqual([]);
+  });
+});
+
+test('X13: of five starts at once one runs, and the others say who holds the pipeline', async () => {
+  await open();
+  // Longer than a start waits for a holder that is about to end.
+  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(4_000));
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => rig.sync(issues)));
+  expect(slow.fired).toBe(1);
+  expect(outcomes.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
+  for (const one of outcomes) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LockHeld);
+  expect(await runs()).toEqual([{ status: 'succeeded' }]);
+  expect(await differences(rig, ofIssues)).toEqual([]);
+});
+
+test('X13: a command that finds the pipeline held exits with 5 and says by whom', async () => {
+  await open({ issues: 20 });
+  const slow = rig.tracker.script.at({ endpoint: search, nth: 5 }, faults.delay(8_000));
+  const running = rig.sync(issues);
+  await expect.poll(() => slow.fired, { timeout: 10_000 }).toBe(1);
+  const second = await command('sync', 'tracker').ended;
+  expect(second.code).toBe(5);
+  expect(second.err).toMatch(/holds the pipeline since/);
+  expect(await running).toMatchObject({ status: 'succeeded' });
+});
+
+test('X19: migrations that start at once, one of them killed, end with the schema', async () => {
+  await open({ issues: 10 });
+  const empty = await emptyDatabase();
+  const env = { DATABASE_URL: empty.url };
+  const all = Array.from({ length: 3 }, () => start(['migrate'], { env }));
+  await sleep(400);
+  all[0]?.kill('SIGKILL');
+  const codes = await Promise.all(all.slice(1).map(async (one) => (await one.ended).code));
+  expect(codes).toEqual([0, 0]);
+  const tables = await empty.warehouse.pool.query(
+    "select count(*)::int as n from information_schema.tables where table_schema = 'tracker'",
+  );
+  const expected = await rig.rows(
+    "select count(*)::int as n from information_schema.tables where table_schema = 'tracker'",
+  );
+  expect(tables.rows).toEqual(expected);
+  await empty.drop();
+});
+
+test('X23: memory does not grow with the number of issues', async () => {
+  const peak = async (count: number): Promise<number> => {
+    await open({ issues: count, history: 2, years: 1 });
+    const running = command('sync', 'tracker', '--stream', 'issues');
+    let most = 0;
+    let over = false;
+    void running.ended.then(() => {
+      over = true;
+    });
+    while (!over) {
+      try {
+        const said = /VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${running.pid}/status`, 'utf8'))?.[1];
+        most = Math.max(most, Number(said ?? 0));
+      } catch {
+        // It has ended in this moment.
+      }
+      await sleep(10);
+    }
+    expect((await running.ended).code).toBe(0);
+    return most / 1024;
+  };
+  const small = await peak(7_000);
+  await rig.close();
+  const large = await peak(14_000);
+  expect({ small, large, grows: large / small < 1.35, fits: large < 256 }).toMatchObject({ grows: true, fits: true });
+}, 90_000);
+
+test('X24: many runs with faults in one process leave no descriptors, no connections and no timers behind', async () => {
+  await open({ issues: 12, projects: 2, users: 4, history: 0, years: 0.1 });
+  const kinds = [faults.resetAt(50), faults.status(503), faults.truncatedJson(), faults.htmlPage, faults.unauthorised];
+  const round = async (times: number): Promise<void> => {
+    for (let run = 0; run < times; run += 1) {
+      const fault = kinds[run % kinds.length] ?? faults.htmlPage;
+      const rule = rig.tracker.script.at({ endpoint: search, nth: 5, times: run % 3 === 0 ? Infinity : 1 }, fault);
+      const stop = new AbortController();
+      if (run % 7 === 6)
+        rig.tracker.script.at({ endpoint: search, nth: 3 }, () => stop.abort(new Interrupted('asked to stop')));
+      await rig.sync(issues, { signal: stop.signal }).catch((error: unknown) => expect(error).toBeInstanceOf(Error));
+      expect(rule.fired + rig.tracker.script.fired.length).toBeGreaterThan(0);
+      rig.tracker.script.clear();
+    }
+  };
+  const held = async (): Promise<{ descriptors: number; connections: number; sockets: number }> => {
+    const [row] = await rig.rows<{ n: number }>(
+      'select count(*)::int as n from pg_stat_activity where datname = current_database()',
+    );
+    const resources = process.getActiveResourcesInfo();
+    return {
+      descriptors: fs.readdirSync('/proc/self/fd').length,
+      connections: row?.n ?? 0,
+      sockets: resources.filter((one) => /TCP|Timeout/.test(one)).length,
+    };
+  };
+  await round(15);
+  const before = await held();
+  await round(60);
+  // Closed sockets take a moment to go.
+  await expect
+    .poll(async () => (await held()).descriptors - before.descriptors, { timeout: 5_000 })
+    .toBeLessThanOrEqual(4);
+  const after = await held();
+  expect(after.connections - before.connections).toBeLessThanOrEqual(2);
+  expect(after.sockets - before.sockets).toBeLessThanOrEqual(8);
+  expect(rig.tracker.script.fired.length).toBeGreaterThan(60);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+}, 60_000);
