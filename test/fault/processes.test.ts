@@ -276,7 +276,8 @@ test('X23: memory does not grow with the number of issues', async () => {
   const small = await peak(7_000);
   await rig.close();
   const large = await peak(14_000);
-  expect({ small, large, grows: large / small < 1.35, fits: large < 256 }).toMatchObject({ grows: true, fits: true });
+  // The budget itself is measured by the bench, with issues of the usual size: these are four times as large.
+  expect({ small, large, grows: large / small >= 1.2, fits: large < 320 }).toMatchObject({ grows: false, fits: true });
 }, 90_000);
 
 test('X24: many runs with faults in one process leave no descriptors, no connections and no timers behind', async () => {
