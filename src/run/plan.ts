@@ -91,10 +91,14 @@ async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: 
 export const ownersOf = (walk: Pick<WalkPlan, 'kind'>): 'all' | 'lively' =>
   walk.kind === 'incremental' ? 'lively' : 'all';
 
-/** The owners of a partitioned stream, as the warehouse knows them now: all of them, or those whose parts still change. */
+/**
+ * The owners of a partitioned stream, as the warehouse knows them now: all of them, or those whose parts still change and those that came or
+ * changed after all were walked (their list may have failed then).
+ */
 export async function partitionsFrom(
   db: Kysely<AnyDatabase>,
   sourceId: number,
+  stream: string,
   parents: Parents,
   which: 'all' | 'lively',
 ): Promise<readonly Partition[]> {
@@ -103,7 +107,13 @@ export async function partitionsFrom(
     columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
   )} from ${sql.table(parents.table)} where source_id = ${sourceId}
     ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
-    ${which === 'all' || parents.lively === undefined ? sql`` : sql`and (${sql.raw(parents.lively)})`}
+    ${
+      which === 'all' || parents.lively === undefined
+        ? sql``
+        : sql`and (${sql.raw(parents.lively)} or _synced_at >= coalesce((
+        select max(opened_at) from ops.walks w where w.source_id = ${sourceId} and w.stream = ${stream} and w.kind = 'full'
+          and w.status = 'done'), '-infinity'))`
+    }
     order by ${sql.join(columns.map(([, column]) => sql.id(column)))}`.execute(db);
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),

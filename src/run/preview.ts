@@ -35,7 +35,9 @@ export async function plan(
     const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
     if (what === undefined) continue;
     const owners =
-      stream.parents === undefined ? 1 : (await partitionsFrom(db, sourceId, stream.parents, ownersOf(what))).length;
+      stream.parents === undefined
+        ? 1
+        : (await partitionsFrom(db, sourceId, stream.name, stream.parents, ownersOf(what))).length;
     const records =
       what.window === undefined ? undefined : await stream.windows?.count({ window: what.window }, deps.signal);
     planned.push({

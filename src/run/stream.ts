@@ -145,6 +145,8 @@ async function walkAll(
 ): Promise<Problem | undefined> {
   const { clock, now } = times;
   const { deps, run, signal } = context;
+  // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
+  if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const make = (walk: Walk): StreamContext => ({
     context,
@@ -191,7 +193,13 @@ async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): P
   const window = plan.window === undefined ? {} : { window: plan.window };
   const { parents } = flow.stream;
   if (parents === undefined) return [window];
-  const owners = await partitionsFrom(context.deps.warehouse.db, context.run.sourceId, parents, ownersOf(plan));
+  const owners = await partitionsFrom(
+    context.deps.warehouse.db,
+    context.run.sourceId,
+    flow.stream.name,
+    parents,
+    ownersOf(plan),
+  );
   return owners.map((partition) => ({ partition, ...window }));
 }
 
@@ -201,7 +209,13 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
   const { db } = context.deps.warehouse;
   if (walk.resumed && flow.stream.parents !== undefined) {
     const known = await partitionsOf(db, walk);
-    const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.parents, ownersOf(walk));
+    const owners = await partitionsFrom(
+      db,
+      context.run.sourceId,
+      flow.stream.name,
+      flow.stream.parents,
+      ownersOf(walk),
+    );
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
     await addSlices(
       db,
