@@ -221,7 +221,7 @@ describe('V14: how many rejects a run bears', () => {
   };
 
   test('1 % is borne', async () => {
-    await open({ issues: 300, history: 0 });
+    await open({ issues: 300, history: 1 });
     poison(3);
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 300, rejected: 3 } });
     expect(await rig.rows('select 1 from ops.checkpoints')).toHaveLength(1);
@@ -233,7 +233,7 @@ describe('V14: how many rejects a run bears', () => {
   ])(
     '%s is not: the run fails, the checkpoint stays, everything is in ops.rejects or in its table',
     async (_, count) => {
-      await open({ issues: 300, history: 0 });
+      await open({ issues: 300, history: 1 });
       poison(count);
       expect(await rig.sync(issues)).toMatchObject({ status: 'failed', error: { code: 'too_many_rejects' } });
       expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
@@ -249,7 +249,7 @@ describe('V14: how many rejects a run bears', () => {
   );
 
   test('more than 100 are not, however many records there are', async () => {
-    await open({ issues: 160, history: 0 });
+    await open({ issues: 160, history: 1 });
     poison(101);
     expect(await rig.sync(issues)).toMatchObject({ status: 'failed', error: { code: 'too_many_rejects' } });
   });
