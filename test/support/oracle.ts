@@ -15,6 +15,12 @@ export interface Comparison {
   readonly except?: readonly string[];
 }
 
+/** The two sides of a comparison: a rig is one, and so are a truth that was taken down earlier and a warehouse by itself. */
+export interface Sides {
+  readonly tracker: Pick<Rig['tracker'], 'oracle'>;
+  readonly rows: Rig['rows'];
+}
+
 type Cells = Readonly<Record<string, unknown>>;
 
 interface Compared {
@@ -32,7 +38,7 @@ interface Compared {
  * line a difference; none means equal. Columns the truth does not know (texts made of documents, bookkeeping) are not looked at, nor what
  * an issue says of other issues' keys and names (it is as old as the issue's last change) or of links to deleted ones.
  */
-export async function differences(rig: Rig, how: Comparison = {}): Promise<readonly string[]> {
+export async function differences(rig: Sides, how: Comparison = {}): Promise<readonly string[]> {
   const found: string[] = [];
   for (const compared of expectations(rig.tracker.oracle(), how)) {
     const { table, key, where = '' } = compared;
