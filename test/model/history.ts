@@ -1,0 +1,277 @@
+import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core/errors.ts';
+import type { RunReport } from '../../src/core/run.ts';
+import {
+  dropAfterwards,
+  empty200,
+  type Fault,
+  htmlPage,
+  loweredMaxResults,
+  resetAt,
+  resetBeforeHeaders,
+  shortPage,
+  status,
+  tooManyRequests,
+  truncatedJson,
+  unauthorised,
+} from '../../src/simulator/tracker/faults.ts';
+import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import type { Event, faultNames, RunKind, Step } from './steps.ts';
+import { type World, worldOf } from './world.ts';
+
+const minute = 60_000;
+const lookbackMs = 120 * minute;
+const begin = new Date('2026-03-10T09:00:00Z');
+const site = { seed: 21, issues: 50, projects: 3, users: 8, years: 0.1, now: begin } as const satisfies TrackerOptions;
+
+const faults: Readonly<Record<(typeof faultNames)[number], readonly [Fault, number]>> = {
+  500: [status(500), 1],
+  '503 for a while': [status(503), 14],
+  429: [tooManyRequests(0), 2],
+  401: [unauthorised, 1],
+  'reset before headers': [resetBeforeHeaders, 1],
+  'reset in the body': [resetAt(40), 1],
+  'truncated JSON': [truncatedJson(), 1],
+  'html page': [htmlPage, 1],
+  'short page': [shortPage(1), 1],
+  'empty 200': [empty200, 1],
+  'dropped afterwards': [dropAfterwards, 1],
+};
+
+/** What happened while histories were played: a test whose faults never fired has proved nothing. */
+export const seen = new Map<string, number>();
+const saw = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
+
+/** Plays a history against a tracker and a warehouse of its own, checks what must hold after each step, and what must hold in the end. */
+export async function play(steps: readonly Step[], dialect: 'vendor' | 'contract'): Promise<void> {
+  const rig = await openRig({ ...site, dialect });
+  try {
+    const world = worldOf(rig.tracker);
+    for (const [n, step] of steps.entries()) {
+      if ('change' in step) world.change(step.change);
+      else await checked(`step ${n + 1}`, rig, world, step);
+      rig.tracker.clock.advance(7_000);
+    }
+    await quiet(rig, world);
+    if (rig.tracker.errors.length > 0) throw new Error(`the simulator failed: ${String(rig.tracker.errors[0])}`);
+  } finally {
+    await rig.close();
+  }
+}
+
+type RunStep = Extract<Step, { readonly run: RunKind }>;
+const plain = (run: RunKind): RunStep => ({ run, page: 100, concurrency: 4, during: [] });
+/** Everything generated was created before `begin`; the window holds about half of it. */
+const window = { from: new Date('2026-02-01T00:00:00Z'), to: new Date('2026-02-20T00:00:00Z') };
+
+/** The tracker is left in peace: at most two runs and a census make the warehouse equal to it, and another run changes nothing. */
+async function quiet(rig: Rig, world: World): Promise<void> {
+  world.calm();
+  await checked('first quiet run', rig, world, plain('sync'));
+  rig.tracker.clock.advance(minute);
+  const last = await checked('second quiet run', rig, world, plain(world.silent.size > 0 ? 'full' : 'sync'));
+  expectThat(last?.status === 'succeeded', `the second quiet run ${last?.status}: ${last?.error?.message}`);
+  const census = await checked('census', rig, world, plain('census'));
+  expectThat(census?.status === 'succeeded', `the census ${census?.status}: ${census?.error?.message}`);
+  same('in the end', await differences(rig));
+  rig.tracker.clock.advance(minute);
+  const idle = await checked('a run with nothing to do', rig, world, plain('sync'));
+  const { inserted, updated } = idle?.counts ?? { inserted: -1, updated: -1 };
+  expectThat(
+    inserted === 0 && updated === 0 && idle?.deleted === 0,
+    `a run with nothing to do wrote: ${JSON.stringify(idle?.counts)}, ${idle?.deleted} deleted`,
+  );
+}
+
+/** One run with what happens meanwhile, and everything that must hold after any run, good or bad. */
+async function checked(name: string, rig: Rig, world: World, step: RunStep): Promise<RunReport | undefined> {
+  const before = await checkpoints(rig);
+  const started = rig.tracker.clock.now().getTime();
+  const report = await run(rig, world, step);
+  saw(`${step.run} ${report?.status ?? 'threw'}`);
+  const [{ id = '0', stored = '' } = {}] = await rig.rows<{ id: string; stored: string }>(
+    'select run_id::text as id, status as stored from ops.runs order by run_id desc limit 1',
+  );
+  expectThat(stored !== 'running', `${name}: its row still says that it is running`);
+  await books(name, rig, report);
+  await watermarks(name, rig, step, report, before);
+  await nothingBehind(name, rig, world);
+  if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
+  if (step.run === 'census') await onlyTheDead(name, rig, world, id, started);
+  return report;
+}
+
+async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | undefined> {
+  const { script, log, clock } = rig.tracker;
+  const stop = new AbortController();
+  script.clear();
+  if (step.page < 100) script.at({ times: Number.POSITIVE_INFINITY }, loweredMaxResults(step.page));
+  // Walks take their time.
+  script.at({ times: Number.POSITIVE_INFINITY }, () => clock.advance(300));
+  for (const event of step.during) plan(event);
+  const how = {
+    settings: { concurrency: step.concurrency },
+    signal: stop.signal,
+    deps: { lookbackMs, concurrency: step.concurrency },
+  };
+  try {
+    if (step.run === 'census') return await rig.census({}, how);
+    if (step.run === 'backfill') return await rig.backfill(window, how);
+    return await rig.sync({ full: step.run === 'full' }, how);
+  } catch (error) {
+    // A run may end badly, with a reason. It may not end by a defect.
+    if (!(error instanceof TidemarkError) || error instanceof AccountsDoNotBalance) throw error;
+    expectThat(step.during.length > 0, `nothing was done to it, and it threw ${error.name}: ${error.message}`);
+    return undefined;
+  } finally {
+    script.clear();
+  }
+
+  function plan(event: Event): void {
+    const nth = log.length + event.at;
+    if ('change' in event)
+      script.at(nth, () => {
+        saw(event.change.is);
+        world.change(event.change);
+      });
+    else if ('stop' in event)
+      script.at(nth, () => {
+        saw('stop');
+        stop.abort(new Interrupted('stopped by the model'));
+      });
+    else {
+      const [fault, times] = faults[event.fault];
+      for (let i = 0; i < times; i++) script.at(nth + i, () => saw(event.fault), fault);
+    }
+  }
+}
+
+interface Checkpoint {
+  readonly stream: string;
+  readonly at: number;
+}
+
+const checkpoints = async (rig: Rig): Promise<readonly Checkpoint[]> =>
+  (await rig.rows<{ stream: string; watermark: Date }>('select stream, watermark from ops.checkpoints')).map((row) => ({
+    stream: row.stream,
+    at: row.watermark.getTime(),
+  }));
+
+/** Counts add up, in the books and in the report, and green means that every receipt matched (guarantee G13). */
+async function books(name: string, rig: Rig, report: RunReport | undefined): Promise<void> {
+  const off = await rig.rows<{ line: string }>(
+    `select run_id || ' ' || stream as line from ops.run_streams
+     where received <> inserted + updated + unchanged + deduplicated + superseded + rejected or rejected <> 0`,
+  );
+  expectThat(off.length === 0, `${name}: counts that do not add up: ${off.map((row) => row.line).join(', ')}`);
+  const wrong = await rig.rows<{ line: string }>(
+    `select stream || ': expected ' || expected || ', fetched ' || fetched || ', landed ' || landed as line
+     from ops.run_streams s join ops.runs r using (run_id)
+     where r.status = 'succeeded' and (s.status not in ('ok', 'skipped') or fetched < expected or landed < fetched)`,
+  );
+  expectThat(wrong.length === 0, `${name}: green with a receipt that does not match: ${wrong.map((row) => row.line)}`);
+  for (const { stream, status: verdict, receipt } of report?.streams ?? []) {
+    const [row] = await rig.rows<{ expected: string | null; fetched: string; landed: string; status: string }>(
+      'select expected::text, fetched::text, landed::text, status from ops.run_streams where run_id = $1 and stream = $2',
+      [report?.runId, stream],
+    );
+    const told = [
+      receipt.expected === null ? null : String(receipt.expected),
+      receipt.fetched,
+      receipt.landed,
+      verdict,
+    ];
+    const kept = [row?.expected, Number(row?.fetched), Number(row?.landed), row?.status];
+    expectThat(String(told) === String(kept), `${name}: ${stream} was told as ${told}, and kept as ${kept}`);
+  }
+}
+
+/** Checkpoints never go back, and move only with a complete walk of a sync. */
+async function watermarks(
+  name: string,
+  rig: Rig,
+  step: RunStep,
+  report: RunReport | undefined,
+  before: readonly Checkpoint[],
+): Promise<void> {
+  const after = new Map((await checkpoints(rig)).map((one) => [one.stream, one.at]));
+  for (const { stream, at } of before) {
+    const now = after.get(stream);
+    expectThat(now !== undefined && now >= at, `${name}: the watermark of ${stream} went back`);
+  }
+  const old = new Map(before.map((one) => [one.stream, one.at]));
+  for (const [stream, at] of after) {
+    if (old.get(stream) === at) continue;
+    expectThat(step.run === 'sync' || step.run === 'full', `${name}: a ${step.run} moved the watermark of ${stream}`);
+    const part = report?.streams.find((one) => one.stream === stream);
+    // An interrupted walk that was finished first moves it, too, though the new walk may fail then.
+    expectThat(part === undefined || part.status !== 'partial' || part.slices > 1, `${name}: ${stream} moved, partial`);
+  }
+}
+
+/**
+ * Everything the watermark claims is in the warehouse, whole: each issue in sight that was last written before it (guarantees G2, G4).
+ * What the index showed late, or the clock dated early, is claimed that much later: the lookback makes up for it.
+ */
+async function nothingBehind(name: string, rig: Rig, world: World): Promise<void> {
+  const mark = (await checkpoints(rig)).find((one) => one.stream === 'issues')?.at;
+  if (mark === undefined) return;
+  const before = mark - world.slack();
+  const truth = rig.tracker.oracle();
+  const except = [...truth.issues.values()].filter(
+    (issue) =>
+      issue.deleted ||
+      !issue.visible ||
+      world.silent.has(issue.id) ||
+      world.writtenAt(issue.id) >= before ||
+      world.visibleSince(issue.projectId) >= before,
+  );
+  // The simulator tells of no other change of a project than of an issue's own.
+  const lines = await differences(rig, { deletedMayLive: true, except: except.map((issue) => issue.id) });
+  same(
+    `${name}: the watermark ${new Date(mark).toISOString()} is ahead of the data`,
+    lines.filter((line) =>
+      /^(issues|issue_(labels|components|versions|links|changelog|keys)|comments|worklogs) /.test(line),
+    ),
+  );
+}
+
+/** A backfill touches nothing outside its window. */
+async function onlyItsWindow(name: string, rig: Rig, runId: string): Promise<void> {
+  const outside = await rig.rows<{ id: string }>(
+    'select id::text from tracker.issues where _run_id = $1 and not (created_at >= $2 and created_at < $3)',
+    [runId, window.from, window.to],
+  );
+  expectThat(outside.length === 0, `${name}: the backfill wrote ${outside.map((row) => row.id)} outside its window`);
+}
+
+/** A census buries only what is dead or was out of sight meanwhile (guarantee G10). */
+async function onlyTheDead(name: string, rig: Rig, world: World, runId: string, started: number): Promise<void> {
+  const buried = await rig.rows<{ id: string }>(
+    'select id::text from tracker.issues where _run_id = $1 and _deleted_at is not null',
+    [runId],
+  );
+  const since = started - world.slack();
+  const truth = rig.tracker.oracle();
+  for (const { id } of buried) {
+    const issue = truth.issues.get(id);
+    const sure =
+      issue !== undefined &&
+      !issue.deleted &&
+      issue.visible &&
+      world.visibleSince(issue.projectId) < since &&
+      world.restoredAt(id) < since &&
+      world.writtenAt(id) < since;
+    expectThat(!sure, `${name}: the census buried ${id}, which is alive`);
+    saw('tombstone');
+  }
+}
+
+function same(what: string, lines: readonly string[]): void {
+  expectThat(lines.length === 0, `${what}:\n  ${lines.slice(0, 12).join('\n  ')}`);
+}
+
+function expectThat(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Error(otherwise);
+}
