@@ -18,6 +18,8 @@ export interface World {
   /** Since when everything of a project can be seen; Infinity while it is hidden. */
   visibleSince(projectId: string): number;
   restoredAt(id: string): number;
+  /** Issues that joined or left a list other than their own: sprints long completed are not looked at for that every time. */
+  readonly stirred: ReadonlySet<string>;
   /** How much older than its real time a write may look, or how much later it may be shown. */
   slack(): number;
   /** Nothing is hidden, the index has caught up, the clock is where it was highest or later. */
@@ -30,6 +32,7 @@ export function worldOf(tracker: TrackerSimulator): World {
   const restored = new Map<string, number>();
   const visible = new Map<string, number>();
   const silent = new Set<string>();
+  const stirred = new Set<string>();
   let highest = clock.now().getTime();
   let lag = 0;
   let back = 0;
@@ -83,13 +86,18 @@ export function worldOf(tracker: TrackerSimulator): World {
       else state.showProject(which.key);
       visible.set(which.id, what.is === 'hide' ? Number.POSITIVE_INFINITY : now());
       // Whatever an incremental walk would have shown of it meanwhile went by unseen.
-      for (const id of live()) if (state.issue(id).projectId === which.id) silent.add(id);
+      for (const id of live())
+        if (state.issue(id).projectId === which.id) {
+          silent.add(id);
+          stirred.add(id);
+        }
     }
     if (what.is === 'restore') {
       const id = pick(dead(), what.which);
       if (id === undefined) return;
       state.restore(id);
       restored.set(id, now());
+      stirred.add(id);
       silent.add(id);
     }
     if (what.is === 'lag') {
@@ -157,17 +165,20 @@ export function worldOf(tracker: TrackerSimulator): World {
         break;
       case 'delete':
         state.delete(id);
+        stirred.add(id);
         return;
       case 'move': {
         const to = project(what.project);
         if (to === undefined || to.id === issue.projectId) return;
         state.move(id, to.key);
+        if (to.hidden || unseen) stirred.add(id);
         break;
       }
       case 'sprint': {
         const sprint = pick([...state.sprints.keys()], what.sprint);
         if (sprint === undefined) return;
         state.moveToSprint(id, sprint);
+        stirred.add(id);
         break;
       }
       case 'link': {
@@ -188,6 +199,7 @@ export function worldOf(tracker: TrackerSimulator): World {
     change,
     writtenAt: (id) => written.get(id) ?? state.issue(id).updated,
     silent,
+    stirred,
     visibleSince: (projectId) => visible.get(projectId) ?? 0,
     restoredAt: (id) => restored.get(id) ?? 0,
     slack: () => lag + back,
