@@ -78,12 +78,10 @@ async function atOnce(stage: Stage, rows: Rows): Promise<readonly string[]> {
 
 /** Every issue is there as it was or as it is, with all that hangs on it; never half of it. */
 async function wholeIssues({ old, truth }: Stage, rows: Rows): Promise<readonly string[]> {
-  const stored = new Map(
-    (await rows<{ id: string; at: Date }>('select id::text, updated_at as at from tracker.issues')).map((row) => [
-      row.id,
-      row.at.getTime(),
-    ]),
+  const all = await rows<{ id: string; at: Date; dead: boolean }>(
+    'select id::text, updated_at as at, _deleted_at is not null as dead from tracker.issues',
   );
+  const stored = new Map(all.filter((row) => !row.dead).map((row) => [row.id, row.at.getTime()]));
   const lines: string[] = [];
   const known = new Set<string>();
   for (const state of old === undefined ? [truth] : [old, truth]) {
@@ -96,6 +94,8 @@ async function wholeIssues({ old, truth }: Stage, rows: Rows): Promise<readonly 
     const found = await differences(sides(withGhosts(state, others), rows), { except: others, deletedMayLive: true });
     lines.push(...found.filter((line) => ofIssues.test(line)));
   }
+  for (const { id, dead } of all)
+    if (dead && truth.issues.get(id)?.deleted !== true) lines.push(`issue ${id} is not dead`);
   for (const id of stored.keys()) if (!known.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
   return lines;
 }

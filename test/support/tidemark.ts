@@ -14,8 +14,6 @@ export const environment = (
 ): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   HOME: os.tmpdir(),
-  // A campaign starts the same program hundreds of times.
-  NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'tidemark-test-compiled'),
   DATABASE_URL: databaseUrl,
   TRACKER_BASE_URL: tracker.url,
   TRACKER_EMAIL: tracker.email,
