@@ -36,7 +36,8 @@ function run() {
 // Compiled code is kept between starts (a third of the start-up time), and the young generation of the heap stays small: what a sync
 // makes is garbage after one page, and a large nursery would only hold more of it (70 MB less at the peak, measured by the bench).
 function settle() {
-  if (modules.enableCompileCache) modules.enableCompileCache();
+  // Not in the common temporary folder: what lies in the cache is run.
+  if (modules.enableCompileCache) modules.enableCompileCache(join(root, 'node_modules', '.cache', 'tidemark'));
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 

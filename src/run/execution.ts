@@ -84,14 +84,19 @@ export async function withRun(
   }
 }
 
+/**
+ * So many slices beyond the requests that may be under way at once: while some are being loaded, others keep the source busy. The HTTP
+ * client itself never has more than `concurrency` requests open.
+ */
+const loading = 2;
+
 async function work(
   deps: RunDeps,
   run: Run,
   lease: Lease,
   body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
 ): Promise<readonly PromiseSettledResult<StreamReport>[]> {
-  const { concurrency } = deps;
-  const limit = pLimit(concurrency);
+  const limit = pLimit(deps.concurrency + loading);
   const ending = new AbortController();
   const context: RunContext = {
     deps,

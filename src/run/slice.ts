@@ -16,7 +16,7 @@ import { closeIfLast, endSlice, type OpenSlice, type SliceEnd, type Walk } from 
 
 /** Rows and bytes at which a batch is committed. */
 const batchRecords = 5_000;
-const batchBytes = 6 << 20;
+const batchBytes = 4 << 20;
 
 export interface StreamContext {
   readonly context: RunContext;
@@ -37,7 +37,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const { context, flow, tally } = stream;
   const walk = await flow.stream.walk(open.slice, context.signal);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const writer = context.writers.pop() ?? binaryWriter(1 << 18);
+  const writer = context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
   let batch: Batch | undefined;
   let received = 0;
   let outside = 0;
