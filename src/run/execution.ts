@@ -47,7 +47,7 @@ export async function withRun(
     });
     await lease.name(runId);
     const run: Run = { runId, sourceId, pipeline, kind };
-    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: false });
+    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: await hasOpenWalk(db, sourceId) });
     const before = { ...deps.source.http.counters };
     let settled: readonly PromiseSettledResult<StreamReport>[] = [];
     let thrown: unknown;

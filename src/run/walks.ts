@@ -52,6 +52,13 @@ export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, strea
   }));
 }
 
+/** Whether an earlier run of the source left a walk open. */
+export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`select exists (select from ops.walks
+    where source_id = ${sourceId} and status = 'open') as open`.execute(db);
+  return rows[0]?.open === true;
+}
+
 const windowOf = (field: Window['field'], from: Date | null, to: Date | null): Window => ({
   field,
   ...(from === null ? {} : { from }),
