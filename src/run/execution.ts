@@ -8,6 +8,7 @@ import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { countRejections } from './rejections.ts';
 import { beginRun, finishRun, type Run, registerSource } from './runs.ts';
+import { hasOpenWalk, pruneWalks } from './walks.ts';
 
 /** What the body of a run is given. */
 export interface Execution {
@@ -73,6 +74,14 @@ export async function withRun(
       seconds: (performance.now() - started) / 1000,
       ...errorOf(streams, thrown),
     };
+    await pruneWalks(db, sourceId).catch((error: unknown) => {
+      deps.observe({
+        type: 'note',
+        pipeline,
+        level: 'warn',
+        message: `old slices were not cleaned up: ${String(error)}`,
+      });
+    });
     await finishRun(db, report).catch((error: unknown) => {
       if (thrown === undefined) throw error;
     });

@@ -52,6 +52,17 @@ export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, strea
   }));
 }
 
+/** How long finished walks and their slices are kept. */
+const keptFor = '30 days';
+
+/** Forgets walks that ended long ago, with their slices; receipts per stream and run stay in `ops.run_streams`. */
+export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
+  await sql`with old as (
+      delete from ops.walks where source_id = ${sourceId} and status <> 'open' and closed_at < now() - ${keptFor}::interval
+      returning walk_id)
+    delete from ops.slices s using old where s.walk_id = old.walk_id`.execute(db);
+}
+
 /** Whether an earlier run of the source left a walk open. */
 export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`select exists (select from ops.walks
