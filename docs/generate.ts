@@ -1,0 +1,191 @@
+/** Writes docs/streams.md from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import { up } from '../migrations/0002_tracker.ts';
+import type { Flow, Stream } from '../src/core/stream.ts';
+import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
+import { openTracker } from '../src/sources/tracker.ts';
+
+/** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
+type Comments = ReadonlyMap<string, string>;
+
+/** The page as it must stand in docs/streams.md. */
+export async function streamsPage(): Promise<string> {
+  const comments = await commentsOf(up);
+  const source = openTracker({
+    baseUrl: 'http://127.0.0.1:1',
+    email: 'nobody@example.com',
+    apiToken: { reveal: () => 'none' },
+    start: new Date(0),
+    changes: 'auto',
+    groups: [],
+    concurrency: 1,
+    requestsPerSecond: 0,
+  });
+  try {
+    return `${[head, ...overview(source.flows), ...source.flows.flatMap((flow) => chapter(flow, comments))].join('\n')}\n`;
+  } finally {
+    await source.close();
+  }
+}
+
+const head = `# Streams of the tracker
+
+Written by \`npm run docs\` from the streams, tables and migrations themselves; do not edit it by hand. How a stream is read is told in
+[architecture.md](architecture.md), what reports and BI tools should query in [warehouse.md](warehouse.md). \`npx tidemark streams\` shows
+the same with the state of your own warehouse.
+
+Every table also has \`source_id\` (first in its key), \`_synced_at\` (when the row's content last changed here) and \`_run_id\` (which run
+wrote it). Tables of entities also have \`_deleted_at\` (null while it lives), \`_row_hash\` and \`_extra\` (what the source gives and no
+column holds).
+`;
+
+const overview = (flows: readonly Flow[]): readonly string[] => [
+  ...table(
+    ['stream', 'table', 'read from', 'promised', 'read as'],
+    flows.map(({ stream, table }) => [
+      `[${stream.name}](#${stream.name})`,
+      code(nameOf(table)),
+      code(stream.endpoint),
+      stream.promised ? 'yes' : 'no',
+      brief(stream),
+    ]),
+  ),
+  '',
+  '*Promised* means that the contract of the source has the endpoint. Where one that is not promised answers 404, its stream becomes',
+  '`unavailable` and fails nothing else.',
+  '',
+];
+
+const brief = (stream: Stream): string => {
+  if (stream.windows !== undefined) return 'windows of time';
+  return stream.parents === undefined ? 'one list' : `one list a row of ${code(stream.parents.table)}`;
+};
+
+const chapter = (flow: Flow, comments: Comments): readonly string[] => {
+  const { stream } = flow;
+  const root = flow.table;
+  return [
+    `## ${stream.name}`,
+    '',
+    stream.about,
+    '',
+    ...table(
+      ['', ''],
+      [
+        ['read from', code(stream.endpoint)],
+        ['promised', stream.promised ? 'yes' : 'no'],
+        ['read as', reading(stream)],
+        [
+          'after',
+          stream.after === undefined ? 'nothing' : stream.after.map((name) => `[${name}](#${name})`).join(', '),
+        ],
+        ['without the endpoint', without(flow)],
+        ['rows no longer shown', absence(flow)],
+        ['table', tableLine(root, comments)],
+        ['version', root.order === undefined ? 'a later read wins' : `the larger ${code(root.order)} wins`],
+      ],
+    ),
+    '',
+    ...columnsOf(root, comments),
+    '',
+    ...Object.entries(flow.children).flatMap(([name, child]) => childOf(stream, name, child, comments)),
+  ];
+};
+
+const without = ({ fallback, stream }: Flow): string => {
+  if (fallback !== undefined) return fallback.reason;
+  return stream.promised ? 'the stream fails' : 'the stream is `unavailable`, its table stays as it is';
+};
+
+const reading = ({ windows, parents }: Stream): string => {
+  if (windows !== undefined)
+    return 'first and when all is walked: windows of `created`, halved until each is small; then what changed (see `TRACKER_CHANGES`)';
+  if (parents === undefined) return 'the whole list in each run';
+  const owner = Object.entries(parents.columns).map(([part, column]) => `${code(part)} = its ${code(column)}`);
+  const which = parents.where === undefined ? '' : ` where ${code(parents.where)}`;
+  const lively =
+    parents.lively === undefined
+      ? ' in each run'
+      : `; in each run those where ${code(parents.lively)} and those that came or changed since all were read, once a week all`;
+  return `one list for each row of ${code(parents.table)}${which} (${owner.join(', ')})${lively}`;
+};
+
+/** The last case is what `run/census.ts` takes a census of. */
+const absence = ({ absent, stream, table }: Flow): string => {
+  if (absent === 'replaced')
+    return `removed, once the list${stream.parents === undefined ? '' : ' of their owner'} was read completely`;
+  return stream.exists !== undefined && table.tombstones && stream.parents === undefined
+    ? 'kept; a `census` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
+    : 'kept; no census is taken of them';
+};
+
+const childOf = (
+  stream: Stream,
+  name: string,
+  { table: child, parent, absent }: Child,
+  comments: Comments,
+): readonly string[] => {
+  const gone = child.tombstones ? 'get `_deleted_at`' : 'are removed';
+  const fate = absent === 'kept' ? 'stay' : gone;
+  return [
+    `### ${stream.name}: ${name}`,
+    '',
+    `${tableLine(child, comments)} Belongs to its parent by ${parent.map(code).join(', ')}; rows that a parent no longer has ${fate}.`,
+    '',
+    ...columnsOf(child, comments),
+    '',
+  ];
+};
+
+const tableLine = (of: Table, comments: Comments): string =>
+  `${code(nameOf(of))}, key (${['source_id', ...of.key].map(code).join(', ')}). ${commentOn(nameOf(of), comments)}`;
+
+const columnsOf = (of: Table, comments: Comments): readonly string[] => {
+  const columns: Readonly<Record<string, ColumnType>> = of.columns;
+  return table(
+    ['column', 'type', 'what it is'],
+    Object.entries(columns).map(([column, type]) => [
+      of.key.includes(column) ? `**${code(column)}**` : code(column),
+      type,
+      commentOn(`${nameOf(of)}.${column}`, comments),
+    ]),
+  );
+};
+
+const table = (titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
+  [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`);
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const code = (text: string): string => `\`${text}\``;
+
+const commentOn = (name: string, comments: Comments): string => {
+  const found = comments.get(name);
+  if (found === undefined) throw new Error(`no migration comments on ${name}`);
+  return found;
+};
+
+/** The comments that a migration writes, read from its statements without running them. */
+const commentsOf = async (migrate: (db: Kysely<unknown>) => Promise<void>): Promise<Comments> => {
+  const comments = new Map<string, string>();
+  const db = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (of) => new PostgresIntrospector(of),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    log: ({ query }) => {
+      const [, on, text] = /^comment on (?:table|column) ([\w.]+) is '(.*)'$/s.exec(query.sql) ?? [];
+      if (on !== undefined && text !== undefined) comments.set(on, text.replaceAll("''", "'"));
+    },
+  });
+  await migrate(db);
+  await db.destroy();
+  return comments;
+};
+
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
+}
