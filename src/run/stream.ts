@@ -157,6 +157,10 @@ async function walkAll(
     force: asked.full || walk.words.startsWith('full forced'),
     clock: now,
   });
+  const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
+    const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
+    return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
+  };
   const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
   if (plan === undefined) return { status: 'skipped', reason: 'it has no time to cut a window from' };
   for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
@@ -169,14 +173,29 @@ async function walkAll(
     }
     tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
     const problem = await finishWalk(make(open), clock);
-    if (problem !== undefined) return problem;
-    // The interrupted walk was what this run would do, and its end is as good as a new one's.
-    if (resumes && plan.kind !== 'incremental') return undefined;
-    return walkAll(context, flow, asked, times, tally);
+    if (problem !== undefined) {
+      // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
+      const late = catchUp(flow, open, deps.lookbackMs);
+      if (late !== undefined && (await flow.stream.windows?.changes(signal)) === 'updated') await begin(late);
+      return problem;
+    }
+    // A backfill or a list is done with that. A walk by time that began long ago is followed by what has changed since.
+    if (open.window === undefined || plan.kind === 'backfill' || open.clock === undefined) return undefined;
+    return walkAll(context, flow, { ...asked, full: false }, times, tally);
   }
-  const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
-  const walk = await openWalk(db, at, plan, clock, await firstSlices(context, flow, plan));
-  return finishWalk(make(walk), clock);
+  return begin(plan);
+}
+
+/** What has changed since a walk began that cannot be finished; a walk of this kind moves no watermark. */
+function catchUp(flow: Flow, open: Walk, lookbackMs: number): StreamPlan | undefined {
+  if (open.kind !== 'full' || open.clock === undefined || flow.stream.windows === undefined) return undefined;
+  const from = new Date(open.clock.getTime() - lookbackMs);
+  return {
+    mode: 'incremental',
+    kind: 'backfill',
+    words: `catch up ${open.walkId}`,
+    window: { field: 'updated', from },
+  };
 }
 
 /** Whether an open walk of an earlier run is still worth finishing. */
