@@ -1,8 +1,7 @@
 /** Writes docs/streams.md from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
-import { up } from '../migrations/0002_tracker.ts';
 import type { Flow, Stream } from '../src/core/stream.ts';
 import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
 import { openTracker } from '../src/sources/tracker.ts';
@@ -12,7 +11,7 @@ type Comments = ReadonlyMap<string, string>;
 
 /** The page as it must stand in docs/streams.md. */
 export async function streamsPage(): Promise<string> {
-  const comments = await commentsOf(up);
+  const comments = await commentsOf(await migrations());
   const source = openTracker({
     baseUrl: 'http://127.0.0.1:1',
     email: 'nobody@example.com',
@@ -166,8 +165,21 @@ const commentOn = (name: string, comments: Comments): string => {
   return found;
 };
 
-/** The comments that a migration writes, read from its statements without running them. */
-const commentsOf = async (migrate: (db: Kysely<unknown>) => Promise<void>): Promise<Comments> => {
+interface Migration {
+  readonly up: (db: Kysely<unknown>) => Promise<void>;
+}
+
+/** The steps of the schema, in their order. */
+const migrations = async (): Promise<readonly Migration[]> => {
+  const folder = new URL('../migrations/', import.meta.url);
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .sort();
+  return Promise.all(names.map((name): Promise<Migration> => import(new URL(name, folder).href)));
+};
+
+/** The comments that the migrations write, read from their statements without running them; a later one wins. */
+const commentsOf = async (steps: readonly Migration[]): Promise<Comments> => {
   const comments = new Map<string, string>();
   const db = new Kysely<unknown>({
     dialect: {
@@ -181,7 +193,7 @@ const commentsOf = async (migrate: (db: Kysely<unknown>) => Promise<void>): Prom
       if (on !== undefined && text !== undefined) comments.set(on, text.replaceAll("''", "'"));
     },
   });
-  await migrate(db);
+  for (const step of steps) await step.up(db);
   await db.destroy();
   return comments;
 };
