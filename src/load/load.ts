@@ -13,6 +13,8 @@ import { stage } from './stage.ts';
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
   readonly stream: string;
+  /** Whether the stream has open rejects that a good version may resolve. */
+  readonly resolves: boolean;
   /** The batch is the complete listing of this scope: rows of it that the batch does not have go. */
   readonly replaces?: Readonly<Record<string, string>>;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
@@ -43,17 +45,17 @@ const emptyListBrake = 20;
  * May be called again with the same batch: it then finds everything unchanged. Throws `AccountsDoNotBalance`, `Fenced` or `Transient`.
  */
 export async function load(pool: pg.Pool, batch: Batch, how: Load, signal: AbortSignal): Promise<Loaded> {
-  return inTransaction(pool, signal, async (session) => {
-    await sql.raw(settings).execute(session.trx);
+  const work = async (session: Session): Promise<Loaded> => {
     const result = await write(session, batch, how);
     await keepRejects(session, how.stream, batch.rejects, how);
     await keepNotes(session, batch, how);
-    await resolveRejects(session, how.stream, () => batch.records.map(keyText), how);
+    if (how.resolves) await resolveRejects(session, how.stream, batch.records.map(keyText), how);
     balance(how.stream, result.counts);
     await how.close(session, result);
     await how.guard(session);
     return result;
-  });
+  };
+  return inTransaction(pool, signal, work, { settings });
 }
 
 /** A record's key as text, as `ops.rejects.record_key` has it. */

@@ -35,13 +35,10 @@ export async function keepRejects(
 export async function resolveRejects(
   session: Session,
   stream: string,
-  keys: () => readonly string[],
+  keys: readonly string[],
   merge: Merge,
 ): Promise<void> {
-  const { rows } = await sql<{ open: boolean }>`select exists (select from ops.rejects
-    where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open') as open`.execute(session.trx);
-  if (rows[0]?.open !== true) return;
   await sql`update ops.rejects set status = 'resolved', resolved_at = now()
     where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
-      and record_key = any (${keys()}::text[])`.execute(session.trx);
+      and record_key = any (${keys}::text[])`.execute(session.trx);
 }

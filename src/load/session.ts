@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { Interrupted, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -39,7 +39,7 @@ export interface Patience {
 export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
 
 /**
- * Runs `work` in one transaction and gives its result once it is certainly committed.
+ * Runs `work` in one transaction and gives its result once it is certainly committed. `settings`: SET LOCAL statements for it.
  * A deadlock, a lock time-out or a lost connection repeats the whole transaction (`work` must be repeatable); after a lost COMMIT reply
  * the transaction's fate is asked of the server (`pg_xact_status`), never assumed (guarantee G2).
  * Throws what `work` throws, or `Transient` when the patience is spent.
@@ -48,8 +48,10 @@ export async function inTransaction<T>(
   pool: pg.Pool,
   signal: AbortSignal,
   work: (session: Session) => Promise<T>,
-  patience: Patience = usualPatience,
+  options: { readonly settings?: string; readonly patience?: Patience } = {},
 ): Promise<T> {
+  const patience = options.patience ?? usualPatience;
+  const opening = `${options.settings ?? ''}; select pg_current_xact_id()::text as xid`;
   const deadline = performance.now() + patience.totalMs;
   let pause = patience.firstMs;
   for (;;) {
@@ -60,9 +62,9 @@ export async function inTransaction<T>(
       const db = kyselyOn(client);
       const session = client;
       const result = await db.transaction().execute(async (trx) => {
+        const xid = await opened(session, opening);
         const done = await work({ trx, client: session });
-        const xid = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(trx);
-        fate = { xid: xid.rows[0]?.xid ?? '', result: done };
+        fate = { xid, result: done };
         return done;
       });
       client.release();
@@ -103,6 +105,13 @@ async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number
     }
     await sleep(usualPatience.firstMs);
   }
+}
+
+/** Settings and the transaction's id in one round trip. */
+async function opened(client: pg.PoolClient, opening: string): Promise<string> {
+  const answer: unknown = await client.query(opening);
+  const results = (Array.isArray(answer) ? answer : [answer]) as readonly pg.QueryResult<{ xid: string }>[];
+  return results.at(-1)?.rows[0]?.xid ?? '';
 }
 
 /** Asks until the server knows whether the transaction was committed. */

@@ -81,6 +81,7 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
       sourceId: run.sourceId,
       runId: run.runId,
       force: false,
+      resolves: false,
       close: async (session, result) => {
         await sql`update ops.rejects set status = 'replayed', resolved_at = now()
           where reject_id = any (${good}::bigint[])`.execute(session.trx);

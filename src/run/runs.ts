@@ -85,6 +85,13 @@ export async function finishRun(db: Kysely<AnyDatabase>, report: RunReport): Pro
     where run_id = ${report.runId}::bigint and status = 'running'`.execute(db);
 }
 
+/** Whether the stream has rejects that wait for a good version. */
+export async function hasOpenRejects(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`select exists (select from ops.rejects
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open') as open`.execute(db);
+  return rows[0]?.open === true;
+}
+
 export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: string): Promise<void> {
   await sql`insert into ops.run_streams (run_id, source_id, stream, status)
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);

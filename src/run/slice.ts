@@ -24,6 +24,10 @@ export interface StreamContext {
   readonly walk: Walk;
   readonly tally: Tally;
   readonly tails: Tails;
+  /** Whether a good version may resolve an open reject of the stream. */
+  readonly resolves: boolean;
+  /** How many slices of the walk are not read to their end. */
+  readonly unread: { count: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
   readonly clock: () => Instant;
@@ -191,6 +195,7 @@ async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?
     sourceId: context.run.sourceId,
     runId: context.run.runId,
     force: stream.force,
+    resolves: stream.resolves,
     ...(replaces === undefined ? {} : { replaces }),
     close: (session, loaded) => close(stream, open, session, loaded, closing),
     guard: (session) => context.lease.guard(session),
@@ -201,6 +206,7 @@ async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?
   if (tooMany !== undefined) throw tooMany;
   if (closing !== undefined) {
     tally.slices += 1;
+    stream.unread.count -= 1;
     tally.expected = tally.expected === null || closing.expected === null ? null : tally.expected + closing.expected;
     tally.fetched += closing.fetched;
     tally.landed += closing.landed;
@@ -217,12 +223,14 @@ async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?
     if (receipt !== undefined) {
       const status = result.braked ? ('partial' as const) : receipt.status;
       await endSlice(session, of.sliceId, at.context.run.runId, { ...receipt, status });
-      await closeIfLast(session, walk, {
-        sourceId: at.context.run.sourceId,
-        stream: at.flow.stream.name,
-        runId: at.context.run.runId,
-        scope: at.flow.stream.windows?.scope ?? '',
-      });
+      // Two slices that end at once may each take the other for unread: `finishWalk` then closes the walk behind them.
+      if (at.unread.count <= 1)
+        await closeIfLast(session, walk, {
+          sourceId: at.context.run.sourceId,
+          stream: at.flow.stream.name,
+          runId: at.context.run.runId,
+          scope: at.flow.stream.windows?.scope ?? '',
+        });
     }
     await countBatch(session, at.context.run, at.flow.stream.name, result);
   }

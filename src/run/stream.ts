@@ -16,7 +16,7 @@ import { hours, type Instant } from '../core/time.ts';
 import { inTransaction } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { type Asked, halves, mostRecords, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
-import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
+import { beginStream, countBatch, finishStream, hasOpenRejects, markStream } from './runs.ts';
 import { readSlice, type StreamContext } from './slice.ts';
 import { tailsOf } from './tails.ts';
 import {
@@ -148,12 +148,15 @@ async function walkAll(
   // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
+  const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
   const make = (walk: Walk): StreamContext => ({
     context,
     flow,
     walk,
     tally,
     tails: tailsOf(context, flow),
+    resolves,
+    unread: { count: 0 },
     force: asked.full || walk.words.startsWith('full forced'),
     clock: now,
   });
@@ -244,7 +247,7 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
   }
   const slices = await unreadSlices(db, walk);
   if (slices.length === 0) {
-    await closeEmpty(stream);
+    await closeWalk(stream);
     return undefined;
   }
   const problems: Problem[] = [];
@@ -257,7 +260,10 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
       if (context.signal.aborted) throw context.signal.reason;
       try {
         const split = await splitIfLarge(stream, open, count, clock);
-        if (split !== undefined) return split;
+        if (split !== undefined) {
+          stream.unread.count += split.length - 1;
+          return split;
+        }
         const end = await readSlice(stream, open);
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];
@@ -277,12 +283,14 @@ async function finishWalk(stream: StreamContext, clock: Date | undefined): Promi
     });
     await Promise.all(more.map((half) => work(half.open, half.count)));
   };
+  stream.unread.count = slices.length;
   const results = await Promise.allSettled(slices.map((open) => work(open)));
   const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
   const [first] = gone;
   if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
+  if (slices.length > 1 && problems.length === 0) await closeWalk(stream);
   return worst(problems);
 }
 
@@ -305,12 +313,12 @@ async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promis
   await sql`update ops.slices set status = 'absent', run_id = ${context.run.runId}::bigint, finished_at = now(),
       error_code = ${error.code}, error_message = ${error.message}
     where slice_id = ${open.sliceId}::bigint`.execute(context.deps.warehouse.db);
-  await closeEmpty(stream);
+  await closeWalk(stream);
   tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
 }
 
-/** A walk without any slice (no owners) is complete at once. */
-async function closeEmpty(stream: StreamContext): Promise<void> {
+/** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
+async function closeWalk(stream: StreamContext): Promise<void> {
   const { context, flow, walk } = stream;
   await context.deps.warehouse.db.transaction().execute(async (trx) => {
     await closeIfLast({ trx }, walk, {

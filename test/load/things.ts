@@ -114,6 +114,7 @@ export async function loadBatch(warehouse: Warehouse, batch: Batch, how: Partial
       sourceId: 1,
       runId: '1',
       force: false,
+      resolves: true,
       close: async () => undefined,
       guard: async () => undefined,
       ...how,
