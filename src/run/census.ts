@@ -8,10 +8,10 @@ import { inTransaction } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tell, tellProgress } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
+import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
 import { halves, mostRecords } from './plan.ts';
 import { beginStream, finishStream } from './runs.ts';
-import { endsRun } from './stream.ts';
 
 /** More deletions at once than this share of the live rows, and more than this many rows, are not believed (guarantee G10). */
 const brakeRows = 20;

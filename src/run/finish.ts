@@ -1,0 +1,220 @@
+import { sql } from 'kysely';
+import {
+  AuthFailed,
+  Fenced,
+  Forbidden,
+  Interrupted,
+  Misconfigured,
+  Missing,
+  TidemarkError,
+  TooManyRejects,
+  Unreachable,
+} from '../core/errors.ts';
+import type { StreamStatus } from '../core/run.ts';
+import type { Flow, Slice } from '../core/stream.ts';
+import { tell } from './context.ts';
+import { halves, mostRecords, ownersOf, partitionsFrom } from './plan.ts';
+import { readSlice, type StreamContext } from './slice.ts';
+import {
+  addSlices,
+  closeIfLast,
+  failSlice,
+  type OpenSlice,
+  partitionsOf,
+  partitionText,
+  splitSlice,
+  unreadSlices,
+} from './walks.ts';
+
+/** Why a stream is not ok though it went on. */
+export type Problem = { readonly status: StreamStatus; readonly reason: string };
+
+/** Errors that end the whole run, not just the stream they happened in. */
+export const endsRun = (error: unknown): boolean =>
+  error instanceof AuthFailed ||
+  error instanceof Fenced ||
+  error instanceof Interrupted ||
+  error instanceof Misconfigured ||
+  error instanceof Unreachable ||
+  error instanceof TooManyRejects ||
+  !(error instanceof TidemarkError);
+
+/** Reads every slice of a walk that is not done, several at once. */
+export async function finishWalk(stream: StreamContext, clock: Date | undefined): Promise<Problem | undefined> {
+  const { context, flow, walk } = stream;
+  const { db } = context.deps.warehouse;
+  if (walk.resumed && flow.stream.parents !== undefined) {
+    const known = await partitionsOf(db, walk);
+    const owners = await partitionsFrom(
+      db,
+      context.run.sourceId,
+      flow.stream.name,
+      flow.stream.parents,
+      ownersOf(walk),
+    );
+    const late = owners.filter((partition) => !known.has(partitionText(partition)));
+    await addSlices(
+      db,
+      walk.walkId,
+      late.map((partition) => ({ partition })),
+    );
+  }
+  const slices = await unreadSlices(db, walk);
+  if (slices.length === 0) {
+    await closeWalk(stream);
+    return undefined;
+  }
+  const problems: Problem[] = [];
+  const gone: Gone[] = [];
+  const before = stream.tally.slices;
+  const failure = new AbortController();
+  const work = async (open: OpenSlice, count?: number): Promise<void> => {
+    const more = await context.slot(async () => {
+      if (failure.signal.aborted) return [];
+      if (context.signal.aborted) throw context.signal.reason;
+      try {
+        const split = await splitIfLarge(stream, open, count, clock);
+        if (split !== undefined) {
+          stream.unread.count += split.length - 1;
+          return split;
+        }
+        const end = await readSlice(stream, open);
+        if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
+        return [];
+      } catch (error) {
+        if (error instanceof Missing && flow.stream.parents !== undefined) {
+          gone.push({ open, error });
+          if (!isUnavailable(flow, gone, stream.tally.slices - before, false)) return [];
+        }
+        const verdict = await sliceFailed(stream, open, error);
+        if (verdict === 'ends the stream') {
+          failure.abort();
+          throw error;
+        }
+        problems.push(verdict);
+        return [];
+      }
+    });
+    await Promise.all(more.map((half) => work(half.open, half.count)));
+  };
+  stream.unread.count = slices.length;
+  const results = await Promise.allSettled(slices.map((open) => work(open)));
+  const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  const [first] = gone;
+  if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
+  for (const one of gone) await closeAbsent(stream, one);
+  if (slices.length > 1 && problems.length === 0) await closeWalk(stream);
+  return worst(problems);
+}
+
+/** A slice whose owner answered 404. */
+interface Gone {
+  readonly open: OpenSlice;
+  readonly error: Missing;
+}
+
+/** So many owners without the list, and none with it: the server does not have the endpoint. */
+const missesUntilUnavailable = 3;
+
+/** Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. */
+const isUnavailable = (flow: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
+  answered === 0 && (gone.length >= missesUntilUnavailable || (atEnd && !flow.stream.promised));
+
+/** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
+async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
+  const { context, flow } = stream;
+  await sql`update ops.slices set status = 'absent', run_id = ${context.run.runId}::bigint, finished_at = now(),
+      error_code = ${error.code}, error_message = ${error.message}
+    where slice_id = ${open.sliceId}::bigint`.execute(context.deps.warehouse.db);
+  await closeWalk(stream);
+  tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
+}
+
+/** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
+async function closeWalk(stream: StreamContext): Promise<void> {
+  const { context, flow, walk } = stream;
+  await context.deps.warehouse.db.transaction().execute(async (trx) => {
+    await closeIfLast({ trx }, walk, {
+      sourceId: context.run.sourceId,
+      stream: flow.stream.name,
+      runId: context.run.runId,
+      scope: flow.stream.windows?.scope ?? '',
+    });
+    await context.lease.guard({ trx });
+  });
+}
+
+const worst = (problems: readonly Problem[]): Problem | undefined => {
+  const first = problems.find((problem) => problem.status === 'failed') ?? problems[0];
+  if (first === undefined || problems.length === 1) return first;
+  return { status: first.status, reason: `${first.reason} (and ${problems.length - 1} more slices)` };
+};
+
+const mismatch = (flow: Flow, slice: Slice, end: { expected: number | null; fetched: number }): string =>
+  `${flow.stream.name}${where(slice)}: the source says ${end.expected ?? 'nothing'} records, ${end.fetched} could be read`;
+
+function where(slice: Slice): string {
+  const parts = [
+    ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
+    ...(slice.window === undefined
+      ? []
+      : [`${slice.window.from?.toISOString() ?? '…'}/${slice.window.to?.toISOString() ?? '…'}`]),
+  ];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}
+
+/**
+ * What a failed slice means for its stream: a problem to report while other slices go on, or the end of the stream.
+ */
+async function sliceFailed(
+  stream: StreamContext,
+  open: OpenSlice,
+  error: unknown,
+): Promise<Problem | 'ends the stream'> {
+  const { context, flow } = stream;
+  const { db } = context.deps.warehouse;
+  if (!(error instanceof TidemarkError)) return 'ends the stream';
+  const facts = { code: error.code, message: error.message };
+  if (!(error instanceof Fenced)) await failSlice(db, open.sliceId, context.run.runId, facts).catch(() => undefined);
+  if (endsRun(error)) return 'ends the stream';
+  if (error instanceof Forbidden && flow.stream.parents !== undefined)
+    return { status: 'forbidden', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+  if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
+  return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+}
+
+interface Half {
+  readonly open: OpenSlice;
+  readonly count: number | undefined;
+}
+
+/** Halves a window that holds more than a few thousand records; the halves are slices of their own. */
+async function splitIfLarge(
+  stream: StreamContext,
+  open: OpenSlice,
+  known: number | undefined,
+  clock: Date | undefined,
+): Promise<readonly Half[] | undefined> {
+  const { context, flow, walk, tally } = stream;
+  const { windows } = flow.stream;
+  if (windows === undefined || open.slice.window === undefined) return undefined;
+  const count = known ?? (await windows.count(open.slice, context.signal));
+  if (known === undefined && count !== undefined && walk.kind !== 'incremental')
+    tally.announced = (tally.announced ?? 0) + count;
+  if (count === undefined || count <= mostRecords) return undefined;
+  const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
+  if (cut === undefined) return undefined;
+  await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
+  const [left] = cut;
+  const inLeft = await windows.count(left, context.signal);
+  const fresh = await unreadSlices(context.deps.warehouse.db, walk);
+  return cut.flatMap((slice, index) => {
+    const found = fresh.find((other) => sameWindow(other.slice, slice));
+    const rest = inLeft === undefined ? undefined : Math.max(0, count - inLeft);
+    return found === undefined ? [] : [{ open: found, count: index === 0 ? inLeft : rest }];
+  });
+}
+
+const sameWindow = (a: Slice, b: Slice): boolean =>
+  a.window?.from?.getTime() === b.window?.from?.getTime() && a.window?.to?.getTime() === b.window?.to?.getTime();

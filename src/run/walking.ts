@@ -1,0 +1,112 @@
+import type { Flow, Slice } from '../core/stream.ts';
+import { hours, type Instant } from '../core/time.ts';
+import { type RunContext, type Tally, tell } from './context.ts';
+import { finishWalk, type Problem } from './finish.ts';
+import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { hasOpenRejects } from './runs.ts';
+import type { StreamContext } from './slice.ts';
+import { tailsOf } from './tails.ts';
+import { abandonWalk, openWalk, openWalks, type Walk } from './walks.ts';
+
+/** An interrupted list older than this is begun anew; a walk by time is always finished. */
+const listGoesStale = hours(6);
+
+/** The clocks of a run, and the other streams of it. */
+export interface Times {
+  /** The source's clock at the beginning of the run. */
+  readonly clock: Date | undefined;
+  /** The moment by the database's clock. */
+  readonly now: () => Instant;
+  /** Waits until the named streams of this run are done. */
+  readonly ready: (names: readonly string[]) => Promise<void>;
+}
+
+/** Every walk the stream needs in this run: open ones first. */
+export async function walkAll(
+  context: RunContext,
+  flow: Flow,
+  asked: Asked,
+  times: Times,
+  tally: Tally,
+): Promise<Problem | undefined> {
+  const { clock, now } = times;
+  const { deps, run, signal } = context;
+  // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
+  if (signal.aborted) throw signal.reason;
+  const { db } = deps.warehouse;
+  const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
+  const make = (walk: Walk): StreamContext => ({
+    context,
+    flow,
+    walk,
+    tally,
+    tails: tailsOf(context, flow),
+    resolves,
+    unread: { count: 0 },
+    force: asked.full || walk.words.startsWith('full forced'),
+    clock: now,
+  });
+  const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
+    const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
+    return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
+  };
+  const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
+  if (plan === undefined) return { status: 'skipped', reason: 'it has no time to cut a window from' };
+  for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
+    const resumes = open.kind === plan.kind && open.words === plan.words;
+    if (!resumes && plan.kind === 'backfill') continue;
+    if (open.kind === 'backfill' && !resumes) continue;
+    if (!wanted(open, plan, clock)) {
+      await abandonWalk(db, open.walkId);
+      continue;
+    }
+    tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
+    const problem = await finishWalk(make(open), clock);
+    if (problem !== undefined) {
+      // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
+      const late = catchUp(flow, open, deps.lookbackMs);
+      if (late !== undefined && (await flow.stream.windows?.changes(signal)) === 'updated') await begin(late);
+      return problem;
+    }
+    // A backfill or a list is done with that. A walk by time that began long ago is followed by what has changed since.
+    if (open.window === undefined || plan.kind === 'backfill' || open.clock === undefined) return undefined;
+    return walkAll(context, flow, { ...asked, full: false }, times, tally);
+  }
+  return begin(plan);
+}
+
+/** What has changed since a walk began that cannot be finished; a walk of this kind moves no watermark. */
+function catchUp(flow: Flow, open: Walk, lookbackMs: number): StreamPlan | undefined {
+  if (open.kind !== 'full' || open.clock === undefined || flow.stream.windows === undefined) return undefined;
+  const from = new Date(open.clock.getTime() - lookbackMs);
+  return {
+    mode: 'incremental',
+    kind: 'backfill',
+    words: `catch up ${open.walkId}`,
+    window: { field: 'updated', from },
+  };
+}
+
+/** Whether an open walk of an earlier run is still worth finishing. */
+function wanted(open: Walk, plan: StreamPlan, clock: Date | undefined): boolean {
+  if (open.kind === 'backfill') return true;
+  if (open.words !== plan.words && open.kind === plan.kind) return false;
+  if (plan.kind === 'full' && open.kind === 'incremental') return false;
+  if (open.window !== undefined) return true;
+  const age = (clock?.getTime() ?? Date.now()) - (open.clock?.getTime() ?? 0);
+  return age < listGoesStale;
+}
+
+async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): Promise<readonly Slice[]> {
+  const window = plan.window === undefined ? {} : { window: plan.window };
+  const { parents } = flow.stream;
+  if (parents === undefined) return [window];
+  const owners = await partitionsFrom(
+    context.deps.warehouse.db,
+    context.run.sourceId,
+    flow.stream.name,
+    parents,
+    ownersOf(plan),
+  );
+  return owners.map((partition) => ({ partition, ...window }));
+}
