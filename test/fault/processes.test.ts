@@ -25,9 +25,11 @@ afterEach(async () => {
 const open = async (options: Parameters<typeof openRig>[0] = {}): Promise<void> => {
   rig = await openRig({ ...smallSite, dialect: 'contract', ...options });
 };
-const command = (...words: readonly string[]): Command =>
+const command = (...words: readonly string[]): Command => commandWith({}, ...words);
+const commandWith = (env: Readonly<Record<string, string>>, ...words: readonly string[]): Command =>
   start(words, {
     env: {
+      ...env,
       DATABASE_URL: rig.database.url,
       TRACKER_BASE_URL: rig.tracker.url,
       TRACKER_EMAIL: rig.tracker.email,
@@ -255,7 +257,8 @@ test('X19: migrations that start at once, one of them killed, end with the schem
 test('X23: memory does not grow with the number of issues', async () => {
   const peak = async (count: number): Promise<number> => {
     await open({ issues: count, history: 2, years: 1 });
-    const running = command('sync', 'tracker', '--stream', 'issues');
+    // Two slices at once for either: what differs is only how many there are.
+    const running = commandWith({ TRACKER_CONCURRENCY: '2' }, 'sync', 'tracker', '--stream', 'issues');
     let most = 0;
     let over = false;
     void running.ended.then(() => {
@@ -276,8 +279,8 @@ test('X23: memory does not grow with the number of issues', async () => {
   const small = await peak(7_000);
   await rig.close();
   const large = await peak(14_000);
-  // The budget itself is measured by the bench, with issues of the usual size: these are four times as large.
-  expect({ small, large, grows: large / small >= 1.2, fits: large < 320 }).toMatchObject({ grows: false, fits: true });
+  // What 7,000 issues more weigh would be 70 MB; the collector's moods are a third of that.
+  expect({ small, large, grows: large / small >= 1.3, fits: large < 256 }).toMatchObject({ grows: false, fits: true });
 }, 90_000);
 
 test('X24: many runs with faults in one process leave no descriptors, no connections and no timers behind', async () => {
