@@ -1,6 +1,6 @@
 /** Joins what the HTTP client tells (the source asked for quiet) to what the run tells, so that a stream that stands still says why. */
 import type { Observe, RunEvent } from '../core/run.ts';
-import type { HttpEvent } from '../extract/http/options.ts';
+import type { HttpEvent } from '../sources/tracker.ts';
 
 type Going = Extract<RunEvent, { readonly type: 'stream.progress' }>;
 

@@ -20,6 +20,8 @@ import { field } from '../transform/tracker.ts';
 import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
 import { trackerFlows } from './trackerFlows.ts';
 
+export type { HttpEvent } from '../extract/http/options.ts';
+
 /** What opening a tracker takes; `TrackerConfig` of src/config.ts is one. */
 export interface TrackerSettings {
   /** Without a slash at its end. */
