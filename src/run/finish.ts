@@ -198,7 +198,8 @@ async function splitIfLarge(
 ): Promise<readonly Half[] | undefined> {
   const { context, flow, walk, tally } = stream;
   const { windows } = flow.stream;
-  if (windows === undefined || open.slice.window === undefined) return undefined;
+  // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
+  if (windows === undefined || open.slice.window?.field !== 'created') return undefined;
   const count = known ?? (await windows.count(open.slice, context.signal));
   if (known === undefined && count !== undefined && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
