@@ -141,20 +141,23 @@ async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | u
   }
 
   function plan(event: Event): void {
-    const nth = log.length + event.at;
+    const when =
+      'at' in event
+        ? (later: number) => log.length + event.at + later
+        : (later: number) => ({ endpoint: '/rest/api/3/search/jql', nth: event.atSearch + later });
     if ('change' in event)
-      script.at(nth, () => {
+      script.at(when(0), () => {
         saw(event.change.is);
         world.change(event.change);
       });
     else if ('stop' in event)
-      script.at(nth, () => {
+      script.at(when(0), () => {
         saw('stop');
         stop.abort(new Interrupted('stopped by the model'));
       });
     else {
       const [fault, times] = faults[event.fault];
-      for (let i = 0; i < times; i++) script.at(nth + i, () => saw(event.fault), fault);
+      for (let i = 0; i < times; i++) script.at(when(i), () => saw(event.fault), fault);
     }
   }
 }

@@ -5,6 +5,8 @@ export type Change =
   | { readonly is: 'create'; readonly project: number }
   | { readonly is: 'edit' | 'label' | 'comment' | 'worklog' | 'touch' | 'delete'; readonly issue: number }
   | { readonly is: 'edit comment' | 'drop comment' | 'drop worklog'; readonly issue: number }
+  /** Deletes the first so many of the list at once: more than the overlap of two pages makes up for. */
+  | { readonly is: 'cull'; readonly many: number }
   | { readonly is: 'move'; readonly issue: number; readonly project: number }
   | { readonly is: 'sprint'; readonly issue: number; readonly sprint: number }
   | { readonly is: 'link'; readonly issue: number; readonly other: number }
@@ -32,11 +34,12 @@ export const faultNames = [
   'dropped afterwards',
 ] as const;
 
-/** What happens when the n-th request of a run arrives: a change, a fault of the transport, or an order to stop. */
-export type Event =
-  | { readonly at: number; readonly change: Change }
-  | { readonly at: number; readonly fault: (typeof faultNames)[number] }
-  | { readonly at: number; readonly stop: true };
+/** When in a run: at its n-th request, or at its n-th search. */
+export type Moment = { readonly at: number } | { readonly atSearch: number };
+
+/** What happens then: a change, a fault of the transport, or an order to stop. */
+export type Event = Moment &
+  ({ readonly change: Change } | { readonly fault: (typeof faultNames)[number] } | { readonly stop: true });
 
 export type RunKind = 'sync' | 'full' | 'census' | 'backfill';
 
@@ -89,21 +92,40 @@ const blinding: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ is: fc.constant('restore' as const), which: index }),
 );
 
-const at = fc.integer({ min: 1, max: 60 });
+/** The first searches of a run find out what the server understands; the pages of a walk come after those. */
+const moment: fc.Arbitrary<Moment> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ at: fc.integer({ min: 1, max: 60 }) }) },
+  { weight: 3, arbitrary: fc.record({ atSearch: fc.integer({ min: 1, max: 24 }) }) },
+);
+const happening = <T extends object>(what: fc.Arbitrary<T>): fc.Arbitrary<Moment & T> =>
+  fc.tuple(moment, what).map(([when, then]) => ({ ...when, ...then }));
+
+/** What moves all that comes after it in a list, while the list is walked: the hardest thing for offsets. */
+const shift: fc.Arbitrary<Event> = fc
+  .tuple(
+    fc.integer({ min: 6, max: 20 }),
+    fc.oneof(
+      fc.record({ is: fc.constant('cull' as const), many: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ is: fc.constant('move' as const), issue: fc.nat({ max: 50 }), project: few }),
+      fc.record({ is: fc.constant('create' as const), project: few }),
+    ),
+  )
+  .map(([atSearch, change]) => ({ atSearch, change }));
 
 /** A history of a tracker and of what we did meanwhile. `blind`: also what only a full sync can see. */
 export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
   const change = blind ? fc.oneof({ weight: 5, arbitrary: bumping }, { weight: 3, arbitrary: blinding }) : bumping;
   const event: fc.Arbitrary<Event> = fc.oneof(
-    { weight: 7, arbitrary: fc.record({ at, change }) },
-    { weight: 3, arbitrary: fc.record({ at, fault: fc.constantFrom(...faultNames) }) },
-    { weight: 1, arbitrary: fc.record({ at, stop: fc.constant(true as const) }) },
+    { weight: 5, arbitrary: happening(change.map((one) => ({ change: one }))) },
+    { weight: 4, arbitrary: shift },
+    { weight: 2, arbitrary: happening(fc.constantFrom(...faultNames).map((fault) => ({ fault }))) },
+    { weight: 1, arbitrary: happening(fc.constant({ stop: true as const })) },
   );
   const run: fc.Arbitrary<Step> = fc.record({
     run: fc.constantFrom<RunKind>('sync', 'sync', 'sync', 'full', 'census', 'backfill'),
-    page: fc.constantFrom(3, 5, 17, 100),
+    page: fc.constantFrom(3, 4, 7, 100),
     concurrency: fc.constantFrom(1, 4),
-    during: fc.array(event, { maxLength: 8 }),
+    during: fc.array(event, { maxLength: 10 }),
   });
   const step: fc.Arbitrary<Step> = fc.oneof(
     { weight: 3, arbitrary: fc.record({ change }) },

@@ -7,6 +7,9 @@ const minute = 60_000;
 /** How far the clock may fall behind its highest stand, and the index behind the writes: together less than the lookback of the runs. */
 const mostBack = 40 * minute;
 
+/** Of more deletions than twenty at once the census would not believe a single one. */
+const mostDead = 18;
+
 /** The tracker with a memory of what was done to it and when: what a warehouse may be expected to know at each moment. */
 export interface World {
   readonly tracker: TrackerSimulator;
@@ -66,12 +69,23 @@ export function worldOf(tracker: TrackerSimulator): World {
     back = Math.max(back, highest - next);
   };
 
+  const remove = (id: string): void => {
+    if (dead().length >= mostDead) return;
+    state.delete(id);
+    stirred.add(id);
+  };
+
   const change = (what: Change): void => {
     serial += 1;
     if ('issue' in what) {
       const id = pick(live(), what.issue);
       if (id !== undefined) touch(what, id);
       return;
+    }
+    if (what.is === 'cull') {
+      // By key, as the list is walked.
+      const first = state.store.byKey.filter((place) => state.store.isLive(place)).slice(0, what.many);
+      for (const place of first) remove(state.store.at(place).id);
     }
     if (what.is === 'create') {
       const home = project(what.project);
@@ -164,8 +178,7 @@ export function worldOf(tracker: TrackerSimulator): World {
         state.touch(id);
         break;
       case 'delete':
-        state.delete(id);
-        stirred.add(id);
+        remove(id);
         return;
       case 'move': {
         const to = project(what.project);
