@@ -8,7 +8,7 @@ export default defineConfig({
     globalSetup: ['test/setup/cluster.ts'],
     setupFiles: ['test/setup/failures.ts'],
     maxWorkers: 2,
-    testTimeout: 1_800_000,
+    testTimeout: 7_200_000,
     hookTimeout: 120_000,
     passWithNoTests: true,
   },

@@ -10,7 +10,7 @@ const cases = (Object.keys(stages) as (keyof typeof stages)[]).flatMap((name) =>
   (['before', 'after'] as const).map((side) => ({ name, side })),
 );
 
-/** `CRASH_EVERY=7` goes to each seventh point only. */
+/** `CRASH_EVERY=7` goes to each seventh point only. All of them take some three hours on two cores. */
 const every = Number(process.env.CRASH_EVERY ?? 1);
 
 describe.each(cases)('$name, killed $side a message', ({ name, side }) => {

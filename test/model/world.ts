@@ -112,6 +112,11 @@ export function worldOf(tracker: TrackerSimulator): World {
       state.restore(id);
       restored.set(id, now());
       stirred.add(id);
+      // Issues that point at it show it again, and nobody wrote to them.
+      for (const other of live()) {
+        const { parentId, links } = state.issue(other);
+        if (parentId === id || links.some((link) => link.otherId === id)) silent.add(other);
+      }
       silent.add(id);
     }
     if (what.is === 'lag') {
