@@ -126,12 +126,21 @@ async function removeAbsent(
 ): Promise<number> {
   const rootKey = keyOf(root);
   const own = sql.join(
-    child.parent.map((name, i) => sql`${sql.id('t', name)} = ${sql.id('p', rootKey[i] ?? '')}`),
+    child.parent.map((name, i) => sql`${sql.id('c', name)} = ${sql.id('p', rootKey[i] ?? '')}`),
     sql` and `,
   );
-  const gone = sql`t.source_id = ${merge.sourceId}::smallint and ${own} and p._delivered & ${1 << bit} <> 0
-    and not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 't', 's')})`;
-  return remove(session, child.table, sql`${stageOf(root.table)} p`, gone, merge);
+  const key = columns(keyOf(layout), 'c');
+  // From the parents to their rows, by index (`offset 0` keeps the planner to it); then by hash to what was delivered.
+  const theirs = sql`(select o.* from ${stageOf(root.table)} p cross join lateral (
+      select c.ctid as place, ${key} from ${target(child.table)} c
+      where c.source_id = ${merge.sourceId}::smallint and ${own} offset 0) o
+    where p._delivered & ${1 << bit} <> 0) o`;
+  const gone = sql`t.ctid in (select o.place from ${theirs}
+    where not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 'o', 's')}))`;
+  await sql`set local enable_hashjoin = on`.execute(session.trx);
+  const removed = await remove(session, child.table, gone, merge);
+  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  return removed;
 }
 
 /** Rows of one scope (or of the entire table) that the staged complete listing does not show. */
@@ -143,7 +152,7 @@ export async function replaceScope(
 ): Promise<number> {
   const gone = sql`${inScope(layout, scope, merge)} and not exists (
     select from ${stageOf(layout.table)} s where ${equalKeys(keyOf(layout), 't', 's')})`;
-  return remove(session, layout.table, undefined, gone, merge);
+  return remove(session, layout.table, gone, merge);
 }
 
 /** How many live rows a scope holds. */
@@ -168,17 +177,11 @@ function inScope(layout: Layout, scope: Readonly<Record<string, string>>, merge:
   return sql.join([sql`t.source_id = ${merge.sourceId}::smallint`, ...parts], sql` and `);
 }
 
-async function remove(
-  session: Session,
-  table: Table,
-  using: RawBuilder<unknown> | undefined,
-  condition: RawBuilder<unknown>,
-  merge: Merge,
-): Promise<number> {
+async function remove(session: Session, table: Table, condition: RawBuilder<unknown>, merge: Merge): Promise<number> {
   const statement = table.tombstones
     ? sql`update ${target(table)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${merge.runId}::bigint
-        ${using === undefined ? sql`` : sql`from ${using}`} where t._deleted_at is null and ${condition}`
-    : sql`delete from ${target(table)} t ${using === undefined ? sql`` : sql`using ${using}`} where ${condition}`;
+        where t._deleted_at is null and ${condition}`
+    : sql`delete from ${target(table)} t where ${condition}`;
   const { numAffectedRows } = await statement.execute(session.trx);
   return Number(numAffectedRows ?? 0);
 }
