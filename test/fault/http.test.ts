@@ -225,7 +225,8 @@ test('H5: a 503 on page 7 keeps what was read and the next run finishes', async 
   // Six pages, neighbours sharing a seam of one.
   expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 595 }]);
   rule.cancel();
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 155, unchanged: 595 } });
+  // What changed since the first walk began is read once more behind it: that is unchanged, too.
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 155, updated: 0 } });
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
