@@ -54,6 +54,10 @@ export function worldOf(tracker: TrackerSimulator): World {
   const project = (n: number): Project | undefined => pick([...state.projects.values()], n);
   const isHidden = (id: string): boolean => state.projects.get(state.issue(id).projectId)?.hidden === true;
 
+  /** One of the last of its project: with nothing left in it, a deleted issue and a hidden project look the same. */
+  const isRare = (id: string): boolean =>
+    live().filter((other) => state.issue(other).projectId === state.issue(id).projectId).length < 4;
+
   /** Notes a write that `updated` tells of. What is written unseen is not told of once it is seen again. */
   const wrote = (id: string): void => {
     written.set(id, now());
@@ -70,7 +74,7 @@ export function worldOf(tracker: TrackerSimulator): World {
   };
 
   const remove = (id: string): void => {
-    if (dead().length >= mostDead) return;
+    if (dead().length >= mostDead || isRare(id)) return;
     state.delete(id);
     stirred.add(id);
   };
@@ -187,7 +191,7 @@ export function worldOf(tracker: TrackerSimulator): World {
         return;
       case 'move': {
         const to = project(what.project);
-        if (to === undefined || to.id === issue.projectId) return;
+        if (to === undefined || to.id === issue.projectId || isRare(id)) return;
         state.move(id, to.key);
         if (to.hidden || unseen) stirred.add(id);
         break;
