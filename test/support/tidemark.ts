@@ -25,13 +25,8 @@ export const environment = (
 export const tidemark = (words: readonly string[], env: NodeJS.ProcessEnv): Running =>
   run(program, words, { env, cwd: nowhere() });
 
-let made: string | undefined;
 const nowhere = (): string => {
-  if (made === undefined) {
-    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-nowhere-'));
-    process.once('exit', () => fs.rmSync(directory, { recursive: true, force: true }));
-    made = directory;
-  }
-
-  return made;
+  const directory = path.join(os.tmpdir(), 'tidemark-nowhere');
+  fs.mkdirSync(directory, { recursive: true });
+  return directory;
 };
