@@ -20,7 +20,8 @@ const source = openTracker({
 const { signal } = new AbortController();
 const { clock = new Date() } = await source.preflight(signal);
 const issues = source.flows.find((flow) => flow.stream.name === 'issues')?.stream;
-if (issues === undefined) throw new Error('the tracker has no issues');
+const walk = issues?.walk;
+if (walk === undefined) throw new Error('the tracker has no issues');
 const limit = pLimit(Number(concurrency));
 let records = 0;
 
@@ -28,9 +29,8 @@ async function read(slice: Slice): Promise<void> {
   const more = await limit(async () => {
     const count = (await issues?.windows?.count(slice, signal)) ?? 0;
     const cut = count > mostRecords ? halves(slice, clock) : undefined;
-    if (cut !== undefined || issues === undefined) return cut ?? [];
-    for await (const page of pages(source.http, await issues.walk(slice, signal), signal))
-      records += page.records.length;
+    if (cut !== undefined || walk === undefined) return cut ?? [];
+    for await (const page of pages(source.http, await walk(slice, signal), signal)) records += page.records.length;
     return [];
   });
   await Promise.all(more.map(read));

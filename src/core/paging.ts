@@ -53,3 +53,29 @@ export interface Page {
   /** True when the scheme says that this is the last page. */
   readonly last: boolean;
 }
+
+/** How a walk ended. */
+export interface WalkEnd {
+  /** The last total that the source stated; null where it states none. */
+  readonly expected: number | null;
+  /** Distinct records delivered. */
+  readonly fetched: number;
+  /** How often the list was walked from its beginning. */
+  readonly passes: number;
+  /** How often the list was seen to move: seams that did not fit. */
+  readonly moved: number;
+  /**
+   * True where the last pass hangs together without a gap and met at least `expected` records. In a list of stable order then no record
+   * is missing that was there during that whole pass.
+   */
+  readonly matched: boolean;
+}
+
+/** A slice being read: what the engine pulls, page by page. The next page may be fetched while the consumer works on this one. */
+export interface Reading {
+  readonly pages: AsyncGenerator<Page, WalkEnd, void>;
+  /** Identity of a record, for rejects. Must not throw; '' if there is none. */
+  readonly id: (record: Json) => string;
+  /** The bytes of a record exactly as they stood in its page, for rejects. */
+  readonly bytes: (record: Json, page: Page) => Buffer;
+}

@@ -13,6 +13,8 @@ export interface Request {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The route as the contract writes it, e.g. `/rest/agile/1.0/sprint/{id}/issue`: label of logs, metrics and its rate bucket. */
   readonly endpoint: string;
+  /** True for what changes something at the source (a report job): never sent again by itself. */
+  readonly once?: true;
   /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
   readonly url?: string;
 }

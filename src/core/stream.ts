@@ -1,10 +1,11 @@
-import type { PageWalk } from './paging.ts';
+import type { PageWalk, Reading } from './paging.ts';
 import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
 
 /** A half-open interval of source time on one field: `from <= field < to`; an absent side is open. */
 export interface Window {
-  readonly field: 'created' | 'updated';
+  /** `day`: whole days UTC to which facts belong (reports). */
+  readonly field: 'created' | 'updated' | 'day';
   readonly from?: Date;
   readonly to?: Date;
 }
@@ -33,6 +34,72 @@ export interface Parents {
   readonly lively?: string;
 }
 
+/** Keys that the warehouse already knows, e.g. of the entities that a report is asked for. */
+export interface KeySet {
+  /** `schema.table` */
+  readonly table: string;
+  /** Name in the result → column of that table (read as text). */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Only rows whose column has this value, by column. */
+  readonly of?: Readonly<Record<string, string>>;
+  /** Further condition in SQL over the table's own columns; constant text of ours. */
+  readonly where?: string;
+}
+
+/** What the engine lends to a stream that reads a slice itself. */
+export interface Given {
+  /** In the order of their columns. Null values are left out of a row. */
+  keys(set: KeySet): Promise<readonly Readonly<Record<string, string>>[]>;
+  /** The report job of this slice, in the warehouse's ledger: survives the process. */
+  readonly job: JobLedger;
+  /** The source's clock at the beginning of the run; ours where it has none. */
+  readonly clock: Date;
+}
+
+/**
+ * A job at the source whose result is fetched later. creating (asked for, the answer is not known: it may or may not exist) · submitted
+ * (has an id) · ready · failed · expired · abandoned.
+ */
+export interface Job {
+  readonly id: string | undefined;
+  readonly status: 'creating' | 'submitted' | 'ready' | 'failed' | 'expired' | 'abandoned';
+  /** How many were created for this slice, this one included. */
+  readonly attempt: number;
+  readonly submittedAt: Date | undefined;
+}
+
+/** The jobs of one slice; every call is durable when it returns. */
+export interface JobLedger {
+  /** The newest job of the slice, from this run or one before it; undefined if none was created yet. */
+  current(): Promise<Job | undefined>;
+  /** Says, before it is asked for, that one is created; gives its attempt number. `request`: what is asked, as text for people. */
+  creating(request: string): Promise<number>;
+  /** The newest job has this id now. */
+  submitted(id: string): Promise<void>;
+  /** The newest job's state changed. */
+  became(status: Job['status'], reason?: string): Promise<void>;
+}
+
+/** How a stream of facts is cut by whole days (UTC): a day that is read again is replaced as a whole. */
+export interface Days {
+  /** What the configuration restricts the stream to. When it changes, everything is read again. */
+  readonly scope: string;
+  /** Column of the table that says to which day a row belongs: a date, or a timestamptz within it. */
+  readonly column: string;
+  /** The first day of history. */
+  readonly start: Date;
+  /** The server has nothing older than so many days; 0: only the present day (snapshots). */
+  readonly oldest?: number;
+  /** The server answers at most so many days at once. */
+  readonly longest: number;
+  /** Restatement: every `every` days the last `back` days are read again; the smallest is of every run. */
+  readonly reread: readonly { readonly every: number; readonly back: number }[];
+  /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
+  rows(slice: Slice, given: Given): Promise<number>;
+  /** Requests that a slice of so many rows takes, for plans. */
+  requests(rows: number): number;
+}
+
 /** One kind of record of a source, as a list that can be walked. */
 export interface Stream {
   readonly name: string;
@@ -56,8 +123,12 @@ export interface Stream {
     /** The record's own instants, to drop what a coarse server filter let through; undefined where the record has none. */
     instant(record: Json, field: Window['field']): bigint | undefined;
   };
-  /** The walk over one slice. May ask the server first (dialect). */
-  walk(slice: Slice, signal: AbortSignal): Promise<PageWalk> | PageWalk;
+  /** How the stream is cut by day; excludes `windows`. */
+  readonly days?: Days;
+  /** The walk over one slice. May ask the server first (dialect). Absent only where `read` is there. */
+  readonly walk?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk> | PageWalk;
+  /** Reads a slice in another way than page by page (one request an entity, report jobs, CSV); goes before `walk`. */
+  readonly read?: (slice: Slice, given: Given, signal: AbortSignal) => Promise<Reading> | Reading;
   /** The same records by identity alone, in the largest pages the server gives: what a census walks. Absent: `walk` is as cheap. */
   readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
   /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
@@ -65,6 +136,9 @@ export interface Stream {
   /** Column of the table whose equal value makes another row a canary for this one (issues: the project). Absent: any row is. */
   readonly canaryBy?: string;
 }
+
+/** A stream that is walked page by page. */
+export type Listed = Stream & Required<Pick<Stream, 'walk'>>;
 
 /** A list that arrived only in part with its record, and how to fetch the rest. */
 export interface Tail {
@@ -96,6 +170,17 @@ export interface Fallback {
   readonly sql: string;
 }
 
+/** Something to be done or looked at in the warehouse when a stream has been read without a failure. */
+export interface Afterwards {
+  /** One sentence for docs. */
+  readonly about: string;
+  /**
+   * One statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Safe to run again. Where it returns rows with a
+   * column `warning`, each is told to people.
+   */
+  readonly sql: string;
+}
+
 /** Stream → transform → tables. */
 export interface Flow {
   readonly stream: Stream;
@@ -105,11 +190,13 @@ export interface Flow {
   readonly via: (record: Json, slice: Slice) => Mapped;
   /**
    * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
-   * 'replaced' for relations (they have no life of their own), 'kept' for entities (deletion is the census's business).
+   * 'replaced' for relations and reports (they have no life of their own) and for entities whose list is the truth about them (rows of a
+   * table with tombstones are tombstoned, under the brake), 'kept' for entities (deletion is the census's business).
    */
   readonly absent: 'replaced' | 'kept';
   /** What fills the table where the stream turns out to be `unavailable`. */
   readonly fallback?: Fallback;
+  readonly afterwards?: readonly Afterwards[];
 }
 
 /** One of the three systems, opened: its streams and what it takes to trust them. */

@@ -38,6 +38,35 @@ export interface Table<R extends Row = Row> {
   readonly tombstones: boolean;
   /** True where rows have `_row_hash` and `_extra` (entities); false for pure relations and history. */
   readonly entity: boolean;
+  /** Keeps the versions of some columns, because the source forgets them. */
+  readonly versions?: Versions;
+  /** Keeps what was said before of numbers that the source restates. */
+  readonly revisions?: Revisions;
+  /** A key column (int) that tells rows apart which repeat the rest of the key within one slice; transforms give 0. */
+  readonly occurrence?: keyof R & string;
+}
+
+/**
+ * Into a table with the key columns, `columns`, `valid_from`, `valid_to` (null: current) and `_run_id`. `valid_from` is the row's order
+ * column where the table has one, else the moment it was seen.
+ */
+export interface Versions {
+  /** `schema.table` */
+  readonly into: string;
+  readonly columns: readonly string[];
+}
+
+/**
+ * Into a table with the key columns, `metric`, `old_value`, `new_value` (numeric; null: there was none), `seen_at` and `_run_id`: one row for
+ * every number of an existing row that changes or goes, and for every number of a row that comes later than its day was first read.
+ */
+export interface Revisions {
+  /** `schema.table` */
+  readonly into: string;
+  /** Numeric columns. */
+  readonly columns: readonly string[];
+  /** A jsonb column of further numbers by name. */
+  readonly extra?: string;
 }
 
 /** A table whose rows belong to a parent row and arrive with it. */

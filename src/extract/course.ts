@@ -1,26 +1,9 @@
 /** Where a walk stands: what was met, whether the pages hang together, and which page comes next. No input or output. */
 
 import { UnexpectedContent } from '../core/errors.ts';
-import type { Page, PageWalk } from '../core/paging.ts';
+import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Request } from '../core/request.ts';
 import { LoopGuard } from './loop-guard.ts';
-
-/** How a walk ended. */
-export interface WalkEnd {
-  /** The last total that the source stated; null where it states none. */
-  readonly expected: number | null;
-  /** Distinct records delivered. */
-  readonly fetched: number;
-  /** How often the list was walked from its beginning. */
-  readonly passes: number;
-  /** How often the list was seen to move: seams that did not fit. */
-  readonly moved: number;
-  /**
-   * True where the last pass hangs together without a gap and met at least `expected` records. In a list of stable order then no record
-   * is missing that was there during that whole pass.
-   */
-  readonly matched: boolean;
-}
 
 /** Bounds of a walk. */
 export interface WalkLimits {

@@ -1,12 +1,13 @@
 /** Walks a list page by page; the next page is fetched while the consumer works on this one. */
 
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
-import type { Page, PageWalk } from '../core/paging.ts';
+import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Http, Request } from '../core/request.ts';
-import { Course, defaultWalkLimits, type WalkEnd, type WalkLimits } from './course.ts';
+import { Course, defaultWalkLimits, type WalkLimits } from './course.ts';
 import { either } from './http/wait.ts';
 
-export type { WalkEnd, WalkLimits } from './course.ts';
+export type { WalkEnd } from '../core/paging.ts';
+export type { WalkLimits } from './course.ts';
 
 /**
  * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes

@@ -120,7 +120,9 @@ async function readIds(
   incomplete: () => void,
 ): Promise<void> {
   const { stream } = flow;
-  const walk = await (stream.ids ?? stream.walk)(slice, context.signal);
+  const find = stream.ids ?? stream.walk;
+  if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
+  const walk = await find(slice, context.signal);
   const reading = pages(context.deps.source.http, walk, context.signal);
   for (;;) {
     const step = await reading.next();

@@ -14,6 +14,8 @@ export interface RunContext {
   readonly lease: Lease;
   /** Aborts on a request to stop and on the loss of the lease. */
   readonly signal: AbortSignal;
+  /** The source's clock at the beginning of the run. */
+  readonly clock: Date | undefined;
   readonly rejections: Rejections;
   /** Memory of batches that are loaded, for those to come. */
   readonly writers: BinaryWriter[];

@@ -107,17 +107,19 @@ async function work(
 ): Promise<readonly PromiseSettledResult<StreamReport>[]> {
   const limit = pLimit(deps.concurrency + loading);
   const ending = new AbortController();
+  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
+  const now = await databaseClock(deps);
+  const { clock, dialect } = await deps.source.preflight(signal);
   const context: RunContext = {
     deps,
     run,
     lease,
-    signal: AbortSignal.any([deps.signal, lease.signal, ending.signal]),
+    signal,
+    clock,
     rejections: countRejections(),
     writers: [],
     slot: (piece) => limit(piece),
   };
-  const now = await databaseClock(deps);
-  const { clock, dialect } = await deps.source.preflight(context.signal);
   for (const line of dialect) deps.observe({ type: 'note', pipeline: run.pipeline, level: 'info', message: line });
   if (clock === undefined)
     deps.observe({

@@ -1,14 +1,15 @@
 import { BadData } from '../core/errors.ts';
-import type { Page, PageWalk } from '../core/paging.ts';
+import type { Page, Reading, WalkEnd } from '../core/paging.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import { dateToInstant, type Instant } from '../core/time.ts';
-import { pages, type WalkEnd } from '../extract/pages.ts';
+import { readingOf } from '../extract/reading.ts';
 import { type Batch, newBatch } from '../load/batch.ts';
 import { binaryWriter } from '../load/binary.ts';
 import { type Load, type Loaded, load } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
+import { givenTo } from './given.ts';
 import { mapRecord, rejectOf } from './map.ts';
 import { countBatch } from './runs.ts';
 import { type Tails, unchangedOf } from './tails.ts';
@@ -39,7 +40,7 @@ export interface StreamContext {
  */
 export async function readSlice(stream: StreamContext, open: OpenSlice): Promise<SliceEnd> {
   const { context, flow, tally } = stream;
-  const walk = await flow.stream.walk(open.slice, context.signal);
+  const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
   const writer = context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
   let batch: Batch | undefined;
@@ -48,16 +49,15 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let announced = 0;
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
-  const reading = pages(context.deps.source.http, walk, context.signal);
   try {
     for (;;) {
-      const step = await reading.next();
+      const step = await reading.pages.next();
       if (step.done === true) {
         end = step.value;
         break;
       }
       batch ??= newBatch(flow, writer);
-      const taken = await takePage(stream, batch, step.value, walk, open.slice);
+      const taken = await takePage(stream, batch, step.value, reading, open.slice);
       received += taken.received;
       outside += taken.outside;
       tally.received += taken.received;
@@ -77,7 +77,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.
-    await reading.return?.(undefined as never).catch(() => undefined);
+    await reading.pages.return?.(undefined as never).catch(() => undefined);
   }
   if (outside > 0 && stream.walk.kind !== 'backfill')
     tell(context, 'info', `${flow.stream.name}: ${outside} records lay outside the window that was asked for`);
@@ -97,12 +97,19 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   return sliceEnd;
 }
 
+async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {
+  const { stream } = flow;
+  if (stream.read !== undefined) return stream.read(open.slice, givenTo(context, flow, open.sliceId), context.signal);
+  if (stream.walk === undefined) throw new Error(`${stream.name} can neither be walked nor read`);
+  return readingOf(context.deps.source.http, await stream.walk(open.slice, context.signal), context.signal);
+}
+
 /** Maps one page into the batch, fetching truncated lists of records whose content changed. */
 async function takePage(
   stream: StreamContext,
   batch: Batch,
   page: Page,
-  walk: PageWalk,
+  reading: Reading,
   slice: Slice,
 ): Promise<{ received: number; outside: number }> {
   const { context, flow } = stream;
@@ -131,19 +138,19 @@ async function takePage(
   );
   for (const outcome of outcomes) {
     if ('bad' in outcome) {
-      batch.reject(rejectOf(outcome.bad, outcome.record, 'transform', { page, walk, slice }));
+      batch.reject(rejectOf(outcome.bad, outcome.record, 'transform', { page, reading, slice }));
       continue;
     }
     const tail = tails.get(outcome.mapped);
     if (tail instanceof BadData) {
-      batch.reject(rejectOf(tail, outcome.record, 'transform', { page, walk, slice }));
+      batch.reject(rejectOf(tail, outcome.record, 'transform', { page, reading, slice }));
       continue;
     }
     try {
       batch.add(outcome.mapped, fetchedAt, tail);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
-      batch.reject(rejectOf(error, outcome.record, 'encode', { page, walk, slice }));
+      batch.reject(rejectOf(error, outcome.record, 'encode', { page, reading, slice }));
     }
   }
   return { received: wanted.records.length, outside: wanted.outside };

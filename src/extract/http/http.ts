@@ -69,7 +69,7 @@ export const createHttp = (options: HttpOptions): Http => {
     time,
     random: options.random ?? Math.random,
     pause: source.pause,
-    idempotent: options.idempotent ?? (() => true),
+    idempotent: options.idempotent ?? ((request) => request.once !== true),
     counters,
     observe: options.observe ?? (() => {}),
     wall,

@@ -19,7 +19,7 @@ export interface HttpOptions {
   readonly limits?: Partial<SizeLimits>;
   readonly retry?: Partial<RetryPolicy>;
   readonly rate?: RateOptions;
-  /** Whether a request may be sent again. Default: all; what goes through `send` are reads. */
+  /** Whether a request may be sent again after a fault. Default: all but those marked `once`; what else goes through `send` are reads. */
   readonly idempotent?: (request: Request) => boolean;
   readonly observe?: (event: HttpEvent) => void;
   /** For tests: the dice, the monotonic clock (ms), the wall clock (epoch ms) and how to wait. */

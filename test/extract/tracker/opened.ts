@@ -72,6 +72,7 @@ export const opened = async (
     flow,
     read: async (name, slice = {}) => {
       const { stream, via } = flow(name);
+      if (stream.walk === undefined) throw new Error(`${name} is not walked`);
       const { records, ids, end } = await readAll(source, await stream.walk(slice, signal), signal);
       return { records, ids, rows: records.map((record) => via(record, slice).row), end };
     },

@@ -11,8 +11,10 @@ const truth = ({ simulator }: Opened, window: Window): ReadonlySet<string> =>
   new Set(
     [...simulator.oracle().issues.values()]
       .filter((issue) => !issue.deleted && issue.visible)
-      .filter((issue) => issue[window.field] >= (window.from?.getTime() ?? -Infinity))
-      .filter((issue) => issue[window.field] < (window.to?.getTime() ?? Infinity))
+      .filter(
+        (issue) => issue[window.field === 'updated' ? 'updated' : 'created'] >= (window.from?.getTime() ?? -Infinity),
+      )
+      .filter((issue) => issue[window.field === 'updated' ? 'updated' : 'created'] < (window.to?.getTime() ?? Infinity))
       .map((issue) => issue.id),
   );
 

@@ -1,7 +1,7 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
 import type { Json } from '../../../core/request.ts';
-import type { Stream } from '../../../core/stream.ts';
+import type { Listed, Stream } from '../../../core/stream.ts';
 import { cursor, firstThatFits, offset, single } from '../../paging.ts';
 import { firstThere } from '../there.ts';
 import type { Tracker } from '../tracker.ts';
@@ -11,7 +11,7 @@ const fieldSearch = '/rest/api/3/field/search';
 const fieldList = '/rest/api/3/field';
 
 /** By cursor; where the search of fields is closed to the account (the vendor gives it to administrators), the plain list. */
-export const fields = ({ http }: Tracker): Stream => ({
+export const fields = ({ http }: Tracker): Listed => ({
   name: 'fields',
   about: "Fields of issues, the site's own ones included.",
   endpoint: `GET ${fieldSearch}`,
