@@ -90,14 +90,18 @@ export interface Days {
   readonly start: Date;
   /** The server has nothing older than so many days; 0: only the present day (snapshots). */
   readonly oldest?: number;
+  /** Whether the present day, which is not over, is read too. */
+  readonly present: boolean;
   /** The server answers at most so many days at once. */
   readonly longest: number;
   /** Restatement: every `every` days the last `back` days are read again; the smallest is of every run. */
   readonly reread: readonly { readonly every: number; readonly back: number }[];
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
   rows(slice: Slice, given: Given): Promise<number>;
-  /** Requests that a slice of so many rows takes, for plans. */
-  requests(rows: number): number;
+  /** Requests that a slice takes, for plans. */
+  requests(slice: Slice, given: Given): Promise<number>;
+  /** Requests a second that the source allows for this stream; 0: as many as we like. For plans. */
+  readonly perSecond: number;
 }
 
 /** One kind of record of a source, as a list that can be walked. */

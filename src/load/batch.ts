@@ -61,6 +61,9 @@ export interface Batch {
   slice(span: Span): Buffer;
 }
 
+/** A record's key as text, as `ops.rejects.record_key` has it. */
+export const keyText = (record: { readonly key: readonly Value[] }): string => record.key.map(String).join('/');
+
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
 
@@ -142,7 +145,8 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           delivered,
           rows: spans,
         };
-        const place = places.get(keyText);
+        // Rows that an occurrence counter tells apart are all kept; who is the how-manieth is settled in the staging table.
+        const place = flow.table.occurrence === undefined ? places.get(keyText) : undefined;
         if (place === undefined) {
           places.set(keyText, records.length);
           records.push(record);

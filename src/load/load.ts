@@ -2,11 +2,15 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
-import type { Table, Value } from '../core/table.ts';
-import type { Batch, BatchRecord } from './batch.ts';
+import type { Table } from '../core/table.ts';
+import { type Batch, type BatchRecord, keyText } from './batch.ts';
+import type { Gathered } from './gather.ts';
+import { keepRevisions, keepVersions } from './history.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import { countScope, type Merge, mergeChild, mergeRoot, replaceScope } from './merge.ts';
 import { keepRejects, resolveRejects } from './rejects.ts';
+import { settleRepeats } from './repeats.ts';
+import type { Scope } from './scope.ts';
 import { inTransaction, type Session } from './session.ts';
 import { stage } from './stage.ts';
 
@@ -15,8 +19,8 @@ export interface Load extends Merge {
   readonly stream: string;
   /** Whether the stream has open rejects that a good version may resolve. */
   readonly resolves: boolean;
-  /** The batch is the complete listing of this scope: rows of it that the batch does not have go. */
-  readonly replaces?: Readonly<Record<string, string>>;
+  /** What is loaded is the complete listing of this scope: rows of it that are not there go. */
+  readonly replaces?: Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
   readonly close: (session: Session, result: Loaded) => Promise<void>;
   /** The very last statement: throws `Fenced` unless the lease is still ours. */
@@ -26,7 +30,7 @@ export interface Load extends Merge {
 export interface Loaded {
   readonly counts: Counts;
   readonly deleted: number;
-  /** True where a complete listing was empty though the warehouse holds many rows of the scope: nothing was removed. */
+  /** True where a complete listing would have removed more rows of the scope than is believable: nothing was removed. */
   readonly braked: boolean;
 }
 
@@ -37,34 +41,44 @@ export interface Loaded {
 const settings = `set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
   set local enable_material = off; set local lock_timeout = '30s'`;
 
-/** More rows than this are not removed on the word of an empty list. */
-const emptyListBrake = 20;
+/** So many rows of a scope may go at once without a doubt (guarantee G10). */
+const believable = 20;
+const believableShare = 0.05;
 
 /**
  * Commits one batch in one transaction: stage, merge, children, rejects, then `close` and the lease check.
- * May be called again with the same batch: it then finds everything unchanged. Throws `AccountsDoNotBalance`, `Fenced` or `Transient`.
+ * May be called again with the same batch: it then finds everything unchanged. `before`: what was staged of the same listing already, on the
+ * session that the transaction then uses. Throws `AccountsDoNotBalance`, `Fenced` or `Transient`.
  */
-export async function load(pool: pg.Pool, batch: Batch, how: Load, signal: AbortSignal): Promise<Loaded> {
+export async function load(
+  pool: pg.Pool,
+  batch: Batch,
+  how: Load,
+  signal: AbortSignal,
+  before?: Gathered,
+): Promise<Loaded> {
   const work = async (session: Session): Promise<Loaded> => {
-    const result = await write(session, batch, how);
-    await keepRejects(session, how.stream, batch.rejects, how);
-    await keepNotes(session, batch, how);
-    if (how.resolves) await resolveRejects(session, how.stream, batch.records.map(keyText), how);
+    const result = await write(session, batch, how, before);
+    await keepRejects(session, how.stream, [...(before?.rejects ?? []), ...batch.rejects], how);
+    await keepNotes(session, [...(before?.notes ?? []), ...batch.notes], how);
+    if (how.resolves)
+      await resolveRejects(session, how.stream, [...(before?.keys ?? []), ...batch.records.map(keyText)], how);
     balance(how.stream, result.counts);
     await how.close(session, result);
     await how.guard(session);
     return result;
   };
-  return inTransaction(pool, signal, work, { settings });
+  return inTransaction(pool, signal, work, { settings, ...(before === undefined ? {} : { on: before.client }) });
 }
 
-/** A record's key as text, as `ops.rejects.record_key` has it. */
-export const keyText = (record: { readonly key: readonly Value[] }): string => record.key.map(String).join('/');
-
-async function write(session: Session, batch: Batch, how: Load): Promise<Loaded> {
+async function write(session: Session, batch: Batch, how: Load, before: Gathered | undefined): Promise<Loaded> {
   const root = batch.layouts[0] as Layout;
   const { flow } = batch;
-  const known = await knownRows(session, flow.table, batch.records, how.sourceId);
+  // A complete listing is staged whole: what is not there is gone.
+  const known =
+    how.replaces !== undefined || before !== undefined
+      ? new Map<string, Known>()
+      : await knownRows(session, flow.table, batch.records, how.sourceId);
   const pending: BatchRecord[] = [];
   let unchanged = 0;
   let superseded = 0;
@@ -80,30 +94,48 @@ async function write(session: Session, batch: Batch, how: Load): Promise<Loaded>
   let written = { inserted: 0, updated: 0 };
   let deleted = 0;
   let braked = false;
-  if (pending.length > 0 || how.replaces !== undefined) {
-    await stage(session, batch, 0, pending);
+  let repeated = 0;
+  if (pending.length > 0 || how.replaces !== undefined || before !== undefined) {
+    let staged = (before?.rows ?? 0) + (await stage(session, batch, 0, pending));
+    if (before !== undefined || flow.table.occurrence !== undefined) repeated = await settleRepeats(session, root);
+    staged -= repeated;
+    if (how.replaces !== undefined) {
+      braked = await isBraked(session, root, how.replaces, how, staged === 0);
+      if (!braked) {
+        await keepRevisions(session, root, how.replaces, how);
+        deleted += await replaceScope(session, root, how.replaces, how);
+      }
+    }
     written = await mergeRoot(session, root, how);
-    const left = pending.length - written.inserted - written.updated;
+    const left = staged - written.inserted - written.updated;
     if (left > 0) {
       const settled = await settle(session, root, pending, flow.table, how, left);
       unchanged += settled.unchanged;
       superseded += settled.superseded;
     }
+    await keepVersions(session, root, how);
     deleted += await writeChildren(session, batch, root, pending, written.inserted === pending.length, how);
   }
-  if (how.replaces !== undefined) {
-    braked = batch.records.length === 0 && (await countScope(session, root, how.replaces, how)) > emptyListBrake;
-    if (!braked) deleted += await replaceScope(session, root, how.replaces, how);
-  }
   const counts: Counts = {
-    received: batch.received,
+    received: batch.received + (before?.received ?? 0),
     ...written,
     unchanged,
-    deduplicated: batch.deduplicated,
+    deduplicated: batch.deduplicated + (before?.deduplicated ?? 0) + repeated,
     superseded,
-    rejected: batch.rejects.length,
+    rejected: batch.rejects.length + (before?.rejects.length ?? 0),
   };
   return { counts, deleted, braked };
+}
+
+/**
+ * Whether a complete listing takes away too much: of entities more than 20 and 5 % of the scope, of relations and reports all of more than
+ * 20 on the word of an empty list. A forced resync may empty a report, never tombstone.
+ */
+async function isBraked(session: Session, root: Layout, scope: Scope, how: Load, empty: boolean): Promise<boolean> {
+  const entities = root.table.tombstones;
+  if (!entities && (!empty || how.force)) return false;
+  const { live, absent } = await countScope(session, root, scope, how);
+  return entities ? absent > Math.max(believable, live * believableShare) : live > believable;
 }
 
 async function writeChildren(
@@ -209,8 +241,8 @@ async function settle(
   return { unchanged, superseded };
 }
 
-async function keepNotes(session: Session, batch: Batch, how: Load): Promise<void> {
-  for (const note of batch.notes)
+async function keepNotes(session: Session, notes: readonly string[], how: Load): Promise<void> {
+  for (const note of notes)
     await sql`insert into ops.schema_changes (source_id, stream, note, run_id)
       values (${how.sourceId}, ${how.stream}, ${note}, ${how.runId}::bigint) on conflict do nothing`.execute(
       session.trx,

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Child, Table } from '../core/table.ts';
 import { type Layout, layoutOf, rootExtras } from './layout.ts';
+import { inScope, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
 import { stageOf } from './stage.ts';
 
@@ -137,44 +138,41 @@ async function removeAbsent(
     where p._delivered & ${1 << bit} <> 0) o`;
   const gone = sql`t.ctid in (select o.place from ${theirs}
     where not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 'o', 's')}))`;
-  await sql`set local enable_hashjoin = on`.execute(session.trx);
-  const removed = await remove(session, child.table, gone, merge);
-  await sql`set local enable_hashjoin = off`.execute(session.trx);
-  return removed;
+  return withHashJoin(session, () => remove(session, child.table, gone, merge));
 }
 
-/** Rows of one scope (or of the entire table) that the staged complete listing does not show. */
-export async function replaceScope(
-  session: Session,
-  layout: Layout,
-  scope: Readonly<Record<string, string>>,
-  merge: Merge,
-): Promise<number> {
-  const gone = sql`${inScope(layout, scope, merge)} and not exists (
-    select from ${stageOf(layout.table)} s where ${equalKeys(keyOf(layout), 't', 's')})`;
-  return remove(session, layout.table, gone, merge);
+/** Away with the rows of one scope that the staged complete listing does not show. */
+export function replaceScope(session: Session, layout: Layout, scope: Scope, merge: Merge): Promise<number> {
+  const key = keyOf(layout);
+  const gone = sql`${inScope(layout, scope, merge.sourceId)} and not exists (
+    select from ${stageOf(layout.table)} s where ${equalKeys(key, 't', 's')})`;
+  return withHashJoin(session, () => remove(session, layout.table, gone, merge));
 }
 
-/** How many live rows a scope holds. */
+/** How many live rows a scope holds, and how many of them the staged listing does not show. */
 export async function countScope(
   session: Session,
   layout: Layout,
-  scope: Readonly<Record<string, string>>,
+  scope: Scope,
   merge: Merge,
-): Promise<number> {
-  const { rows } = await sql<{ n: string }>`select count(*) as n from ${target(layout.table)} t
-    where ${inScope(layout, scope, merge)} ${layout.table.tombstones ? sql`and t._deleted_at is null` : sql``}`.execute(
-    session.trx,
+): Promise<{ readonly live: number; readonly absent: number }> {
+  const key = keyOf(layout);
+  const live = layout.table.tombstones ? sql`and t._deleted_at is null` : sql``;
+  const { rows } = await withHashJoin(session, () =>
+    sql<{ live: string; absent: string }>`
+      select count(*) as live, count(*) filter (where s.here is null) as absent from ${target(layout.table)} t
+      left join (select true as here, ${columns(key)} from ${stageOf(layout.table)}) s on ${equalKeys(key, 't', 's')}
+      where ${inScope(layout, scope, merge.sourceId)} ${live}`.execute(session.trx),
   );
-  return Number(rows[0]?.n ?? 0);
+  return { live: Number(rows[0]?.live ?? 0), absent: Number(rows[0]?.absent ?? 0) };
 }
 
-function inScope(layout: Layout, scope: Readonly<Record<string, string>>, merge: Merge): RawBuilder<unknown> {
-  const types = new Map(layout.content);
-  const parts = Object.entries(scope).map(
-    ([name, value]) => sql`${sql.id('t', name)} = ${value}::${sql.raw(types.get(name) ?? 'text')}`,
-  );
-  return sql.join([sql`t.source_id = ${merge.sourceId}::smallint`, ...parts], sql` and `);
+/** Both sides may be large, and neither is looked up by key. */
+export async function withHashJoin<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  await sql`set local enable_hashjoin = on`.execute(session.trx);
+  const result = await work();
+  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  return result;
 }
 
 async function remove(session: Session, table: Table, condition: RawBuilder<unknown>, merge: Merge): Promise<number> {

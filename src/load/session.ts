@@ -13,7 +13,7 @@ export interface Session {
 const bound = new WeakMap<pg.PoolClient, Kysely<AnyDatabase>>();
 
 /** Kysely on exactly this client: its transactions and our COPY streams share the session. */
-function kyselyOn(client: pg.PoolClient): Kysely<AnyDatabase> {
+export function kyselyOn(client: pg.PoolClient): Kysely<AnyDatabase> {
   const known = bound.get(client);
   if (known !== undefined) return known;
   const borrowed = new Proxy(client, {
@@ -42,13 +42,14 @@ export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs
  * Runs `work` in one transaction and gives its result once it is certainly committed. `settings`: SET LOCAL statements for it.
  * A deadlock, a lock time-out or a lost connection repeats the whole transaction (`work` must be repeatable); after a lost COMMIT reply
  * the transaction's fate is asked of the server (`pg_xact_status`), never assumed (guarantee G2).
+ * `on`: the transaction needs what this session holds; where the session breaks there is nothing to repeat.
  * Throws what `work` throws, or `Transient` when the patience is spent.
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
   signal: AbortSignal,
   work: (session: Session) => Promise<T>,
-  options: { readonly settings?: string; readonly patience?: Patience } = {},
+  options: { readonly settings?: string; readonly patience?: Patience; readonly on?: pg.PoolClient } = {},
 ): Promise<T> {
   const patience = options.patience ?? usualPatience;
   const opening = `${options.settings ?? ''}; select pg_current_xact_id()::text as xid`;
@@ -58,7 +59,7 @@ export async function inTransaction<T>(
     let fate: { readonly xid: string; readonly result: T } | undefined;
     let client: pg.PoolClient | undefined;
     try {
-      client = await pool.connect();
+      client = options.on ?? (await pool.connect());
       const db = kyselyOn(client);
       const session = client;
       const result = await db.transaction().execute(async (trx) => {
@@ -67,14 +68,15 @@ export async function inTransaction<T>(
         fate = { xid, result: done };
         return done;
       });
-      client.release();
+      if (options.on === undefined) client.release();
       return result;
     } catch (error) {
       const broken = isConnectionLoss(error);
-      client?.release(broken);
+      if (options.on === undefined) client?.release(broken);
       if (broken && client !== undefined) await endBackend(pool, client, deadline, signal);
       if (fate !== undefined && broken && (await wasCommitted(pool, fate.xid, deadline, signal))) return fate.result;
-      if (!isRepeatable(error) || performance.now() + pause > deadline) throw wrapped(error);
+      const isOver = performance.now() + pause > deadline || (broken && options.on !== undefined);
+      if (!isRepeatable(error) || isOver) throw wrapped(error);
       if (signal.aborted) throw reasonOf(signal);
     }
     await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {

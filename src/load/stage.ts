@@ -30,11 +30,9 @@ export async function stage(
   records: readonly BatchRecord[],
 ): Promise<number> {
   const layout = batch.layouts[index] as Layout;
+  await createStage(session, layout, index === 0, 'delete');
   const columns = [...layout.content, ...extrasOf(layout.table, index === 0)];
   const name = stageName(layout.table);
-  await sql`create temp table if not exists ${sql.id(name)} (${sql.join(
-    columns.map(([column, type]) => sql`${sql.id(column)} ${sql.raw(type)}`),
-  )}) with (toast_tuple_target = 8160) on commit delete rows`.execute(session.trx);
   const list = columns.map(([column]) => `"${column}"`).join(', ');
   let rows = 0;
   function* chunks(): Generator<Buffer> {
@@ -66,6 +64,25 @@ export async function stage(
   const expected = index === 0 ? rows / 2 : rows;
   if (copy.rowCount !== expected) throw new Error(`COPY into ${name} took ${copy.rowCount} of ${expected} rows`);
   return expected;
+}
+
+/** Makes the staging table unless this session has it; its rows go with the transaction (delete) or stay until it is dropped (preserve). */
+export async function createStage(
+  session: Session,
+  layout: Layout,
+  isRoot: boolean,
+  onCommit: 'delete' | 'preserve',
+): Promise<void> {
+  if (onCommit === 'preserve') await dropStage(session, layout);
+  const columns = [...layout.content, ...extrasOf(layout.table, isRoot)];
+  await sql`create temp table if not exists ${sql.id(stageName(layout.table))} (${sql.join(
+    columns.map(([column, type]) => sql`${sql.id(column)} ${sql.raw(type)}`),
+  )}) with (toast_tuple_target = 8160) on commit ${sql.raw(onCommit)} rows`.execute(session.trx);
+}
+
+/** Away with the session's staging table, if it has one. */
+export async function dropStage(session: Session, layout: Layout): Promise<void> {
+  await sql`drop table if exists ${stageOf(layout.table)}`.execute(session.trx);
 }
 
 const chunkBytes = 1 << 17;

@@ -11,9 +11,11 @@ import {
   Unreachable,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Days, Flow, Slice } from '../core/stream.ts';
 import { tell } from './context.ts';
-import { halves, mostRecords, ownersOf, partitionsFrom } from './plan.ts';
+import { halfDays, mostRows, slicesOf } from './days.ts';
+import { givenTo } from './given.ts';
+import { halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
 import { readSlice, type StreamContext } from './slice.ts';
 import {
   addSlices,
@@ -53,11 +55,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       ownersOf(walk),
     );
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
-    await addSlices(
-      db,
-      walk.walkId,
-      late.map((partition) => ({ partition })),
-    );
+    await addSlices(db, walk.walkId, slicesOf(flow.stream, walk.window, late));
   }
   const slices = await unreadSlices(db, walk);
   if (slices.length === 0) {
@@ -104,7 +102,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const [first] = gone;
   if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
-  if (slices.length > 1 && problems.length === 0) await closeWalk(stream);
+  const passed = problems.every((problem) => problem.status === 'forbidden');
+  if ((slices.length > 1 || problems.length > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
 
@@ -121,12 +120,17 @@ const missesUntilUnavailable = 3;
 const isUnavailable = (flow: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
   answered === 0 && (gone.length >= missesUntilUnavailable || (atEnd && !flow.stream.promised));
 
-/** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
-async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
-  const { context, flow } = stream;
+/** Marks the slice of an owner whose part cannot be read. */
+async function passBy({ context }: StreamContext, open: OpenSlice, error: TidemarkError): Promise<void> {
   await sql`update ops.slices set status = 'absent', run_id = ${context.run.runId}::bigint, finished_at = now(),
       error_code = ${error.code}, error_message = ${error.message}
     where slice_id = ${open.sliceId}::bigint`.execute(context.deps.warehouse.db);
+}
+
+/** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
+async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
+  const { context, flow } = stream;
+  await passBy(stream, open, error);
   await closeWalk(stream);
   tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
 }
@@ -139,7 +143,7 @@ async function closeWalk(stream: StreamContext): Promise<void> {
       sourceId: context.run.sourceId,
       stream: flow.stream.name,
       runId: context.run.runId,
-      scope: flow.stream.windows?.scope ?? '',
+      scope: scopeText(flow.stream),
     });
     await context.lease.guard({ trx });
   });
@@ -178,8 +182,11 @@ async function sliceFailed(
   const facts = { code: error.code, message: error.message };
   if (!(error instanceof Fenced)) await failSlice(db, open.sliceId, context.run.runId, facts).catch(() => undefined);
   if (endsRun(error)) return 'ends the stream';
-  if (error instanceof Forbidden && flow.stream.parents !== undefined)
+  if (error instanceof Forbidden && flow.stream.parents !== undefined) {
+    // Days must go on for the other owners: this one's are read from the beginning when it is open to us again.
+    if (flow.stream.days !== undefined) await passBy(stream, open, error);
     return { status: 'forbidden', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+  }
   if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
   return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
 }
@@ -197,7 +204,8 @@ async function splitIfLarge(
   clock: Date | undefined,
 ): Promise<readonly Half[] | undefined> {
   const { context, flow, walk, tally } = stream;
-  const { windows } = flow.stream;
+  const { windows, days } = flow.stream;
+  if (days !== undefined) return splitDays(stream, open, days);
   // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
   if (windows === undefined || open.slice.window?.field !== 'created') return undefined;
   const count = known ?? (await windows.count(open.slice, context.signal));
@@ -214,6 +222,25 @@ async function splitIfLarge(
     const found = fresh.find((other) => sameWindow(other.slice, slice));
     const rest = inLeft === undefined ? undefined : Math.max(0, count - inLeft);
     return found === undefined ? [] : [{ open: found, count: index === 0 ? inLeft : rest }];
+  });
+}
+
+/** Halves a slice of days whose rows would be too many to be read in one piece. */
+async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Half[] | undefined> {
+  const { context, flow, walk } = stream;
+  const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
+  const cut = rows <= mostRows ? undefined : halfDays(open.slice);
+  if (cut === undefined) return undefined;
+  const { db } = context.deps.warehouse;
+  await splitSlice(db, walk, open.sliceId, cut);
+  const fresh = await unreadSlices(db, walk);
+  return cut.flatMap((slice) => {
+    const found = fresh.find(
+      (other) =>
+        sameWindow(other.slice, slice) &&
+        partitionText(other.slice.partition ?? {}) === partitionText(slice.partition ?? {}),
+    );
+    return found === undefined ? [] : [{ open: found, count: undefined }];
   });
 }
 

@@ -15,7 +15,8 @@ export function runFlows(
   asked: Asked,
 ): Promise<RunReport> {
   const chosen = chooseFlows(deps.source.flows, streams);
-  const flows = asked.window === undefined ? chosen : chosen.filter((flow) => flow.stream.windows !== undefined);
+  const flows =
+    asked.window === undefined ? chosen : chosen.filter(({ stream }) => (stream.windows ?? stream.days) !== undefined);
   if (flows.length === 0)
     throw new Misconfigured(
       `none of the streams ${streams?.join(', ')} can be cut by time: there is nothing to backfill`,

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import type { Flow, Parents, Partition, Slice, Window } from '../core/stream.ts';
+import type { Days, Flow, Parents, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
 
@@ -13,7 +14,7 @@ export interface Asked {
 }
 
 /** How a plan is called in reports and in `--dry-run`. */
-export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-window';
+export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-window' | 'restatement';
 
 export interface StreamPlan extends WalkPlan {
   readonly mode: Mode;
@@ -35,7 +36,8 @@ export async function planStream(
   clock: Date | undefined,
   signal: AbortSignal,
 ): Promise<StreamPlan | undefined> {
-  const { windows, name } = flow.stream;
+  const { windows, days, name } = flow.stream;
+  if (days !== undefined) return planDays(deps, { sourceId, stream: name }, days, asked, clock ?? new Date());
   if (asked.window !== undefined) {
     if (windows === undefined) return undefined;
     const window: Window = { field: 'created', from: asked.window.from, to: asked.window.to };
@@ -63,6 +65,34 @@ export async function planStream(
   const from = new Date(Math.min(now.getTime(), checkpoint.watermark.getTime()) - deps.createdWindowMs);
   return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
 }
+
+/** The days that a run reads: everything the first time, what the source may have restated after that, a backfill's own. */
+async function planDays(
+  deps: RunDeps,
+  at: { readonly sourceId: number; readonly stream: string },
+  days: Days,
+  asked: Asked,
+  clock: Date,
+): Promise<StreamPlan | undefined> {
+  if (asked.window !== undefined) {
+    const window = daysWithin(days, clock, asked.window);
+    const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${days.scope}`;
+    return window && { mode: 'backfill', kind: 'backfill', words, window };
+  }
+  const { db } = deps.warehouse;
+  const checkpoint = await checkpointOf(db, at.sourceId, at.stream);
+  if (asked.full || checkpoint === undefined || checkpoint.scope !== days.scope) {
+    const there = daysThere(days, clock);
+    if (there.from >= there.to) return undefined;
+    const words = `full ${asked.full ? 'forced ' : ''}${days.scope}`;
+    return { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
+  }
+  const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, back));
+  return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
+}
+
+/** What a stream is restricted to, as its checkpoint keeps it. */
+export const scopeText = ({ windows, days }: Stream): string => windows?.scope ?? days?.scope ?? '';
 
 /** Whether everything was walked not long ago. */
 function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean {

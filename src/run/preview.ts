@@ -1,6 +1,9 @@
+import type { Days, Flow } from '../core/stream.ts';
+import { slicesOf } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { chooseFlows } from './flows.ts';
-import { type Asked, type Mode, ownersOf, partitionsFrom, planStream } from './plan.ts';
+import { givenTo } from './given.ts';
+import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { registerSource } from './runs.ts';
 
 /** What a run would do for one stream. */
@@ -15,6 +18,8 @@ export interface PlannedStream {
   readonly records?: number;
   /** Requests, where the records are known. */
   readonly requests?: number;
+  /** How long these requests take at the rate that the source allows. */
+  readonly seconds?: number;
 }
 
 /** Records a page of a windowed stream holds. */
@@ -34,6 +39,10 @@ export async function plan(
     const { stream } = flow;
     const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
     if (what === undefined) continue;
+    if (stream.days !== undefined) {
+      planned.push(await planDays(deps, { sourceId, clock }, flow, stream.days, what));
+      continue;
+    }
     const owners =
       stream.parents === undefined
         ? 1
@@ -50,4 +59,35 @@ export async function plan(
     });
   }
   return planned;
+}
+
+/** The slices of a stream of days, with an upper bound of their rows. */
+async function planDays(
+  deps: RunDeps,
+  at: { readonly sourceId: number; readonly clock: Date | undefined },
+  flow: Flow,
+  days: Days,
+  what: StreamPlan,
+): Promise<PlannedStream> {
+  const { stream } = flow;
+  const given = givenTo({ deps, run: { sourceId: at.sourceId, runId: '0' }, clock: at.clock }, flow, undefined);
+  const owners =
+    stream.parents === undefined
+      ? [undefined]
+      : await partitionsFrom(deps.warehouse.db, at.sourceId, stream.name, stream.parents, 'all');
+  const slices = slicesOf(stream, what.window, owners);
+  const totals = { records: 0, requests: 0 };
+  for (const slice of slices) {
+    totals.records += await days.rows(slice, given);
+    totals.requests += await days.requests(slice, given);
+  }
+  return {
+    stream: stream.name,
+    mode: what.mode,
+    ...(what.window?.from === undefined ? {} : { from: what.window.from }),
+    ...(what.window?.to === undefined ? {} : { to: what.window.to }),
+    slices: slices.length,
+    ...totals,
+    ...(days.perSecond > 0 && { seconds: totals.requests / days.perSecond }),
+  };
 }

@@ -6,11 +6,14 @@ import { dateToInstant, type Instant } from '../core/time.ts';
 import { readingOf } from '../extract/reading.ts';
 import { type Batch, newBatch } from '../load/batch.ts';
 import { binaryWriter } from '../load/binary.ts';
+import { type Gathering, gather } from '../load/gather.ts';
 import { type Load, type Loaded, load } from '../load/load.ts';
+import type { Scope } from '../load/scope.ts';
 import type { Session } from '../load/session.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { mapRecord, rejectOf } from './map.ts';
+import { scopeText } from './plan.ts';
 import { countBatch } from './runs.ts';
 import { type Tails, unchangedOf } from './tails.ts';
 import { closeIfLast, endSlice, type OpenSlice, type SliceEnd, type Walk } from './walks.ts';
@@ -49,6 +52,8 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let announced = 0;
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
+  const roomy = !flow.table.entity && Object.keys(flow.children).length === 0;
+  let gathering: Gathering | undefined;
   try {
     for (;;) {
       const step = await reading.pages.next();
@@ -66,14 +71,23 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         announced = step.value.total;
       }
       tellProgress(context, flow, tally);
-      if (!whole && (batch.received >= batchRecords || batch.bytes >= batchBytes)) {
-        const full = batch;
+      if (batch.received < batchRecords && batch.bytes < batchBytes) continue;
+      const full = batch;
+      if (!whole) {
         batch = undefined;
         await commit(stream, full, open);
+      } else if (roomy) {
+        batch = undefined;
+        gathering ??= await gather(context.deps.warehouse.pool, flow, stream.resolves);
+        await gathering.add(full);
+        const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
+        if (tooMany !== undefined) throw tooMany;
       }
     }
   } catch (error) {
-    if (batch !== undefined) await salvage(stream, batch, open);
+    await gathering?.close();
+    // Days are replaced as a whole or not at all: readers never see half of one.
+    if (batch !== undefined && flow.stream.days === undefined) await salvage(stream, batch, open);
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.
@@ -88,10 +102,16 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     landed: received,
     passes: end.passes,
   };
-  const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd);
+  const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(() =>
+    gathering?.close(),
+  );
   context.writers.push(writer);
   if (loaded.braked) {
-    tell(context, 'warn', `${flow.stream.name}: an empty list would have removed many rows; nothing was removed`);
+    tell(
+      context,
+      'warn',
+      `${flow.stream.name}: the list would have removed unbelievably many rows; nothing was removed`,
+    );
     return { ...sliceEnd, status: 'partial' };
   }
   return sliceEnd;
@@ -192,11 +212,17 @@ function inWindow(
 }
 
 /** Commits a batch; with `end` it is the slice's last one. */
-async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?: SliceEnd): Promise<Loaded> {
+async function commit(
+  stream: StreamContext,
+  batch: Batch,
+  open: OpenSlice,
+  end?: SliceEnd,
+  before?: Gathering,
+): Promise<Loaded> {
   const { context, flow, tally, walk } = stream;
   const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
   const closing = tooMany === undefined ? end : undefined;
-  const replaces = closing?.status === 'done' && flow.absent === 'replaced' ? (open.slice.partition ?? {}) : undefined;
+  const replaces = closing?.status === 'done' && flow.absent === 'replaced' ? scopeOf(flow, open.slice) : undefined;
   const how: Load = {
     stream: flow.stream.name,
     sourceId: context.run.sourceId,
@@ -208,7 +234,7 @@ async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?
     guard: (session) => context.lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
-  const loaded = await load(context.deps.warehouse.pool, batch, how, context.lease.signal);
+  const loaded = await load(context.deps.warehouse.pool, batch, how, context.lease.signal, before);
   tallyBatch(tally, loaded);
   if (tooMany !== undefined) throw tooMany;
   if (closing !== undefined) {
@@ -236,11 +262,18 @@ async function commit(stream: StreamContext, batch: Batch, open: OpenSlice, end?
           sourceId: at.context.run.sourceId,
           stream: at.flow.stream.name,
           runId: at.context.run.runId,
-          scope: at.flow.stream.windows?.scope ?? '',
+          scope: scopeText(at.flow.stream),
         });
     }
     await countBatch(session, at.context.run, at.flow.stream.name, result);
   }
+}
+
+/** What a complete reading of a slice speaks for. */
+function scopeOf(flow: Flow, { partition = {}, window }: Slice): Scope {
+  const { days } = flow.stream;
+  if (days === undefined || window?.from === undefined || window.to === undefined) return { equal: partition };
+  return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };
 }
 
 /** What was read before a failure is kept: it is true, and the next run has less to do. */

@@ -37,6 +37,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   try {
     const problems = await walkAll(context, flow, asked, times, tally);
     await markStream(deps.warehouse.db, run.sourceId, stream, 'available', null);
+    if (problems === undefined) await afterwards(context, flow);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -55,6 +56,20 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     });
     if (endsRun(error)) throw error;
     return report(status, message);
+  }
+}
+
+/** What a flow does in the warehouse when its stream has been read, one transaction each. */
+async function afterwards(context: RunContext, flow: Flow): Promise<void> {
+  const { deps, run } = context;
+  for (const { sql } of flow.afterwards ?? []) {
+    const warnings = await inTransaction(deps.warehouse.pool, context.lease.signal, async (session) => {
+      const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
+      const { rows } = await session.client.query<{ warning?: unknown }>(sql, parameters);
+      await context.lease.guard(session);
+      return rows.flatMap(({ warning }) => (typeof warning === 'string' ? [warning] : []));
+    });
+    for (const warning of warnings) tell(context, 'warn', `${flow.stream.name}: ${warning}`);
   }
 }
 

@@ -1,12 +1,13 @@
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Flow, Partition, Slice, Window } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
+import { daysThere, readOwners, slicesOf } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
 import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
 import type { StreamContext } from './slice.ts';
 import { tailsOf } from './tails.ts';
-import { abandonWalk, openWalk, openWalks, type Walk } from './walks.ts';
+import { abandonCatchUps, abandonWalk, openWalk, openWalks, partitionText, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -51,7 +52,7 @@ export async function walkAll(
     return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
   };
   const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
-  if (plan === undefined) return { status: 'skipped', reason: 'it has no time to cut a window from' };
+  if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
   for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
@@ -64,8 +65,12 @@ export async function walkAll(
     const problem = await finishWalk(make(open), clock);
     if (problem !== undefined) {
       // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
-      const late = catchUp(flow, open, deps.lookbackMs);
-      if (late !== undefined && (await flow.stream.windows?.changes(signal)) === 'updated') await begin(late);
+      const late = catchUp(flow, open, plan, deps.lookbackMs);
+      const { windows } = flow.stream;
+      if (late !== undefined && (windows === undefined || (await windows.changes(signal)) === 'updated')) {
+        await begin(late);
+        await abandonCatchUps(db, run.sourceId, flow.stream.name);
+      }
       return problem;
     }
     // A backfill or a list is done with that. A walk by time that began long ago is followed by what has changed since.
@@ -75,8 +80,15 @@ export async function walkAll(
   return begin(plan);
 }
 
+const nothingToRead = ({ stream }: Flow): string =>
+  stream.days === undefined
+    ? 'it has no time to cut a window from'
+    : 'the source has nothing of the days that were asked for';
+
 /** What has changed since a walk began that cannot be finished; a walk of this kind moves no watermark. */
-function catchUp(flow: Flow, open: Walk, lookbackMs: number): StreamPlan | undefined {
+function catchUp(flow: Flow, open: Walk, plan: StreamPlan, lookbackMs: number): StreamPlan | undefined {
+  if (flow.stream.days !== undefined && open.kind !== 'backfill')
+    return plan.kind === 'incremental' ? { ...plan, kind: 'backfill', words: `catch up ${open.walkId}` } : undefined;
   if (open.kind !== 'full' || open.clock === undefined || flow.stream.windows === undefined) return undefined;
   const from = new Date(open.clock.getTime() - lookbackMs);
   return {
@@ -98,9 +110,8 @@ function wanted(open: Walk, plan: StreamPlan, clock: Date | undefined): boolean 
 }
 
 async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): Promise<readonly Slice[]> {
-  const window = plan.window === undefined ? {} : { window: plan.window };
   const { parents } = flow.stream;
-  if (parents === undefined) return [window];
+  if (parents === undefined) return slicesOf(flow.stream, plan.window, [undefined]);
   const owners = await partitionsFrom(
     context.deps.warehouse.db,
     context.run.sourceId,
@@ -108,5 +119,19 @@ async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): P
     parents,
     ownersOf(plan),
   );
-  return owners.map((partition) => ({ partition, ...window }));
+  const { stream } = flow;
+  const { days } = stream;
+  if (days === undefined || plan.window === undefined) return slicesOf(stream, plan.window, owners);
+  if (plan.kind !== 'incremental') return slicesOf(stream, plan.window, owners);
+  const read = await readOwners(context.deps.warehouse.db, { sourceId: context.run.sourceId, stream: stream.name });
+  const isKnown = (partition: Partition): boolean => read.has(partitionText(partition));
+  const everything: Window = { field: 'day', ...daysThere(days, context.clock ?? new Date()) };
+  return [
+    ...slicesOf(stream, plan.window, owners.filter(isKnown)),
+    ...slicesOf(
+      stream,
+      everything,
+      owners.filter((partition) => !isKnown(partition)),
+    ),
+  ];
 }

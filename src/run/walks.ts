@@ -190,6 +190,12 @@ export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Prom
     where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
 }
 
+/** Closes what is left open of walks that only caught up behind another: the next run makes its own. */
+export async function abandonCatchUps(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<void> {
+  await sql`update ops.walks set status = 'abandoned', closed_at = now()
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like 'catch up %'`.execute(db);
+}
+
 /**
  * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same transaction (guarantee G2).
  * A backfill moves none. The watermark never goes back. Call it before any counter that other slices of the stream also write:

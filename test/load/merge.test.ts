@@ -126,7 +126,7 @@ test('a complete listing replaces its scope and no other', async () => {
   const member = (club_id: string, user_id: string) => ({ row: { club_id, user_id }, children: {} });
   await loadBatch(warehouse, batchOf(memberFlow, [member('a', '1'), member('a', '2'), member('b', '1')]));
   const loaded = await loadBatch(warehouse, batchOf(memberFlow, [member('a', '2'), member('a', '3')]), {
-    replaces: { club_id: 'a' },
+    replaces: { equal: { club_id: 'a' } },
   });
   expect(loaded).toMatchObject({ deleted: 1, counts: { received: 2, inserted: 1, unchanged: 1 } });
   expect(await rowsOf(warehouse, 'select club_id, user_id from lab.members order by 1, 2')).toEqual([
@@ -140,10 +140,10 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
   const { warehouse } = database;
   const many = Array.from({ length: 21 }, (_, i) => ({ row: { club_id: 'a', user_id: String(i) }, children: {} }));
   await loadBatch(warehouse, batchOf(memberFlow, many));
-  const loaded = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { club_id: 'a' } });
+  const loaded = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
   expect(loaded).toMatchObject({ braked: true, deleted: 0 });
   await warehouse.pool.query("delete from lab.members where user_id = '0'");
-  const small = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { club_id: 'a' } });
+  const small = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
   expect(small).toMatchObject({ braked: false, deleted: 20 });
 });
 

@@ -1,0 +1,100 @@
+/** What the source forgets: earlier versions of a row, and the numbers it has restated. Written with the rows, in their transaction. */
+
+import { type RawBuilder, sql } from 'kysely';
+import type { Table } from '../core/table.ts';
+import type { Layout } from './layout.ts';
+import { type Merge, withHashJoin } from './merge.ts';
+import { inScope, type Scope } from './scope.ts';
+import type { Session } from './session.ts';
+import { stageOf } from './stage.ts';
+
+const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
+const keyOf = (layout: Layout): readonly string[] => layout.content.slice(0, layout.keys).map(([name]) => name);
+const columns = (names: readonly string[], of?: string): RawBuilder<unknown> =>
+  sql.join(names.map((name) => (of === undefined ? sql.id(name) : sql.id(of, name))));
+const equal = (names: readonly string[], a: string, b: string): RawBuilder<unknown> =>
+  sql.join(
+    names.map((name) => sql`${sql.id(a, name)} = ${sql.id(b, name)}`),
+    sql` and `,
+  );
+
+/**
+ * Closes the open version of every row that the merge just wrote with other values, and opens the new one. Call it behind the merge, in
+ * its transaction. A version begins when the source says that the row changed, never before the one it follows.
+ */
+export async function keepVersions(session: Session, layout: Layout, merge: Merge): Promise<void> {
+  const { table } = layout;
+  const { versions } = table;
+  if (versions === undefined) return;
+  const key = keyOf(layout);
+  const told =
+    layout.order === undefined ? sql`t._synced_at` : sql`coalesce(${sql.id('t', layout.order)}, t._synced_at)`;
+  await sql`
+    with written as (
+      select ${columns(key, 't')}, ${columns(versions.columns, 't')}, ${told} as told
+      from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equal(key, 't', 's')}
+      where t._run_id = ${merge.runId}::bigint and t.xmin = pg_current_xact_id()::xid
+    ), changed as (
+      select w.*, greatest(w.told, last.valid_from + interval '1 microsecond') as since
+      from written w left join lateral (
+        select v.valid_from, ${columns(versions.columns, 'v')} from ${sql.table(versions.into)} v
+        where v.source_id = ${merge.sourceId}::smallint and ${equal(key, 'v', 'w')} and v.valid_to is null
+      ) last on true
+      where last.valid_from is null or (${columns(versions.columns, 'last')}) is distinct from (${columns(versions.columns, 'w')})
+    ), closed as (
+      update ${sql.table(versions.into)} v set valid_to = c.since from changed c
+      where v.source_id = ${merge.sourceId}::smallint and ${equal(key, 'v', 'c')} and v.valid_to is null
+    )
+    insert into ${sql.table(versions.into)} (source_id, ${columns([...key, ...versions.columns])}, valid_from, _run_id)
+    select ${merge.sourceId}::smallint, ${columns([...key, ...versions.columns], 'c')}, c.since, ${merge.runId}::bigint
+    from changed c`.execute(session.trx);
+}
+
+/**
+ * Notes every number that is about to change, to come late or to go: old beside new. Call it before the merge and before absent rows are
+ * removed; `scope` is what the staged rows speak for completely. A day that is read for the first time has nothing to be noted.
+ */
+export async function keepRevisions(
+  session: Session,
+  layout: Layout,
+  scope: Scope | undefined,
+  merge: Merge,
+): Promise<void> {
+  const { table } = layout;
+  if (table.revisions === undefined || scope === undefined) return;
+  const known = await sql<{ there: boolean }>`select exists (
+    select from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) as there`.execute(session.trx);
+  if (known.rows[0]?.there !== true) return;
+  const key = keyOf(layout);
+  const { days } = scope;
+  const sameDay =
+    days === undefined
+      ? sql`true`
+      : sql`exists (select from ${target(table)} d where ${inScope(layout, { equal: scope.equal }, merge.sourceId, 'd')}
+          and ${sql.id('d', days.column)} = ${sql.id('s', days.column)})`;
+  await withHashJoin(session, () =>
+    sql`
+    insert into ${sql.table(table.revisions?.into ?? '')} (source_id, ${columns(key)}, metric, old_value, new_value, seen_at, _run_id)
+    select ${merge.sourceId}::smallint, ${sql.join(key.map((name) => sql`coalesce(${sql.id('t', name)}, ${sql.id('s', name)})`))},
+      m.metric, m.old_value, m.new_value, now(), ${merge.runId}::bigint
+    from (select * from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) t
+    full join ${stageOf(table)} s on ${equal(key, 't', 's')}
+    cross join lateral (${metrics(table)}) m
+    where m.old_value is distinct from m.new_value and (t.source_id is not null or ${sameDay})`.execute(session.trx),
+  );
+}
+
+/** metric, old_value, new_value of one pair of rows. */
+function metrics(table: Table): RawBuilder<unknown> {
+  const { columns: names = [], extra } = table.revisions ?? {};
+  const typed = sql`values ${sql.join(
+    names.map((name) => sql`(${name}::text, ${sql.id('t', name)}::numeric, ${sql.id('s', name)}::numeric)`),
+  )}`;
+  if (extra === undefined) return sql`select * from (${typed}) typed (metric, old_value, new_value)`;
+  const pairs = (of: string): RawBuilder<unknown> =>
+    sql`(select p.key, p.value::text::numeric as value from jsonb_each(coalesce(${sql.id(of, extra)}, '{}')) p
+      where jsonb_typeof(p.value) = 'number')`;
+  return sql`select * from (${typed}) typed (metric, old_value, new_value)
+    union all
+    select coalesce(o.key, n.key), o.value, n.value from ${pairs('t')} o full join ${pairs('s')} n on n.key = o.key`;
+}

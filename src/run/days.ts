@@ -1,0 +1,121 @@
+/** Facts by day: which days a run reads, and how they are cut into slices. */
+
+import { type Kysely, sql } from 'kysely';
+import type { Days, Partition, Slice, Stream, Window } from '../core/stream.ts';
+import { days as daysOf } from '../core/time.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+import { partitionText } from './walks.ts';
+
+const day = daysOf(1);
+
+/** A slice with more rows than this is halved. */
+export const mostRows = 20_000;
+
+/** Midnight UTC at or before the moment. */
+export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / day) * day);
+
+const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * day);
+const later = (a: Date, b: Date): Date => (a > b ? a : b);
+const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+
+/** The days that there are at the source: from the beginning of history to the last one that counts. */
+export function daysThere({ start, oldest, present }: Days, clock: Date): { readonly from: Date; readonly to: Date } {
+  const today = midnight(clock);
+  const from = oldest === undefined ? midnight(start) : later(midnight(start), plus(today, -oldest));
+  return { from, to: present ? plus(today, 1) : today };
+}
+
+/** The days of `asked` (whole ones) that there are; undefined where there is none. */
+export function daysWithin(
+  days: Days,
+  clock: Date,
+  asked: { readonly from: Date; readonly to: Date },
+): Window | undefined {
+  const there = daysThere(days, clock);
+  const from = later(midnight(asked.from), there.from);
+  const to = earlier(midnight(new Date(asked.to.getTime() + day - 1)), there.to);
+  return from < to ? { field: 'day', from, to } : undefined;
+}
+
+/**
+ * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due. `readAt(back)` is when the
+ * last so many days were last read, by the source's clock.
+ */
+export async function daysDue(
+  days: Days,
+  clock: Date,
+  watermark: Date,
+  readAt: (back: number) => Promise<Date | undefined>,
+): Promise<Window | undefined> {
+  const { from, to } = daysThere(days, clock);
+  let back = 0;
+  for (const one of days.reread) {
+    const last = one.every <= 1 ? undefined : await readAt(one.back);
+    if (last === undefined || clock.getTime() - last.getTime() >= one.every * day) back = Math.max(back, one.back);
+  }
+  const since = later(from, earlier(midnight(watermark), plus(to, -back)));
+  return since < to ? { field: 'day', from: since, to } : undefined;
+}
+
+/** When so many of the last days were last read completely. */
+export async function lastRead(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: string },
+  back: number,
+): Promise<Date | undefined> {
+  const { rows } = await sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
+    where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental')
+      and window_to - window_from >= ${back} * interval '1 day'`.execute(db);
+  return rows[0]?.last ?? undefined;
+}
+
+/** The owners whose days were all read by the last walk that was completed: any other one's history is read from its beginning. */
+export async function readOwners(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: string },
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ partition: Partition | null }>`select distinct partition from ops.slices
+    where status in ('done', 'split') and walk_id = (select max(walk_id) from ops.walks
+      where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental'))`.execute(
+    db,
+  );
+  return new Set(rows.map((row) => partitionText(row.partition ?? {})));
+}
+
+/** One slice an owner; of days as many as the server's limit makes necessary. */
+export function slicesOf(
+  { days }: Pick<Stream, 'days'>,
+  window: Window | undefined,
+  owners: readonly (Partition | undefined)[],
+): readonly Slice[] {
+  const windows = window === undefined ? [undefined] : days === undefined ? [window] : pieces(window, days.longest);
+  return owners.flatMap((partition) =>
+    windows.map((piece) => ({
+      ...(partition === undefined ? {} : { partition }),
+      ...(piece === undefined ? {} : { window: piece }),
+    })),
+  );
+}
+
+/** Cuts a window into pieces of at most so many days, the newest first: it is what people ask for first. */
+function pieces(window: Window, longest: number): readonly Window[] {
+  const { from, to } = window;
+  if (from === undefined || to === undefined) return [window];
+  const cut: Window[] = [];
+  for (let end = to; end > from; end = cut.at(-1)?.from ?? from)
+    cut.push({ ...window, from: later(from, plus(end, -longest)), to: end });
+  return cut;
+}
+
+/** The two halves of a slice of several days, cut at a midnight; undefined for a single day. */
+export function halfDays(slice: Slice): readonly [Slice, Slice] | undefined {
+  const { window } = slice;
+  if (window?.from === undefined || window.to === undefined) return undefined;
+  const count = Math.round((window.to.getTime() - window.from.getTime()) / day);
+  if (count < 2) return undefined;
+  const middle = plus(window.from, Math.floor(count / 2));
+  return [
+    { ...slice, window: { ...window, to: middle } },
+    { ...slice, window: { ...window, from: middle } },
+  ];
+}
