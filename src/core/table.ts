@@ -38,6 +38,8 @@ export interface Table<R extends Row = Row> {
   readonly tombstones: boolean;
   /** True where rows have `_row_hash` and `_extra` (entities); false for pure relations and history. */
   readonly entity: boolean;
+  /** True where Postgres keeps it in partitions. */
+  readonly partitioned?: true;
   /** Keeps the versions of some columns, because the source forgets them. */
   readonly versions?: Versions;
   /** Keeps what was said before of numbers that the source restates. */

@@ -101,17 +101,26 @@ async function upsert(
     ...changed.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`),
     ...(table.tombstones ? [sql`_deleted_at = null`] : []),
   ]);
-  const same = sql`select from ${target(table)} t where t.source_id = ${merge.sourceId}::smallint and ${equalKeys(key, 't', 's')}
-    and not (${differs(layout, 's')} or ${revived(table)})`;
-  const { rows } = await sql<{ inserted: string; written: string }>`
+  const known = sql`t.source_id = ${merge.sourceId}::smallint and ${equalKeys(key, 't', 's')}`;
+  const stale = sql`(${differs(layout, 's')} or ${revived(table)})`;
+  const insert = sql`insert into ${target(table)} as t (source_id, ${columns([...names, ...hash])}, _synced_at, _run_id)
+      select ${merge.sourceId}::smallint, ${columns([...names, ...hash], 's')}, ${how.syncedAt}, ${merge.runId}::bigint`;
+  const update = sql`on conflict (source_id, ${columns(key)}) do update set ${set}
+      where (${differs(layout, 'excluded')} or ${revived(table)}) and ${how.wins}`;
+  // A partitioned table does not tell by `xmax` which rows were there; what is found by the look before counts.
+  const statement = table.partitioned
+    ? sql`
+    with found as materialized (
+      select s.*, t.source_id is null as is_new from ${how.source} left join ${target(table)} t on ${known}
+      where t.source_id is null or ${stale}
+    ), written as (${insert} from found s ${update} returning 1)
+    select (select count(*) from found where is_new) as inserted, (select count(*) from written) as written`
+    : sql`
     with written as (
-      insert into ${target(table)} as t (source_id, ${columns([...names, ...hash])}, _synced_at, _run_id)
-      select ${merge.sourceId}::smallint, ${columns([...names, ...hash], 's')}, ${how.syncedAt}, ${merge.runId}::bigint
-      from ${how.source} where not exists (${same})
-      on conflict (source_id, ${columns(key)}) do update set ${set}
-      where (${differs(layout, 'excluded')} or ${revived(table)}) and ${how.wins}
-      returning (xmax = 0) as is_new)
-    select count(*) filter (where is_new) as inserted, count(*) as written from written`.execute(session.trx);
+      ${insert} from ${how.source} where not exists (select from ${target(table)} t where ${known} and not ${stale})
+      ${update} returning (xmax = 0) as is_new)
+    select count(*) filter (where is_new) as inserted, count(*) as written from written`;
+  const { rows } = await sql<{ inserted: string; written: string }>`${statement}`.execute(session.trx);
   const inserted = Number(rows[0]?.inserted ?? 0);
   return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
 }
@@ -138,7 +147,10 @@ async function removeAbsent(
     where p._delivered & ${1 << bit} <> 0) o`;
   const gone = sql`t.ctid in (select o.place from ${theirs}
     where not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 'o', 's')}))`;
-  return withHashJoin(session, () => remove(session, child.table, gone, merge));
+  await sql`set local enable_hashjoin = on`.execute(session.trx);
+  const removed = await remove(session, child.table, gone, merge);
+  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  return removed;
 }
 
 /** Away with the rows of one scope that the staged complete listing does not show. */
@@ -167,11 +179,14 @@ export async function countScope(
   return { live: Number(rows[0]?.live ?? 0), absent: Number(rows[0]?.absent ?? 0) };
 }
 
-/** Both sides may be large, and neither is looked up by key. */
+/**
+ * Joins by hash whatever the planner believes: both sides may be large, neither is looked up by key, and of a staging table it has no
+ * statistics.
+ */
 export async function withHashJoin<T>(session: Session, work: () => Promise<T>): Promise<T> {
-  await sql`set local enable_hashjoin = on`.execute(session.trx);
+  await session.client.query('set local enable_hashjoin = on; set local enable_nestloop = off');
   const result = await work();
-  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  await session.client.query('set local enable_hashjoin = off; set local enable_nestloop = on');
   return result;
 }
 

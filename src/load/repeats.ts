@@ -3,6 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Layout } from './layout.ts';
 import { rootExtras } from './layout.ts';
+import { withHashJoin } from './merge.ts';
 import type { Session } from './session.ts';
 import { stageOf } from './stage.ts';
 
@@ -19,7 +20,6 @@ export async function settleRepeats(session: Session, layout: Layout): Promise<n
   const { rows } = await sql<{ repeats: boolean }>`select exists (
     select from ${stage} group by ${list(told)} having count(*) > 1) as repeats`.execute(session.trx);
   if (rows[0]?.repeats !== true) return 0;
-  await sql`set local enable_hashjoin = on`.execute(session.trx);
   const order =
     occurrence === undefined
       ? sql`${sql.id(rootExtras.fetched)} desc, ctid desc`
@@ -29,7 +29,6 @@ export async function settleRepeats(session: Session, layout: Layout): Promise<n
     occurrence === undefined
       ? sql`delete from ${stage} s using ${numbered} n where s.ctid = n.place and n.nth > 0`
       : sql`update ${stage} s set ${sql.id(occurrence)} = n.nth from ${numbered} n where s.ctid = n.place and n.nth > 0`;
-  const { numAffectedRows } = await statement.execute(session.trx);
-  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  const { numAffectedRows } = await withHashJoin(session, () => statement.execute(session.trx));
   return occurrence === undefined ? Number(numAffectedRows ?? 0) : 0;
 }

@@ -1,0 +1,330 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Forbidden, Transient } from '../../src/core/errors.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type Fact, type Lab, makeFacts, openLab } from './facts.ts';
+
+let database: TestDatabase;
+let lab: Lab;
+
+beforeEach(async () => {
+  database = await testDatabase();
+  await makeFacts(database.warehouse);
+  lab = openLab(database.warehouse);
+  lab.owners = [owner('a'), owner('b')];
+  lab.facts = [
+    ...['2026-01-05', '2026-03-31', '2026-06-20', '2026-06-27', '2026-06-29'].map((day) => fact('a', day)),
+    ...['2026-02-01', '2026-06-28'].map((day) => fact('b', day)),
+  ];
+});
+afterEach(() => database.drop());
+
+const owner = (id: string, more: object = {}) => ({ id, status: 'ACTIVE', budget: '10', updatedAt: 1n, ...more });
+const fact = (who: string, day: string, more: Partial<Fact> = {}): Fact => ({
+  owner: who,
+  day,
+  name: 'ad',
+  spend: '9007199254.740993',
+  clicks: 1,
+  ...more,
+});
+const moveTo = (day: string): void => {
+  lab.now = new Date(`${day}T02:00:00Z`);
+  lab.asked.length = 0;
+};
+const rows = async (query: string): Promise<readonly string[]> =>
+  (await database.warehouse.pool.query<{ line: string }>(query)).rows.map(({ line }) => line);
+const stored = () =>
+  rows(
+    `select concat_ws(' ', owner, day, name, nth, spend, clicks) as line from lab.facts order by owner, day, name, nth`,
+  );
+const told = (all: readonly Fact[]): readonly string[] =>
+  all
+    .map(({ owner: who, day, name, spend, clicks }) => [who, day, name, 0, spend, clicks ?? []].flat().join(' '))
+    .sort((a, b) => (a < b ? -1 : 1));
+const revisions = () =>
+  rows(`select concat_ws(' ', owner, day, metric, coalesce(old_value::text, 'none'), coalesce(new_value::text, 'none')) as line
+    from lab.revisions order by owner, day, metric`);
+
+/** The same facts with one of them told otherwise. */
+const restate = (day: string, more: Partial<Fact>): void => {
+  lab.facts = lab.facts.map((one) => (one.day === day ? { ...one, ...more } : one));
+};
+
+describe('facts by day', () => {
+  test('the first run reads all of history in pieces that the server allows, every exact number of it', async () => {
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(told(lab.facts));
+    expect(lab.asked.filter((line) => line.startsWith('a'))).toEqual([
+      'a 2026-05-31/2026-06-30',
+      'a 2026-05-01/2026-05-31',
+      'a 2026-04-01/2026-05-01',
+      'a 2026-03-02/2026-04-01',
+      'a 2026-01-31/2026-03-02',
+      'a 2026-01-01/2026-01-31',
+    ]);
+    expect(await revisions()).toEqual([]);
+  });
+
+  test('a night reads the last days again, once a week two weeks, once a month three months', async () => {
+    await lab.run();
+    moveTo('2026-07-01');
+    await lab.run();
+    expect(lab.asked).toEqual(['a 2026-06-28/2026-07-01', 'b 2026-06-28/2026-07-01']);
+    moveTo('2026-07-08');
+    await lab.run();
+    expect(lab.asked[0]).toBe('a 2026-06-24/2026-07-08');
+    moveTo('2026-07-09');
+    await lab.run();
+    expect(lab.asked[0]).toBe('a 2026-07-06/2026-07-09');
+    moveTo('2026-07-31');
+    await lab.run();
+    expect(lab.asked.filter((line) => line.startsWith('a')).at(-1)).toMatch(/^a 2026-05-02/);
+  });
+
+  test('after weeks of standing still the next run reads all that was missed', async () => {
+    await lab.run();
+    lab.facts.push(fact('a', '2026-07-03'), fact('b', '2026-07-20'));
+    moveTo('2026-07-22');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(lab.asked[0]).toBe('a 2026-06-30/2026-07-22'.replace('06-30', '06-30'));
+    expect(await stored()).toEqual(told(lab.facts));
+  });
+
+  test('a restated number is corrected, and old and new are kept', async () => {
+    await lab.run();
+    restate('2026-06-29', { spend: '9007199254.740994', clicks: null });
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', counts: { updated: 1 } });
+    expect(await stored()).toEqual(told(lab.facts));
+    expect(await revisions()).toEqual([
+      'a 2026-06-29 clicks 1 none',
+      'a 2026-06-29 spend 9007199254.740993 9007199254.740994',
+    ]);
+  });
+
+  test('a row that goes and a row that comes late are told, a first row of a day is not', async () => {
+    await lab.run();
+    lab.facts = lab.facts.filter((one) => one.day !== '2026-06-28');
+    lab.facts.push(fact('a', '2026-06-29', { name: 'late' }), fact('a', '2026-06-30'));
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ deleted: 1 });
+    expect(await stored()).toEqual(told(lab.facts));
+    expect(await revisions()).toEqual([
+      'a 2026-06-29 clicks none 1',
+      'a 2026-06-29 spend none 9007199254.740993',
+      'b 2026-06-28 clicks 1 none',
+      'b 2026-06-28 spend 9007199254.740993 none',
+    ]);
+  });
+
+  test('nothing is written where nothing was restated', async () => {
+    await lab.run();
+    const before = await rows('select (xmin::text || _run_id) as line from lab.facts order by 1');
+    moveTo('2026-06-30');
+    expect(await lab.run()).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 0, updated: 0, unchanged: 3 + 2 },
+    });
+    expect(await rows('select (xmin::text || _run_id) as line from lab.facts order by 1')).toEqual(before);
+    expect(await revisions()).toEqual([]);
+  });
+
+  test('a new owner’s history is read from its beginning', async () => {
+    await lab.run();
+    lab.owners.push(owner('c'));
+    lab.facts.push(fact('c', '2026-01-02'), fact('c', '2026-06-30'));
+    moveTo('2026-07-01');
+    await lab.run();
+    expect(await stored()).toEqual(told(lab.facts));
+    moveTo('2026-07-02');
+    await lab.run();
+    expect(lab.asked).toContain('c 2026-06-29/2026-07-02');
+    expect(lab.asked).toHaveLength(3);
+  });
+
+  test('an owner that is closed to us keeps its rows, hinders nobody, and is read whole when it opens again', async () => {
+    await lab.run();
+    lab.answer = ({ partition }) => {
+      if (partition?.owner === 'b') throw new Forbidden('b is not yours');
+    };
+    lab.facts.push(fact('a', '2026-06-30'), fact('b', '2026-06-30'));
+    restate('2026-02-01', { clicks: 7 });
+    moveTo('2026-07-01');
+    const closed = await lab.run();
+    expect(closed.streams.find(({ stream }) => stream === 'facts')).toMatchObject({ status: 'forbidden' });
+    expect((await stored()).length).toBe(8);
+    moveTo('2026-07-02');
+    lab.facts.push(fact('a', '2026-07-01'));
+    await lab.run();
+    expect(lab.asked).toContain('a 2026-06-29/2026-07-02');
+    lab.answer = () => undefined;
+    moveTo('2026-07-03');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(told(lab.facts));
+  });
+
+  test('a slice that fails leaves what stood, and new days go on coming', async () => {
+    await lab.run();
+    let fails = 0;
+    lab.answer = ({ partition }) => {
+      if (partition?.owner !== 'b') return;
+      fails += 1;
+      throw new Transient('the report failed');
+    };
+    restate('2026-06-28', { clicks: 5 });
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    lab.facts.push(fact('a', '2026-07-01'));
+    moveTo('2026-07-02');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    expect(fails).toBeGreaterThan(1);
+    expect(
+      await rows(
+        `select concat_ws(' ', owner, day, clicks) as line from lab.facts where day >= '2026-06-28' order by 1`,
+      ),
+    ).toEqual(['a 2026-06-29 1', 'a 2026-07-01 1', 'b 2026-06-28 1']);
+    lab.answer = () => undefined;
+    moveTo('2026-07-03');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(told(lab.facts));
+    expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+  });
+
+  test('a backfill reads the days it was given and moves no watermark', async () => {
+    await lab.run();
+    const before = await rows('select concat(stream, watermark, full_at) as line from ops.checkpoints order by 1');
+    restate('2026-03-31', { clicks: 3 });
+    restate('2026-06-29', { clicks: 4 });
+    moveTo('2026-07-05');
+    expect(await lab.backfill('2026-03-30', '2026-04-02')).toMatchObject({ status: 'succeeded' });
+    expect(lab.asked).toEqual(['a 2026-03-30/2026-04-02', 'b 2026-03-30/2026-04-02']);
+    expect(
+      await rows(`select clicks::text as line from lab.facts where day in ('2026-03-31', '2026-06-29') order by day`),
+    ).toEqual(['3', '1']);
+    expect(await rows('select concat(stream, watermark, full_at) as line from ops.checkpoints order by 1')).toEqual(
+      before,
+    );
+  });
+
+  test('snapshots are of the present day only, each in its own rows', async () => {
+    lab = openLab(database.warehouse, { oldest: 0, present: true, start: new Date('2000-01-01T00:00:00Z') });
+    lab.owners = [owner('a')];
+    lab.facts = [fact('a', '2026-06-30', { clicks: 1 })];
+    await lab.run();
+    expect(lab.asked).toEqual(['a 2026-06-30/2026-07-01']);
+    lab.facts.push(fact('a', '2026-07-01', { clicks: 2 }));
+    moveTo('2026-07-01');
+    await lab.run();
+    expect(lab.asked).toEqual(['a 2026-07-01/2026-07-02']);
+    expect(await stored()).toEqual(told(lab.facts));
+  });
+
+  test('slices with more rows than are read at once are halved at midnight and cover every day once', async () => {
+    lab = openLab(database.warehouse, { rows: async ({ window }) => spanOf(window) * 3_000, longest: 90 });
+    lab.owners = [owner('a')];
+    lab.facts = Array.from({ length: 60 }, (_, i) =>
+      fact('a', new Date(Date.UTC(2026, 3, 1 + i)).toISOString().slice(0, 10)),
+    );
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(lab.asked.length).toBeGreaterThan(20);
+    expect(await stored()).toEqual(told(lab.facts));
+  });
+
+  test('a warning of what was found afterwards is told', async () => {
+    await lab.run();
+    expect(lab.notes).toContain('facts: ad spent 9007199254.740993');
+  });
+});
+
+const spanOf = (window: { readonly from?: Date; readonly to?: Date } | undefined): number =>
+  ((window?.to?.getTime() ?? 0) - (window?.from?.getTime() ?? 0)) / 86_400_000;
+
+describe('listings larger than a batch', () => {
+  const many = (count: number): readonly Fact[] =>
+    Array.from({ length: count }, (_, i) =>
+      fact('a', '2026-06-29', { name: `ad ${i % 6_000}`, clicks: Math.floor(i / 6_000) }),
+    );
+
+  test('are loaded in one piece, rows that repeat a key told apart by their content', async () => {
+    lab = openLab(database.warehouse, {}, 1_000);
+    lab.owners = [owner('a')];
+    lab.facts = [...many(18_000)];
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', counts: { inserted: 18_001, deduplicated: 0 } });
+    expect(
+      await rows(
+        `select concat(count(*), ' ', count(distinct name), ' ', max(nth), ' ', sum(clicks), ' ', count(distinct xmin::text)) as line from lab.facts`,
+      ),
+    ).toEqual(['18000 6000 2 18000 1']);
+    lab.facts.reverse();
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ counts: { inserted: 0, updated: 0, unchanged: 18_001 } });
+    lab.facts = lab.facts.slice(3_000);
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ deleted: 3_000 });
+    expect(await rows('select sum(clicks)::text as line from lab.facts')).toEqual([
+      String(lab.facts.reduce((sum, { clicks }) => sum + (clicks ?? 0), 0)),
+    ]);
+  });
+
+  test('leave nothing behind where they fail half-way', async () => {
+    lab = openLab(database.warehouse, {}, 1_000);
+    lab.owners = [owner('a')];
+    lab.facts = [...many(12_000)];
+    await lab.run();
+    const before = await stored();
+    let fired = 0;
+    lab.facts = lab.facts.map((one, i) => (i < 11_000 ? { ...one, clicks: 99 } : one));
+    Object.defineProperty(lab.facts[11_500], 'spend', {
+      get: () => {
+        fired += 1;
+        throw new Transient('cut off');
+      },
+    });
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    expect(fired).toBe(1);
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('lists that are the truth about their entities', () => {
+  const live = () => rows('select id as line from lab.owners where _deleted_at is null order by 1');
+
+  test('what they no longer show is tombstoned, and lives again when it is shown', async () => {
+    await lab.run();
+    const [first, second] = lab.owners;
+    lab.owners = first === undefined ? [] : [first];
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', deleted: 1 });
+    expect(await live()).toEqual(['a']);
+    if (second !== undefined) lab.owners.push(second);
+    await lab.run();
+    expect(await live()).toEqual(['a', 'b']);
+  });
+
+  test('more than 20 and 5 % at once are not believed', async () => {
+    lab.owners = Array.from({ length: 60 }, (_, i) => owner(`o${i}`));
+    lab.facts = [];
+    await lab.run();
+    lab.owners = lab.owners.slice(0, 39);
+    const report = await lab.run();
+    expect(report.streams.find(({ stream }) => stream === 'owners')).toMatchObject({ status: 'partial' });
+    expect((await live()).length).toBe(60);
+    lab.owners.push(owner('o39'));
+    expect(await lab.run()).toMatchObject({ deleted: 20 });
+  });
+
+  test('every version of what the source forgets is kept, dated by the source', async () => {
+    const versions = () =>
+      rows(`select concat_ws(' ', id, status, coalesce(budget::text, 'none'), extract(epoch from valid_from)::bigint,
+        coalesce(extract(epoch from valid_to)::bigint::text, 'now')) as line from lab.owner_versions where id = 'a' order by valid_from`);
+    const second = 1_000_000n;
+    lab.owners = [owner('a', { updatedAt: 100n * second })];
+    await lab.run();
+    lab.owners = [owner('a', { budget: '12.5', updatedAt: 200n * second })];
+    await lab.run();
+    await lab.run();
+    lab.owners = [owner('a', { budget: null, status: 'PAUSED', updatedAt: 300n * second })];
+    await lab.run();
+    expect(await versions()).toEqual(['a ACTIVE 10 100 200', 'a ACTIVE 12.5 200 300', 'a PAUSED none 300 now']);
+  });
+});
