@@ -12,6 +12,15 @@ export interface Job {
   readonly on: Schedule;
 }
 
+/** What is triggered at the workflow engine when a run succeeded and every receipt of it holds. */
+export interface Handoff {
+  readonly dag: string;
+  /** Whether its end is waited for and stored with our run. Default: no. */
+  readonly wait?: boolean;
+  /** Parameters besides RUN_ID, FROM and TO. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
 export interface Pipeline {
   /** As in `tidemark sync NAME` and `ops.sources.name`. */
   readonly name: string;
@@ -22,4 +31,5 @@ export interface Pipeline {
   /** The variable without which it is not configured. */
   readonly needs: string;
   readonly jobs: readonly Job[];
+  readonly onSuccess?: Handoff;
 }

@@ -16,6 +16,8 @@ export interface Config {
   readonly ads?: AdsConfig;
   readonly workflow?: WorkflowConfig;
   readonly server: ServerConfig;
+  /** Where changes of state are told; empty: nowhere. */
+  readonly notify: NotifyConfig;
   readonly logLevel: LogLevel;
   /** What is allowed but doubtful, one sentence each. */
   readonly warnings: readonly string[];
@@ -79,6 +81,14 @@ export interface ServerConfig {
   readonly apiToken?: Secret;
 }
 
+/** The addresses are secrets: whoever knows them may post. */
+export interface NotifyConfig {
+  readonly webhookUrl?: Secret;
+  /** Signs what is sent to `webhookUrl`. */
+  readonly webhookSecret?: Secret;
+  readonly slackWebhookUrl?: Secret;
+}
+
 /** The variables that are secrets: each can be given as NAME_FILE too. */
 export const secrets = [
   'DATABASE_URL',
@@ -88,6 +98,9 @@ export const secrets = [
   'ADS_REFRESH_TOKEN',
   'WORKFLOW_TOKEN',
   'TIDEMARK_API_TOKEN',
+  'TIDEMARK_WEBHOOK_URL',
+  'TIDEMARK_WEBHOOK_SECRET',
+  'TIDEMARK_SLACK_WEBHOOK_URL',
 ] as const;
 
 /** Every other variable. */
@@ -135,6 +148,7 @@ export function readConfig(env: NodeJS.ProcessEnv, cwd: string): Config {
     ...(ads ? { ads } : {}),
     ...(workflow ? { workflow } : {}),
     server: readServer(from),
+    notify: readNotify(from),
     logLevel: oneOf(from, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
     warnings: from.warnings,
   };
@@ -234,6 +248,29 @@ function readServer(from: Variables): ServerConfig {
     );
   }
   return { host, port, ...(apiToken ? { apiToken } : {}) };
+}
+
+function readNotify(from: Variables): NotifyConfig {
+  const webhookUrl = target(from, 'TIDEMARK_WEBHOOK_URL');
+  const slackWebhookUrl = target(from, 'TIDEMARK_SLACK_WEBHOOK_URL');
+  const webhookSecret = from.secret('TIDEMARK_WEBHOOK_SECRET');
+  if (webhookUrl && !webhookSecret)
+    from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: its receiver cannot tell our messages from others');
+  return {
+    ...(webhookUrl ? { webhookUrl } : {}),
+    ...(webhookSecret ? { webhookSecret } : {}),
+    ...(slackWebhookUrl ? { slackWebhookUrl } : {}),
+  };
+}
+
+/** An address that is itself a secret: https, or http on this machine. */
+function target(from: Variables, name: string): Secret | undefined {
+  const secret = from.secret(name);
+  if (secret === undefined) return undefined;
+  const url = URL.parse(secret.reveal());
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return secret;
+  from.problem(name, 'is not an https address');
+  return undefined;
 }
 
 function headerName(from: Variables, name: string, fallback: string): string {

@@ -1,14 +1,14 @@
 /** What sync, backfill and census have in common: parts brought up, progress told, the outcome summed up in one exit code. */
-import type { TrackerConfig } from '../config.ts';
-import { Misconfigured } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import type { RunDeps } from '../run/deps.ts';
 import type { Context } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, exit, said } from './exit.ts';
+import { outboundOf } from './outbound.ts';
 import { progress, toJson } from './progress/choose.ts';
 import type { Progress } from './progress/types.ts';
 import { summary } from './report.ts';
 import { current } from './schema.ts';
+import { settingsOf } from './settings.ts';
 import { escaped, withoutSecrets } from './text.ts';
 import { withWaiting } from './waiting.ts';
 
@@ -44,23 +44,40 @@ async function runOne(
 ): Promise<number> {
   const told = progress(context);
   let ended: RunReport | undefined;
+  let deps: RunDeps | undefined;
   try {
-    const deps = await runDeps(context, pipeline, told);
+    deps = await runDeps(context, pipeline, told);
+    const { observe: shown } = deps;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
-      deps.observe(event);
+      shown(event);
     };
     const report = await work({ ...deps, observe });
     told.end();
     conclude(context, report);
+    await tellOutside(context, deps, report);
     return codeOfReport(report, context.received());
   } catch (error) {
     told.end();
     // The run has said itself what became of it; its last word stays the last.
     if (ended === undefined) throw error;
     conclude(context, ended);
+    if (deps !== undefined) await tellOutside(context, deps, ended);
     if (context.verbose) for (const line of causes(error)) context.err.line(`  ${line}`);
     return codeOfError(error, context.received());
+  }
+}
+
+/** Who wants to know is told; that this fails must not make a good run a bad one. */
+async function tellOutside(context: Context, deps: RunDeps, report: RunReport): Promise<void> {
+  const { afterRun } = await import('../outbound/outbound.ts');
+  const config = await context.parts.config();
+  try {
+    await afterRun(outboundOf(deps.warehouse, config), report, context.signal);
+  } catch (error) {
+    context.err.line(
+      `${context.err.paint('yellow', 'warning')}: ${report.pipeline}: nobody could be told: ${said(error).message}`,
+    );
   }
 }
 
@@ -75,8 +92,7 @@ function conclude(context: Context, report: RunReport): void {
 /** What the engine is given for a pipeline. The first word comes before anything slow. */
 export async function runDeps(context: Context, pipeline: string, shown: Progress): Promise<RunDeps> {
   shown.say(`${pipeline}: opening the warehouse`);
-  const { tracker } = await context.parts.config();
-  if (tracker === undefined) throw new Misconfigured(`${pipeline} is not configured`);
+  const settings = settingsOf(await context.parts.config(), pipeline);
   const logged = context.logLevel === undefined ? undefined : await (await import('./log.ts')).log(context.logLevel);
   const told = withWaiting((event) => {
     shown.observe(event);
@@ -88,16 +104,8 @@ export async function runDeps(context: Context, pipeline: string, shown: Progres
     source,
     observe: told.observe,
     signal: context.signal,
-    concurrency: tracker.concurrency,
     version: context.version,
     trigger: 'manual',
-    ...settings(tracker),
+    ...settings,
   };
 }
-
-/** The times of a run, in the engine's units. */
-export const settings = (tracker: TrackerConfig): Pick<RunDeps, 'lookbackMs' | 'createdWindowMs' | 'historyStart'> => ({
-  lookbackMs: tracker.lookbackHours * 3_600_000,
-  createdWindowMs: tracker.createdWindowDays * 86_400_000,
-  historyStart: tracker.start,
-});

@@ -40,6 +40,7 @@ test('with nothing set no source is configured, and the warehouse is the embedde
   const expected: Config = {
     home: path.join(cwd, '.tidemark'),
     server: { host: '127.0.0.1', port: 8080 },
+    notify: {},
     logLevel: 'info',
     warnings: [],
   };
@@ -127,7 +128,9 @@ test('a secret file that others can read is warned about, an empty one is refuse
 });
 
 test('no printed form of a configuration or of its problems shows a secret', () => {
-  const all = Object.fromEntries(secrets.map((name) => [name, `s3cret-of-${name}`]));
+  const secretOf = (name: string): string =>
+    /WEBHOOK_URL$/.test(name) ? `https://hooks.example/s3cret-of-${name}` : `s3cret-of-${name}`;
+  const all = Object.fromEntries(secrets.map((name) => [name, secretOf(name)]));
   const env = {
     ...all,
     ...tracker,
@@ -211,4 +214,11 @@ test('dates are days or instants in UTC, and real', () => {
   for (const text of ['2024-02-30', '2024-13-01', '31.01.2024', 'now', '2024-01-31T08:30', '2024-01-31T24:00Z', '']) {
     expect(parseInstant(text), text).toBeUndefined();
   }
+});
+
+test('a webhook is told by https, or in the clear to this machine itself', () => {
+  const to = (url: string) => ({ TIDEMARK_WEBHOOK_URL: url, TIDEMARK_WEBHOOK_SECRET: 'x' });
+  expect(problems(to('http://hooks.example/token'))).toContain('TIDEMARK_WEBHOOK_URL: is not an https address');
+  expect(problems(to('file:///etc/passwd'))).not.toContain('passwd');
+  expect(readConfig(to('http://127.0.0.1:9/x'), directory()).notify.webhookUrl?.reveal()).toBe('http://127.0.0.1:9/x');
 });

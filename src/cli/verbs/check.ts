@@ -2,7 +2,7 @@ import { Misconfigured } from '../../core/errors.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
-import { configured, pipelines, readable } from '../pipelines.ts';
+import { configured, pipelines } from '../pipelines.ts';
 import { toJson } from '../progress/choose.ts';
 import { soon } from '../schema.ts';
 import { table } from '../table.ts';
@@ -25,10 +25,10 @@ export const check: Verb<object> = async (context) => {
   const config = await context.parts.config();
   const told = context.quiet || context.json ? () => undefined : (text: string) => context.err.line(text);
   const findings: Finding[] = [];
-  for (const { name } of configured(config)) {
+  for (const { name, source: kind } of configured(config)) {
     told(`asking ${name}`);
     findings.push(
-      await tried(name, config.tracker?.baseUrl ?? null, async () => {
+      await tried(name, config[kind]?.baseUrl ?? null, async () => {
         const source = await context.parts.source(name);
         const { account, dialect, clock } = await source.preflight(context.signal);
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
@@ -38,10 +38,7 @@ export const check: Verb<object> = async (context) => {
     );
   }
   for (const each of pipelines)
-    if (!configured(config).includes(each))
-      findings.push(
-        nothing(each.name, readable.includes(each.source) ? `set ${each.needs} to use it` : 'not in this version'),
-      );
+    if (!configured(config).includes(each)) findings.push(nothing(each.name, `set ${each.needs} to use it`));
   told('asking the warehouse');
   findings.push(
     await tried('warehouse', null, async () => {

@@ -11,7 +11,7 @@ import { askFacts, isTrue } from '../demo/facts.ts';
 import { show } from '../demo/show.ts';
 import { codeOfReport, exit } from '../exit.ts';
 import { progress, toJson } from '../progress/choose.ts';
-import { settings } from '../running.ts';
+import { settingsOf } from '../settings.ts';
 import { plural } from '../text.ts';
 import { untilStopped } from '../until.ts';
 import { withWaiting } from '../waiting.ts';
@@ -92,17 +92,15 @@ async function watched(
   const variables = { TRACKER_BASE_URL: tracker.url, TRACKER_EMAIL: tracker.email, TRACKER_API_TOKEN: tracker.token };
   // The defaults a user gets, read from these variables and from no `.env`.
   const config = readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'));
-  if (config.tracker === undefined) throw new Error('the simulated tracker is not configured');
   try {
     return await work({
       warehouse,
       source: await context.parts.source('tracker', told, config),
       observe: told.observe,
       signal: context.signal,
-      concurrency: config.tracker.concurrency,
       version: context.version,
       trigger: 'manual',
-      ...settings(config.tracker),
+      ...settingsOf(config, 'tracker'),
     });
   } finally {
     shown.end();

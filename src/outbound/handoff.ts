@@ -1,0 +1,188 @@
+/**
+ * Hands over to the workflow engine when a run succeeded. The intent is a row, derived from the run, before anything is asked of the engine; a
+ * crash between asking and hearing is taken up by asking what is there. What cannot be known is told, never guessed: no second start is blind.
+ */
+
+import { type Kysely, sql } from 'kysely';
+import { AuthFailed, Forbidden, Missing, Refused, TidemarkError } from '../core/errors.ts';
+import { minutes, seconds } from '../core/time.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+import type { Engine, EngineRun } from './engine.ts';
+
+/** What a pipeline declares (`onSuccess` of its file). */
+export interface Then {
+  readonly dag: string;
+  /** Whether its end is waited for and stored. Default: no. */
+  readonly wait?: boolean;
+  /** Further parameters. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
+export interface Handoff {
+  readonly handoffId: string;
+  readonly pipeline: string;
+  readonly runKey: string;
+  readonly dag: string;
+  readonly params: string;
+  readonly remoteRunId: string;
+  readonly wait: boolean;
+  readonly status: 'pending' | 'starting' | 'started' | 'succeeded' | 'failed' | 'unknown';
+  readonly attempts: number;
+  readonly startingAt: Date | null;
+}
+
+/** A run that may be handed over. `from` and `to`: what it covered, where it had a window. */
+export interface Done {
+  readonly pipeline: string;
+  readonly runKey: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+/** Writes the intent; the same run again changes nothing. Call it in the transaction that ends the run where there is one. */
+export async function intend(db: Kysely<AnyDatabase>, done: Done, then: Then): Promise<void> {
+  const params = {
+    RUN_ID: done.runKey,
+    ...(done.from && { FROM: done.from.toISOString() }),
+    ...(done.to && { TO: done.to.toISOString() }),
+    ...then.params,
+  };
+  const text = Object.entries(params)
+    .map(([name, value]) => `${name}=${/[\s"]/.test(value) ? JSON.stringify(value) : value}`)
+    .join(' ');
+  // Engines take letters, digits, hyphens and underscores.
+  const remote = `tidemark-${done.pipeline}-${done.runKey}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+  await sql`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait)
+    values (${done.pipeline}, ${done.runKey}, ${then.dag}, ${text}, ${remote}, ${then.wait === true})
+    on conflict (pipeline, run_key, dag) do nothing`.execute(db);
+}
+
+/** The newest run of the pipeline that succeeded within a day and was not handed over: its process ended before it could say so. */
+export async function intendMissed(db: Kysely<AnyDatabase>, pipeline: string, then: Then): Promise<void> {
+  const { rows } = await sql<{ run_key: string; from: Date | null; to: Date | null }>`
+    select run_id::text as run_key, started_at as "from", finished_at as "to" from ops.runs r
+    where pipeline = ${pipeline} and kind in ('sync', 'full') and status = 'succeeded'
+      and finished_at > clock_timestamp() - interval '1 day'
+      and run_id > coalesce((select max(run_key::bigint) from ops.handoffs h
+        where h.pipeline = ${pipeline} and h.dag = ${then.dag} and h.run_key ~ '^[0-9]+$'), 0)
+    order by run_id desc limit 1`.execute(db);
+  const [row] = rows;
+  if (row !== undefined) await intend(db, { pipeline, runKey: row.run_key }, then);
+}
+
+/** Brings every hand-off that is due one step further. Several processes may do it at once: each one is held by one. */
+export async function drive(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<number> {
+  let steps = 0;
+  while (!signal.aborted && (await driveOne(db, engine, signal))) steps += 1;
+  return steps;
+}
+
+/** How long one process holds a hand-off: longer than its requests may take. */
+const hold = minutes(5);
+const pollEvery = seconds(10);
+const tryAgain = seconds(30);
+const mostTries = 10;
+
+async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const handoff = await claim(db);
+  if (handoff === undefined) return false;
+  try {
+    await settle(db, handoff, await step(db, handoff, engine, signal));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (!(error instanceof TidemarkError)) throw error;
+    // The engine said no for good, or it may say yes later; whether a start arrived is asked the next time.
+    const final =
+      error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
+    const over = final || handoff.attempts >= mostTries;
+    await sql`update ops.handoffs set status = ${over && handoff.status !== 'started' ? 'failed' : handoff.status === 'pending' ? 'starting' : handoff.status},
+        error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
+      where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
+  }
+  return true;
+}
+
+interface Settled {
+  readonly status: Handoff['status'];
+  readonly engineStatus?: string;
+  readonly error?: string;
+}
+
+/** One step: start, find out about a start that was cut off, or look how the run is going. */
+async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Settled> {
+  if (handoff.status === 'started')
+    return outcome(handoff, await engine.status(handoff.dag, handoff.remoteRunId, signal));
+  const sure = await engine.takesRunId(signal);
+  if (handoff.status === 'starting' && !sure) {
+    const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
+    const verdict = whose(handoff, there);
+    if (verdict === 'ours') return outcome({ ...handoff, status: 'started' }, there);
+    if (verdict === 'nobody knows')
+      return {
+        status: 'unknown',
+        error: `the start was cut off, and ${handoff.dag} has run since: it cannot be told whether that was this run`,
+      };
+  }
+  await sql`update ops.handoffs set status = 'starting', attempts = attempts + 1, starting_at = clock_timestamp(),
+      changed_at = clock_timestamp() where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
+  await engine.start(handoff.dag, { params: handoff.params, runId: handoff.remoteRunId }, signal);
+  return { status: handoff.wait ? 'started' : 'succeeded', engineStatus: 'started' };
+}
+
+/** Of an engine without run ids: whether its newest run is the one that we asked for. */
+function whose({ runKey, startingAt }: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
+  if (there === undefined) return 'not started';
+  if (there.params !== undefined && ` ${there.params} `.includes(` RUN_ID=${runKey} `)) return 'ours';
+  const before = there.startedAt !== undefined && startingAt !== null && there.startedAt < startingAt;
+  return before ? 'not started' : 'nobody knows';
+}
+
+function outcome(handoff: Handoff, there: EngineRun | undefined): Settled {
+  if (!handoff.wait) return { status: 'succeeded', engineStatus: there?.label ?? 'started' };
+  if (there === undefined) return { status: 'unknown', error: 'the engine no longer knows the run' };
+  if (there.state === 'active' || there.state === 'unknown') return { status: 'started', engineStatus: there.label };
+  return { status: there.state, engineStatus: there.label };
+}
+
+async function settle(db: Kysely<AnyDatabase>, { handoffId }: Handoff, settled: Settled): Promise<void> {
+  await sql`update ops.handoffs set status = ${settled.status}, engine_status = coalesce(${settled.engineStatus ?? null}, engine_status),
+      error = ${settled.error ?? null}, changed_at = clock_timestamp(),
+      next_at = clock_timestamp() + ${pollEvery} * interval '1 millisecond'
+    where handoff_id = ${handoffId}::bigint`.execute(db);
+}
+
+async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
+  const { rows } = await sql<{
+    handoff_id: string;
+    pipeline: string;
+    run_key: string;
+    dag: string;
+    params: string;
+    remote_run_id: string;
+    wait: boolean;
+    status: Handoff['status'];
+    attempts: number;
+    starting_at: Date | null;
+  }>`update ops.handoffs set next_at = clock_timestamp() + ${hold} * interval '1 millisecond'
+    where handoff_id = (select handoff_id from ops.handoffs
+      where status in ('pending', 'starting', 'started') and next_at <= clock_timestamp()
+      order by next_at limit 1 for update skip locked)
+    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, wait, status, attempts, starting_at`.execute(
+    db,
+  );
+  const [row] = rows;
+  return (
+    row && {
+      handoffId: row.handoff_id,
+      pipeline: row.pipeline,
+      runKey: row.run_key,
+      dag: row.dag,
+      params: row.params,
+      remoteRunId: row.remote_run_id,
+      wait: row.wait,
+      status: row.status,
+      attempts: row.attempts,
+      startingAt: row.starting_at,
+    }
+  );
+}

@@ -1,0 +1,78 @@
+/** Remembers the state of each pipeline, and writes a message for every channel when it changes: once, whoever finds it out. */
+
+import crypto from 'node:crypto';
+import { type Kysely, sql } from 'kysely';
+import { days } from '../core/time.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+import { type Health, type Message, messageOf } from './message.ts';
+
+export type ChannelName = 'webhook' | 'slack';
+
+/** What was found out about a pipeline. */
+export interface Finding {
+  readonly pipeline: string;
+  readonly state: Health;
+  readonly run: string | null;
+  readonly cause: string | null;
+}
+
+/** As long as it stays bad, people are reminded this often. */
+const remindEvery = days(1);
+
+/**
+ * Takes the finding in. Gives the message if the state changed or a reminder is due, after it was put into the outbox of every channel in the
+ * same transaction; undefined where there is nothing to be told. The first state of a pipeline is told only if it is bad.
+ */
+export function takeIn(
+  db: Kysely<AnyDatabase>,
+  channels: readonly ChannelName[],
+  finding: Finding,
+): Promise<Message | undefined> {
+  const { pipeline, run, cause } = finding;
+  return db.transaction().execute(async (trx) => {
+    await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(trx);
+    const { rows } = await sql<{ state: Health; since: Date; told_at: Date | null; now: Date }>`
+      select state, since, told_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
+      trx,
+    );
+    const [known] = rows;
+    if (known === undefined) throw new Error(`the state of ${pipeline} vanished`);
+    // What failed gets old, too: that is no news.
+    const state = finding.state === 'stale' && known.state !== 'ok' ? known.state : finding.state;
+    const changed = known.state !== state;
+    const isOld = known.told_at === null || known.now.getTime() - known.told_at.getTime() >= remindEvery;
+    if (!changed && (state === 'ok' || !isOld)) return undefined;
+    const since = changed ? known.now : known.since;
+    const message = messageOf({ pipeline, state, before: known.state, since, run, cause, reminder: !changed });
+    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${run}, told_at = ${known.now}
+      where pipeline = ${pipeline}`.execute(trx);
+    for (const channel of channels)
+      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message)
+        values (${`msg_${crypto.randomUUID()}`}, ${channel}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
+        trx,
+      );
+    return message;
+  });
+}
+
+/**
+ * What is stale or stuck now, by the database's clock: found out from the bookkeeping, not from a run, so that a run that never began is
+ * noticed. Stale: a stream that was complete once and whose watermark is older than promised. A pipeline that runs is not stale but stuck, if
+ * its streams have not moved for `stuckMs`.
+ */
+export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly string[]): Promise<readonly Finding[]> {
+  const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
+    select distinct on (s.name) s.name as pipeline, t.stream,
+      round(extract(epoch from clock_timestamp() - c.updated_at) / 3600)::int as hours
+    from ops.sources s join ops.streams t using (source_id) join ops.checkpoints c using (source_id, stream)
+    where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable'
+      and clock_timestamp() - c.updated_at > t.freshness_seconds * interval '1 second'
+      and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
+    order by s.name, c.updated_at`.execute(db);
+  return rows.map(({ pipeline, stream, hours }) => ({
+    pipeline,
+    state: 'stale' as const,
+    run: null,
+    cause: `${stream} was last complete ${hours} hours ago; no run brought it up to date since`,
+  }));
+}

@@ -1,0 +1,64 @@
+/** What is told to the outside after a run, and from time to time without one. */
+
+import type { Kysely } from 'kysely';
+import type { RunReport } from '../core/run.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
+import { type Channel, deliver } from './deliver.ts';
+import type { Engine } from './engine.ts';
+import { drive, intend, intendMissed, type Then } from './handoff.ts';
+import { type Finding, findings, takeIn } from './health.ts';
+
+export interface Outbound {
+  readonly db: Kysely<AnyDatabase>;
+  readonly channels: readonly Channel[];
+  /** Absent where no engine is configured: hand-offs then wait in the warehouse. */
+  readonly engine?: Engine;
+  /** What each pipeline declares to be triggered. */
+  readonly onSuccess: Readonly<Record<string, Then>>;
+}
+
+/** What a report says about the state of its pipeline; undefined where it says nothing (a stop that was asked for). */
+export function findingOf(report: RunReport): Finding | undefined {
+  const { pipeline, runId, status } = report;
+  const bad = report.streams.find((stream) => stream.status !== 'ok' && stream.reason !== undefined);
+  const cause = report.error?.message ?? bad?.reason ?? null;
+  if (status === 'succeeded') return { pipeline, state: 'ok', run: runId, cause: null };
+  if (status === 'failed' || status === 'partly_failed' || status === 'needs_attention')
+    return { pipeline, state: status, run: runId, cause };
+  if (status === 'lost') return { pipeline, state: 'failed', run: runId, cause };
+  return undefined;
+}
+
+/** When a run has ended: its hand-off is intended, its state noted, and what can be sent now is sent. */
+export async function afterRun(outbound: Outbound, report: RunReport, signal: AbortSignal): Promise<void> {
+  const { db, channels, onSuccess } = outbound;
+  const next = onSuccess[report.pipeline];
+  const isWhole = report.kind === 'sync' || report.kind === 'full';
+  if (next !== undefined && isWhole && report.status === 'succeeded' && report.runId !== null)
+    await intend(db, { pipeline: report.pipeline, runKey: report.runId }, next);
+  const finding = findingOf(report);
+  // A backfill or a census says nothing about how fresh a pipeline is.
+  if (finding !== undefined && (isWhole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
+  await sendOut(outbound, signal);
+}
+
+/** Once around: what is stale, what was missed, what is due. `pipelines`: those that are configured. */
+export async function lookAround(
+  outbound: Outbound,
+  pipelines: readonly string[],
+  more: readonly Finding[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, channels, onSuccess } = outbound;
+  for (const [pipeline, next] of Object.entries(onSuccess))
+    if (pipelines.includes(pipeline)) await intendMissed(db, pipeline, next);
+  for (const finding of [...(await findings(db, pipelines)), ...more]) await takeIn(db, names(channels), finding);
+  await sendOut(outbound, signal);
+}
+
+async function sendOut({ db, channels, engine }: Outbound, signal: AbortSignal): Promise<void> {
+  if (engine !== undefined) await drive(db, engine, signal);
+  await deliver(db, channels, signal);
+}
+
+const names = (channels: readonly Channel[]) => channels.map(({ name }) => name);

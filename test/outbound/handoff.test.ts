@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Missing, Transient } from '../../src/core/errors.ts';
+import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
+import { drive, intend, intendMissed } from '../../src/outbound/handoff.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(() => database.warehouse.pool.query('truncate ops.handoffs'));
+
+/** An engine in memory that can lose answers: what it started it has started. */
+interface Double extends Engine {
+  readonly runs: { readonly dag: string; readonly params: string; readonly runId: string; state: EngineRun['state'] }[];
+  /** What happens to the next starts: the answer is lost behind the start, or the start never arrives. */
+  readonly faults: ('answer lost' | 'never arrived' | 'no such dag')[];
+  starts: number;
+}
+
+function engine(takesIds: boolean): Double {
+  const double: Double = {
+    runs: [],
+    faults: [],
+    starts: 0,
+    takesRunId: async () => takesIds,
+    start: async (dag, { params, runId }) => {
+      double.starts += 1;
+      const fault = double.faults.shift();
+      if (fault === 'no such dag') throw new Missing(`${dag} is not there`, 404);
+      if (fault === 'never arrived') throw new Transient('cut off');
+      if (!takesIds || !double.runs.some((run) => run.runId === runId))
+        double.runs.push({ dag, params, runId, state: 'active' });
+      if (fault === 'answer lost') throw new Transient('cut off');
+      return { runId: takesIds ? runId : undefined };
+    },
+    status: async (dag, runId) => {
+      const all = double.runs.filter((run) => run.dag === dag && (!takesIds || run.runId === runId));
+      const last = all.at(-1);
+      return (
+        last && {
+          runId: takesIds ? last.runId : undefined,
+          state: last.state,
+          label: last.state,
+          params: last.params,
+          startedAt: new Date(),
+        }
+      );
+    },
+  };
+  return double;
+}
+
+const { signal } = new AbortController();
+const due = () => database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
+const driven = async (to: Engine): Promise<void> => {
+  await due();
+  await drive(database.warehouse.db, to, signal);
+};
+const stored = async () =>
+  (await database.warehouse.pool.query('select status, engine_status, error from ops.handoffs order by handoff_id'))
+    .rows;
+const intended = (wait: boolean, runKey = '7') =>
+  intend(
+    database.warehouse.db,
+    { pipeline: 'nightly', runKey, from: new Date('2026-01-01T00:00:00Z') },
+    { dag: 'reports', wait, params: { WHO: 'the board' } },
+  );
+
+describe.each([true, false])('handing over to an engine that takes run ids: %s', (takesIds) => {
+  test('a run is handed over once, with its parameters, however often it is intended', async () => {
+    const to = engine(takesIds);
+    await intended(false);
+    await intended(false);
+    await driven(to);
+    await driven(to);
+    expect(to.runs).toMatchObject([
+      { dag: 'reports', params: 'RUN_ID=7 FROM=2026-01-01T00:00:00.000Z WHO="the board"', runId: 'tidemark-nightly-7' },
+    ]);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  test('a start whose answer is lost is not repeated blindly', async () => {
+    const to = engine(takesIds);
+    to.faults.push('answer lost');
+    await intended(false);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'starting' }]);
+    await driven(to);
+    expect(to.faults).toEqual([]);
+    expect(to.runs).toHaveLength(1);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  test('a start that never arrived is repeated', async () => {
+    const to = engine(takesIds);
+    to.faults.push('never arrived');
+    await intended(false);
+    await driven(to);
+    await driven(to);
+    expect(to.starts).toBe(2);
+    expect(to.runs).toHaveLength(1);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  test('its end is waited for and stored where that is asked', async () => {
+    const to = engine(takesIds);
+    await intended(true);
+    await driven(to);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started', engine_status: 'active' }]);
+    const [run] = to.runs;
+    if (run !== undefined) run.state = 'failed';
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
+    await driven(to);
+    expect(to.starts).toBe(1);
+  });
+
+  test('a DAG that is not there is a failure at once', async () => {
+    const to = engine(takesIds);
+    to.faults.push('no such dag');
+    await intended(false);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'failed', error: 'reports is not there' }]);
+  });
+});
+
+test('without run ids, a cut-off start behind which somebody else’s run is seen is left to people', async () => {
+  const to = engine(false);
+  to.faults.push('never arrived');
+  await intended(false);
+  await driven(to);
+  to.runs.push({ dag: 'reports', params: 'RUN_ID=70', runId: '', state: 'active' });
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('cannot be told') }]);
+  expect(to.starts).toBe(1);
+});
+
+test('a run whose process died behind its success is handed over later, older ones are not', async () => {
+  await database.warehouse.pool.query(`
+    insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+    insert into ops.runs (pipeline, source_id, kind, status, epoch, finished_at)
+      select 'tracker', source_id, 'sync', 'succeeded', 1, now() - at from ops.sources,
+        unnest(array[interval '3 days', interval '5 hours', interval '1 hour']) at`);
+  const { db } = database.warehouse;
+  await intendMissed(db, 'tracker', { dag: 'reports' });
+  await intendMissed(db, 'tracker', { dag: 'reports' });
+  const { rows } = await database.warehouse.pool.query(
+    'select run_key::bigint = (select max(run_id) from ops.runs) as newest from ops.handoffs',
+  );
+  expect(rows).toEqual([{ newest: true }]);
+});

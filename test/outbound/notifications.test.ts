@@ -1,0 +1,155 @@
+import crypto from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { noCounts, type RunReport, type RunStatus } from '../../src/core/run.ts';
+import type { Channel } from '../../src/outbound/deliver.ts';
+import { afterRun, lookAround, type Outbound } from '../../src/outbound/outbound.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+let database: TestDatabase;
+let hook: Receiver;
+let slack: Receiver;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  hook = await startReceiver();
+  slack = await startReceiver();
+  await database.warehouse.pool.query('truncate ops.health, ops.notifications, ops.handoffs');
+});
+afterEach(() => Promise.all([hook.close(), slack.close()]));
+
+const secret = 'whsec of the test';
+const channels = (): readonly Channel[] => [
+  { name: 'webhook', url: { reveal: () => hook.url }, secret: { reveal: () => secret } },
+  { name: 'slack', url: { reveal: () => slack.url } },
+];
+const outbound = (): Outbound => ({ db: database.warehouse.db, channels: channels(), onSuccess: {} });
+const { signal } = new AbortController();
+let runs = 0;
+const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => {
+  runs += 1;
+  return {
+    runId: String(runs),
+    pipeline: 'tracker',
+    kind: 'sync',
+    status,
+    streams: [],
+    counts: noCounts,
+    deleted: 0,
+    requests: 0,
+    retries: 0,
+    throttledMs: 0,
+    seconds: 1,
+    ...(status === 'failed' && { error: { code: 'auth', message: 'GET /myself answered 401' } }),
+    ...more,
+  };
+};
+const ended = (status: RunStatus, more?: Partial<RunReport>) => afterRun(outbound(), report(status, more), signal);
+const later = async (): Promise<void> => {
+  await database.warehouse.pool.query(
+    `update ops.notifications set next_at = clock_timestamp() where status = 'pending'`,
+  );
+  await lookAround(outbound(), ['tracker'], [], signal);
+};
+const heard = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
+
+describe('notifications', () => {
+  test('nothing is told where nothing changed', async () => {
+    await ended('succeeded');
+    await ended('succeeded');
+    await ended('interrupted');
+    expect([hook.received, slack.received]).toEqual([[], []]);
+  });
+
+  test('a failure, another kind of failure and the recovery are told once each, to every channel', async () => {
+    await ended('failed');
+    await ended('failed');
+    await ended('partly_failed');
+    await ended('succeeded');
+    await ended('succeeded');
+    expect(heard()).toEqual(['pipeline.failed', 'pipeline.partly_failed', 'pipeline.recovered']);
+    expect(slack.received).toHaveLength(3);
+    const [first] = slack.received;
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({ text: '❌ tracker failed', blocks: [{ type: 'section' }] });
+    expect(first?.body).toContain('GET /myself answered 401');
+    expect(first?.body).toContain(`tidemark runs ${runs - 4}`);
+  });
+
+  test('a webhook is signed over id, time and body', async () => {
+    await ended('failed');
+    const [{ headers, body }] = hook.received as [(typeof hook.received)[number]];
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers;
+    const wanted = crypto.createHmac('sha256', secret).update(`${id}.${at}.${body}`).digest('base64');
+    expect(signature).toBe(`v1,${wanted}`);
+    expect(Math.abs(Number(at) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  test('what does not arrive is sent again with the same id, until it does; a redirect is not followed', async () => {
+    hook.answers.push(500, 'drop', 302);
+    await ended('failed');
+    for (let i = 0; i < 3; i += 1) await later();
+    await later();
+    expect(hook.answers).toEqual([]);
+    expect(hook.received).toHaveLength(4);
+    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    const { rows } = await database.warehouse.pool.query(
+      `select status, attempts, error from ops.notifications where channel = 'webhook'`,
+    );
+    expect(rows).toEqual([{ status: 'sent', attempts: 4, error: null }]);
+  });
+
+  test('what cannot be delivered for a day is given up, and no error tells the address', async () => {
+    await hook.close();
+    await ended('failed');
+    await database.warehouse.pool.query(
+      `update ops.notifications set created_at = clock_timestamp() - interval '25 hours'`,
+    );
+    await later();
+    const { rows } = await database.warehouse.pool.query<{ status: string; error: string }>(
+      `select status, error from ops.notifications where channel = 'webhook'`,
+    );
+    expect(rows[0]?.status).toBe('given_up');
+    expect(rows[0]?.error).toMatch(/could not be reached/);
+    expect(rows[0]?.error).not.toContain('secret');
+  });
+
+  test('two processes that find the same thing out tell it once', async () => {
+    await Promise.all(Array.from({ length: 6 }, () => ended('failed')));
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+
+  test('as long as it stays bad, people are reminded once a day', async () => {
+    await ended('failed');
+    await database.warehouse.pool.query(`update ops.health set told_at = clock_timestamp() - interval '25 hours'`);
+    await ended('failed');
+    await ended('failed');
+    expect(heard()).toEqual(['pipeline.failed', 'pipeline.reminder']);
+  });
+
+  test('a pipeline whose runs stopped coming is stale, found out without a run, and told once', async () => {
+    await database.warehouse.pool.query(`
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint) select source_id, 'issues', 't', 'a', 'e' from ops.sources;
+      insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
+        select source_id, 'issues', now(), 1, now() - interval '30 hours' from ops.sources`);
+    await later();
+    await later();
+    expect(heard()).toEqual(['pipeline.stale']);
+    expect(JSON.parse(hook.received[0]?.body ?? '').data).toMatchObject({
+      cause: 'issues was last complete 30 hours ago; no run brought it up to date since',
+      next: 'tidemark sync tracker',
+    });
+    await ended('failed');
+    await later();
+    await ended('succeeded');
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
+  });
+
+  test('a backfill that succeeds does not make a failed pipeline well', async () => {
+    await ended('failed');
+    await ended('succeeded', { kind: 'backfill' });
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+});
