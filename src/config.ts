@@ -18,6 +18,8 @@ export interface Config {
   readonly server: ServerConfig;
   /** Where changes of state are told; empty: nowhere. */
   readonly notify: NotifyConfig;
+  /** How long one run may take, in hours. */
+  readonly runHours: number;
   readonly logLevel: LogLevel;
   /** What is allowed but doubtful, one sentence each. */
   readonly warnings: readonly string[];
@@ -108,6 +110,7 @@ export const plain = [
   'TIDEMARK_HOME',
   'TIDEMARK_HOST',
   'TIDEMARK_PORT',
+  'TIDEMARK_RUN_HOURS',
   'LOG_LEVEL',
   'TRACKER_BASE_URL',
   'TRACKER_EMAIL',
@@ -149,6 +152,7 @@ export function readConfig(env: NodeJS.ProcessEnv, cwd: string): Config {
     ...(workflow ? { workflow } : {}),
     server: readServer(from),
     notify: readNotify(from),
+    runHours: integer(from, 'TIDEMARK_RUN_HOURS', 20, 1, 500),
     logLevel: oneOf(from, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
     warnings: from.warnings,
   };

@@ -1,5 +1,6 @@
 /** What sync, backfill and census have in common: parts brought up, progress told, the outcome summed up in one exit code. */
 import type { Observe, RunReport } from '../core/run.ts';
+import { hours } from '../core/time.ts';
 import type { RunDeps } from '../run/deps.ts';
 import type { Context } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, exit, said } from './exit.ts';
@@ -92,7 +93,8 @@ function conclude(context: Context, report: RunReport): void {
 /** What the engine is given for a pipeline. The first word comes before anything slow. */
 export async function runDeps(context: Context, pipeline: string, shown: Progress): Promise<RunDeps> {
   shown.say(`${pipeline}: opening the warehouse`);
-  const settings = settingsOf(await context.parts.config(), pipeline);
+  const config = await context.parts.config();
+  const settings = settingsOf(config, pipeline);
   const logged = context.logLevel === undefined ? undefined : await (await import('./log.ts')).log(context.logLevel);
   const told = withWaiting((event) => {
     shown.observe(event);
@@ -106,6 +108,7 @@ export async function runDeps(context: Context, pipeline: string, shown: Progres
     signal: context.signal,
     version: context.version,
     trigger: 'manual',
+    deadlineMs: hours(config.runHours),
     ...settings,
   };
 }

@@ -122,6 +122,11 @@ export class Interrupted extends TidemarkError {
   readonly code = 'interrupted';
 }
 
+/** The run's time is over (guarantee G14). What was committed stays; the next run goes on. */
+export class OutOfTime extends TidemarkError {
+  readonly code = 'deadline';
+}
+
 /** The received, written and rejected records do not add up (guarantee G13): a defect of ours; nothing is committed. */
 export class AccountsDoNotBalance extends TidemarkError {
   readonly code = 'accounts_do_not_balance';

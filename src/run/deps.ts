@@ -10,6 +10,8 @@ export interface RunDeps {
   readonly signal: AbortSignal;
   /** How many slices are read at once. */
   readonly concurrency: number;
+  /** How long a run may take in all; absent: for ever. */
+  readonly deadlineMs?: number;
   readonly version: string;
   readonly trigger: 'manual' | 'schedule' | 'api';
   /** How far behind the watermark an incremental walk begins. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { Fenced, Interrupted, TidemarkError } from '../core/errors.ts';
+import { Fenced, Interrupted, OutOfTime, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
 import type { RunContext } from './context.ts';
@@ -107,7 +107,8 @@ async function work(
 ): Promise<readonly PromiseSettledResult<StreamReport>[]> {
   const limit = pLimit(deps.concurrency + loading);
   const ending = new AbortController();
-  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
+  const over = deadline(deps);
+  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);
   const now = await databaseClock(deps);
   const { clock, dialect } = await deps.source.preflight(signal);
   const context: RunContext = {
@@ -128,7 +129,19 @@ async function work(
       level: 'warn',
       message: 'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
     });
-  return body({ context, clock, now, stop: (reason) => ending.abort(reason) });
+  return body({ context, clock, now, stop: (reason) => ending.abort(reason) }).finally(over.release);
+}
+
+/** Timers hold at most 2^31 ms: beyond that they fire at once. */
+const longestTimer = 2 ** 31 - 1;
+
+/** Aborts when the run's time is over. */
+function deadline({ deadlineMs, source }: RunDeps): { readonly signal: AbortSignal; readonly release: () => void } {
+  const over = new AbortController();
+  if (deadlineMs === undefined) return { signal: over.signal, release: () => undefined };
+  const message = `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`;
+  const timer = setTimeout(() => over.abort(new OutOfTime(message)), Math.min(deadlineMs, longestTimer)).unref();
+  return { signal: over.signal, release: () => clearTimeout(timer) };
 }
 
 /** The database's clock, read once and carried on by our monotonic one. */

@@ -6,6 +6,7 @@ import {
   Interrupted,
   Misconfigured,
   Missing,
+  OutOfTime,
   TidemarkError,
   TooManyRejects,
   Unreachable,
@@ -37,6 +38,7 @@ export const endsRun = (error: unknown): boolean =>
   error instanceof Fenced ||
   error instanceof Interrupted ||
   error instanceof Misconfigured ||
+  error instanceof OutOfTime ||
   error instanceof Unreachable ||
   error instanceof TooManyRejects ||
   !(error instanceof TidemarkError);

@@ -41,6 +41,7 @@ test('with nothing set no source is configured, and the warehouse is the embedde
     home: path.join(cwd, '.tidemark'),
     server: { host: '127.0.0.1', port: 8080 },
     notify: {},
+    runHours: 20,
     logLevel: 'info',
     warnings: [],
   };

@@ -214,6 +214,21 @@ test('H3: 429 for ever ends when the run is stopped, what was read is kept and t
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
+test('H3: 429 for ever ends as rate limited when the run’s time is over, and the next run goes on', async () => {
+  await open({ embedded: { changelog: 1000, comments: 1000, worklogs: 1000 } });
+  const rule = rig.tracker.script.at({ ...secondPage, times: Infinity }, faults.tooManyRequests(600));
+  await rig.sync(issues, { deps: { deadlineMs: 3_000 } }).catch(() => undefined);
+  expect(rule.fired).toBe(1);
+  expect(await rig.rows('select status from ops.runs')).toEqual([{ status: 'failed' }]);
+  expect(await rig.rows(`select error_code from ops.slices where status = 'failed'`)).toEqual([
+    { error_code: 'rate_limited' },
+  ]);
+  expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 100 }]);
+  rule.cancel();
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig, ofIssues)).toEqual([]);
+});
+
 test('H5: a 503 on page 7 keeps what was read and the next run finishes', async () => {
   await open({ issues: 750 });
   const rule = rig.tracker.script.at(

@@ -1,6 +1,6 @@
 /** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. */
 
-import { RateLimited, type TidemarkError, Transient } from '../../core/errors.ts';
+import { OutOfTime, RateLimited, type TidemarkError, Transient } from '../../core/errors.ts';
 import type { Answer, Request } from '../../core/request.ts';
 import type { Failed, Try } from './attempt.ts';
 import type { HttpEvent, RetryPolicy } from './options.ts';
@@ -78,9 +78,9 @@ const tooLong = (error: TidemarkError, retryAfterMs: number): RateLimited =>
     retryAfterMs,
   });
 
-/** `AbortSignal.timeout`, the run's deadline; anything else is somebody's wish. */
+/** The run's deadline (or `AbortSignal.timeout`); anything else is somebody's wish. */
 const isDeadline = ({ reason }: AbortSignal): boolean =>
-  reason instanceof DOMException && reason.name === 'TimeoutError';
+  reason instanceof OutOfTime || (reason instanceof DOMException && reason.name === 'TimeoutError');
 
 const outOfTime = ({ error, afterMs }: Failed): RateLimited =>
   new RateLimited(`${error.message}, until the run's time was over`, { cause: error, retryAfterMs: afterMs });
