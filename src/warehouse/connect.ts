@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import { Secret } from '../config/secret.ts';
 import { Misconfigured } from '../core/errors.ts';
@@ -85,7 +85,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, options) }) });
   let closed: Promise<void> | undefined;
   return {
     db,
@@ -98,6 +98,28 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
         for (const socket of sockets) socket.destroy();
       });
       return closed;
+    },
+  };
+}
+
+/**
+ * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was said, so asking again is
+ * safe. (What `pool` is used for has a patience of its own.)
+ */
+function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const deadline = performance.now() + patience;
+      for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
+        try {
+          return await pool.connect();
+        } catch (error) {
+          if (!isPassing(error) || signal?.aborted || performance.now() + pause > deadline) throw error;
+        }
+        await sleep(pause * (0.5 + Math.random() / 2), undefined, signal ? { signal } : {});
+      }
     },
   };
 }

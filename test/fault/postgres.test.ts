@@ -2,7 +2,9 @@
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -52,6 +54,17 @@ afterEach(async () => {
 });
 
 const leaseCheck = /update ops\.leases set heartbeat_at = clock_timestamp\(\),\s+expires_at/i;
+
+/** Whether nobody listens there. */
+const refuses = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', () => resolve(true));
+  });
 
 /** What the client sends at each stage of a batch. */
 const stages = [
@@ -135,6 +148,14 @@ describe('D6: a connection whose packets vanish', () => {
       expect(await differences(rig, ofIssues)).toEqual([]);
     },
   );
+});
+
+test('D2: statements that come while the server is down wait for it', async () => {
+  const down = cluster.crash();
+  await expect.poll(() => refuses(cluster.port), { interval: 5 }).toBe(true);
+  const answers = await Promise.all([1, 2, 3].map((n) => sql<{ n: number }>`select ${n}::int as n`.execute(direct.db)));
+  await down;
+  expect(answers.map(({ rows }) => rows[0]?.n)).toEqual([1, 2, 3]);
 });
 
 test('D7: a disk that is full fails the run, the server stays up, and with space the next run finishes', async ({
