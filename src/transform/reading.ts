@@ -73,8 +73,15 @@ export class Reading {
     const reason = `expected ${expected}, got ${kindOf(raw)}`;
     this.#keeper.keep(key, { _raw: raw, _reason: reason });
     // Without the index: one note a field, however many elements have it.
-    this.#whole.#note(`${this.#place === undefined ? path : `${this.#place.list}[].${path}`}: ${reason}`);
+    this.note(`${this.#place === undefined ? path : `${this.#place.list}[].${path}`}: ${reason}`);
     return null;
+  }
+
+  /** Something worth a line in `ops.schema_changes`, made once a record. Not for what differs from record to record. */
+  note(note: string): void {
+    const whole = this.#whole;
+    whole.#notes ??= new Set();
+    whole.#notes.add(note);
   }
 
   /** Keeps a value that has no column. */
@@ -126,11 +133,6 @@ export class Reading {
     return error instanceof BadData ? this.reject(error.code, path, `has a bad %: ${error.message}`, error) : error;
   }
 
-  #note(note: string): void {
-    this.#notes ??= new Set();
-    this.#notes.add(note);
-  }
-
   #path(path: string): string {
     return this.#place === undefined ? path : `${this.#place.list}[${this.#place.index}].${path}`;
   }
@@ -149,7 +151,7 @@ export const kindOf = (value: Json): string => {
 /** What people call the record: its key or id, if that can be shown. */
 const nameOf = (record: Json): string => {
   if (!isObject(record)) return `(${kindOf(record)})`;
-  for (const key of ['key', 'id', 'accountId', 'groupId', 'name']) {
+  for (const key of ['key', 'id', 'change_id', 'entity_id', 'accountId', 'groupId', 'name']) {
     const value = own(record, key);
     if (typeof value === 'string' || typeof value === 'number') {
       const text = String(value);

@@ -1,0 +1,149 @@
+/**
+ * The metrics of a report row into its columns. What is told is kept exactly or rejected; what is not told is null, never 0; what the
+ * platform hides (-5 stands for 1 to 4 conversions) is null with a flag. Nothing is rounded but amounts finer than a millionth of the
+ * currency unit, and of those the exact number is kept beside.
+ */
+import { decimalText } from '../../core/decimal.ts';
+import { ExactNumber } from '../../core/json.ts';
+import type { Json } from '../../core/request.ts';
+import type { Value } from '../../core/table.ts';
+import { hiddenColumn, type Metric, metricsOf, type Report } from '../../tables/ads.ts';
+import { isObject, own } from '../json-object.ts';
+import { kindOf, type Reading } from '../reading.ts';
+import { fitting, fromUnits } from './amounts.ts';
+
+/** A row while it is being filled. */
+export type Cells = Record<string, Value>;
+
+/** Where the number of one metric goes. */
+export interface Slot extends Pick<Metric, 'kind'> {
+  readonly column: string;
+  /** The column of its flag; undefined where the platform hides nothing. */
+  readonly flag: string | undefined;
+}
+
+/** How a report's numbers are read: its metrics by their names at the source, and a row in which nothing was told. */
+export interface Plan {
+  readonly slots: ReadonlyMap<string, Slot>;
+  readonly empty: Readonly<Record<string, Value>>;
+}
+
+/** The vendor's stand-in for a count of 1 to 4 (ReportField: "we present conversion counts as -5"). */
+const HIDDEN = -5;
+
+export const planOf = (report: Report): Plan => {
+  const known = metricsOf(report);
+  const slots = known.map(([column, { kind, hidden }]): Slot => {
+    return { column, kind, flag: hidden ? hiddenColumn(column) : undefined };
+  });
+  const nameOf = (metric: Metric): string => (report === 'csv' ? metric.names.csv : metric.names.aggregate) ?? '';
+  return {
+    slots: new Map(slots.map((slot, i) => [nameOf((known[i] as (typeof known)[number])[1]), slot])),
+    empty: {
+      ...Object.fromEntries(slots.map(({ column }) => [column, null])),
+      ...Object.fromEntries(slots.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, false]]))),
+      extra_metrics: null,
+      _extra: null,
+    },
+  };
+};
+
+/** One row's numbers: filled metric by metric, then finished. */
+export class Numbers {
+  readonly #r: Reading;
+  readonly #plan: Plan;
+  readonly #cells: Cells;
+  /** What was told, by name, to find a metric that is told twice. */
+  readonly #told = new Map<string, string | null>();
+  #further: Record<string, Json> | undefined;
+
+  /** `cells`: a row that begins with the plan's empty one. */
+  constructor(r: Reading, plan: Plan, cells: Cells) {
+    this.#r = r;
+    this.#plan = plan;
+    this.#cells = cells;
+  }
+
+  /** A metric asked for twice is told twice. Rejects the row where the two differ. */
+  tell(name: string, value: number | ExactNumber | null): void {
+    const text = value === null ? null : value instanceof ExactNumber ? value.text : String(value);
+    const before = this.#told.get(name);
+    if (before !== undefined && before !== null) {
+      if (text !== null && text !== before)
+        throw this.#r.reject('ambiguous_metric', name, 'has two different values for %');
+      return;
+    }
+    this.#told.set(name, text);
+    if (value === null) return;
+    const slot = this.#plan.slots.get(name);
+    if (slot === undefined) this.further(name, value);
+    else this.#fill(slot, name, value);
+  }
+
+  /** A number that no column holds. */
+  further(name: string, value: number | ExactNumber): void {
+    this.#further ??= {};
+    Object.defineProperty(this.#further, name, { value, writable: true, enumerable: true, configurable: true });
+  }
+
+  /** Writes `extra_metrics` and `_extra`: everything else has been read by now. */
+  finish(): void {
+    if (this.#further !== undefined) this.#cells.extra_metrics = this.#r.jsonObject('extra_metrics.', this.#further);
+    this.#cells._extra = this.#r.extra();
+  }
+
+  #fill(slot: Slot, name: string, value: number | ExactNumber): void {
+    const { column, flag, kind } = slot;
+    if (value === HIDDEN && flag !== undefined) this.#cells[flag] = true;
+    else if (kind === 'count') this.#cells[column] = this.#count(name, value);
+    else if (kind === 'money') this.#cells[column] = this.#money(name, value);
+    else this.#cells[column] = this.#exactly(name, () => decimalText(value));
+  }
+
+  /** Counts come as floats (`73775.0`). One with a fraction, or hidden where nothing should be, is no count: it is kept beside, and told. */
+  #count(name: string, value: number | ExactNumber): number | bigint | null {
+    if (value === HIDDEN) return this.#beside(name, value, 'hidden (-5) where nothing was known to be hidden');
+    if (Number.isSafeInteger(value)) return Number(value) === 0 ? 0 : Number(value);
+    const [whole = '', fraction = ''] = this.#exactly(name, () => decimalText(value)).split('.');
+    if (/[1-9]/.test(fraction)) return this.#beside(name, value, 'a fraction where a whole number was expected');
+    const exact = whole.length <= 20 ? BigInt(whole) : undefined;
+    if (exact === undefined || BigInt.asIntN(64, exact) !== exact)
+      throw this.#r.reject('bad_integer', name, 'has a % beyond 64 bits');
+    return exact;
+  }
+
+  /** An amount in currency units (`amounts`, `report.spend` and `report.revenue`). */
+  #money(name: string, value: number | ExactNumber): string {
+    const { text, rounded } = this.#exactly(name, () => fromUnits(value));
+    if (rounded) this.#beside(name, value, 'finer than a millionth; rounded in its column, exact in extra_metrics');
+    return this.#exactly(name, () => fitting(text));
+  }
+
+  #beside(name: string, value: number | ExactNumber, why: string): null {
+    this.further(name, value);
+    this.#r.note(`${name}: ${why}`);
+    return null;
+  }
+
+  #exactly<T>(name: string, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw this.#r.because(error, name);
+    }
+  }
+}
+
+/** `stats`: a list of `{field_type, field_value}`. What is not so is kept in `_extra` with a note; a row without the list is rejected. */
+export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
+  if (stats === undefined || stats === null) throw r.reject('missing_field', 'stats', 'has no %');
+  if (!Array.isArray(stats)) throw r.reject('bad_type', 'stats', `has ${kindOf(stats)} as %, expected a list`);
+  for (let index = 0; index < stats.length; index++) {
+    const stat: Json = stats[index];
+    const name = isObject(stat) ? own(stat, 'field_type') : undefined;
+    const value = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
+    if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
+    else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);
+    else r.element('stats', index).flip(name, value, 'a number');
+  }
+};
