@@ -14,6 +14,8 @@ export interface OffsetOptions {
   readonly overlap?: number;
   /** The request's parameter for the place. Default `startAt`. It goes into the JSON body where the request has one, else into the query. */
   readonly parameter?: string;
+  /** Where `startAt`, `maxResults`, `total` and `isLast` stand; default: in the body itself. */
+  readonly numbers?: (body: Json) => Json;
 }
 
 /**
@@ -22,25 +24,31 @@ export interface OffsetOptions {
  * `isLast: true`, or at an empty page; without a total to believe also at a page that holds nothing but the seam. A `total` below what was given already is not believed, nor is one that a present
  * `isLast: false` contradicts. The first request needs no place; a walk never asks for place 0 by name of its own accord.
  */
-export const offset = ({ overlap = 1, parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
-  const at = (body: Json, sent: Request): number => natural(body, 'startAt') ?? placeOf(sent, parameter) ?? 0;
+export const offset = ({
+  overlap = 1,
+  parameter = 'startAt',
+  numbers = (body) => body,
+}: OffsetOptions = {}): Scheme => {
+  const at = (answer: Json, sent: Request): number =>
+    natural(numbers(answer), 'startAt') ?? placeOf(sent, parameter) ?? 0;
   return {
-    next(body, sent, count, repeated = 0) {
+    next(answer, sent, count, repeated = 0) {
+      const body = numbers(answer);
       if (field(body, 'isLast') === true || count === 0) return undefined;
-      const end = at(body, sent) + count;
+      const end = at(answer, sent) + count;
       const total = natural(body, 'total') ?? 0;
       if (field(body, 'isLast') !== false && total === end) return undefined;
       // Nothing but the seam: the end, unless the server says that there is more, or that it gives no more at once.
       if (count <= repeated && total < end && natural(body, 'maxResults') !== count) return undefined;
       return from(end, sent, parameter, count, overlap);
     },
-    total: totalOf,
+    total: (answer) => totalOf(numbers(answer)),
     offset: at,
     rewind: back(parameter),
     fits: (body, sent) =>
       !Array.isArray(body) &&
-      (typeof field(body, 'total') === 'number' ||
-        natural(body, 'startAt') !== undefined ||
+      (typeof field(numbers(body), 'total') === 'number' ||
+        natural(numbers(body), 'startAt') !== undefined ||
         placeOf(sent, parameter) !== undefined),
   };
 };

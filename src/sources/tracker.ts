@@ -11,7 +11,7 @@ import type { Dialect } from '../extract/tracker/dialect.ts';
 import { fieldRecords, issueFields } from '../extract/tracker/fields.ts';
 import { trackerHttp } from '../extract/tracker/http.ts';
 import { filterOf } from '../extract/tracker/jql.ts';
-import { once } from '../extract/tracker/once.ts';
+import { once } from '../extract/once.ts';
 import { openSearch } from '../extract/tracker/search.ts';
 import { tails } from '../extract/tracker/tails.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';

@@ -1,6 +1,6 @@
 /** One refresh of credentials for all requests that were turned away together. */
 
-import { AuthFailed } from '../../core/errors.ts';
+import { AuthFailed, TidemarkError } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
 import type { Attempt, Try } from './attempt.ts';
 import { orStopped } from './wait.ts';
@@ -47,7 +47,8 @@ export const authorized = (
         if (!(await orStopped(renewal, signal))) return first;
       } catch (cause) {
         if (signal.aborted) throw cause;
-        const error = new AuthFailed(`${first.failed.error.message} They could not be renewed.`, { cause });
+        const why = cause instanceof TidemarkError ? `: ${cause.message}` : '.';
+        const error = new AuthFailed(`${first.failed.error.message} They could not be renewed${why}`, { cause });
         return { failed: { error, again: 'no' } };
       }
     }

@@ -49,7 +49,8 @@ export const createHttp = (options: HttpOptions): Http => {
       const got = await exchange(pool, sent, timeouts, limits, signal);
       counters.bytes += got.raw.length;
       heed(got.headers, source, wall(), policy.retryAfterMaxMs);
-      return judge(request, got, { clean: cleaner(secretsIn(credentials)), wallMs: wall() });
+      const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
+      return judge(request, got, { clean: cleaner(secrets), wallMs: wall() });
     } catch (error) {
       if (signal.aborted) throw stopped(signal);
       const failed = faultOf(request, base.origin, error);
@@ -99,10 +100,10 @@ export const createHttp = (options: HttpOptions): Http => {
 const sentOf = (
   request: Request,
   path: string,
-  { version = '0', headers = {} }: HttpOptions,
+  { version = '0', headers = {}, bodies = 'json' }: HttpOptions,
   credentials: Readonly<Record<string, string>>,
 ): Sent => {
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+  const body = request.body === undefined ? undefined : written[bodies](request.body);
   return {
     method: request.method,
     path,
@@ -110,13 +111,21 @@ const sentOf = (
       accept: 'application/json',
       'accept-encoding': 'gzip',
       'user-agent': `tidemark/${version}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': contentTypes[bodies] }),
       ...headers,
       ...credentials,
     },
     body,
   };
 };
+
+const contentTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
+
+const written = {
+  json: (body: NonNullable<Request['body']>): string => JSON.stringify(body),
+  form: (body: NonNullable<Request['body']>): string =>
+    String(new URLSearchParams(Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]))),
+} as const;
 
 /** What a good answer says about the next ones. A wait beyond `mostMs` is not served here: the next request will hear of it by a 429. */
 const heed = (headers: Readonly<Record<string, string>>, source: Pace, wallMs: number, mostMs: number): void => {

@@ -16,7 +16,7 @@ import type { Request } from '../../core/request.ts';
 import type { Attempt, Failed } from './attempt.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, retryAfterMs } from './headers.ts';
-import { serverMessages } from './messages.ts';
+import { serverMessages, traceOf } from './messages.ts';
 
 /** What the judgement needs to know besides the answer. `clean` takes secrets and control characters out of foreign text; `wallMs` is now. */
 export interface Facts {
@@ -66,7 +66,10 @@ const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
   }
   if (status >= 300 && status < 400) return never(new UnexpectedContent(redirected(said, headers.location, facts)));
   const messages = serverMessages(got.raw, headers['content-type'], facts.clean);
-  const line = messages.length === 0 ? said : `${said}: ${messages.join('; ')}`;
+  const trace = traceOf(got.raw, headers, facts.clean);
+  const line =
+    (messages.length === 0 ? said : `${said}: ${messages.join('; ')}`) +
+    (trace === undefined ? '' : ` (trace ${trace})`);
   if (status === 401) return never(new AuthFailed(`${line}; are the credentials right, and still valid?`));
   if (status === 403) return never(new Forbidden(line));
   if (status === 404 || status === 405 || status === 410 || status === 501) return never(new Missing(line, status));

@@ -7,7 +7,8 @@ const most = 5;
 
 /**
  * The server's own messages from an error body: Jira's `{errorMessages, errors}`, problem+json's `{title, detail}`, `{error}`,
- * `{error: {message}}`, `{message}`, `{messages}`. Cleaned, each at most 300 characters, at most five; none where the body is not JSON.
+ * `{error: {message}}`, `{message}`, `{messages}`, Spotify's `{messages, error_codes: [{code, definition}]}` and `{validation_errors}`, and
+ * OAuth's `{error, error_description}`. Cleaned, each at most 300 characters, at most five; none where the body is not JSON.
  */
 export const serverMessages = (
   raw: Buffer,
@@ -18,6 +19,18 @@ export const serverMessages = (
     .map((text) => clip(clean(text)))
     .filter((text) => text !== '')
     .slice(0, most);
+
+/** The name by which the server's own people find the request again: Spotify's `sp_trace_id`, in the body or as a header. */
+export const traceOf = (
+  raw: Buffer,
+  headers: Readonly<Record<string, string>>,
+  clean: (text: string) => string,
+): string | undefined => {
+  const body = bodyOf(raw, headers['content-type']);
+  const named = typeof body === 'object' && body !== null && 'sp_trace_id' in body ? body.sp_trace_id : undefined;
+  const trace = typeof named === 'string' && named !== '' ? named : headers.sp_trace_id;
+  return trace === undefined || trace.trim() === '' ? undefined : clip(clean(trace));
+};
 
 const bodyOf = (raw: Buffer, type: string | undefined): unknown => {
   if (!/json/i.test(type ?? '') || raw.length > 1024 * 1024) return undefined;
@@ -31,7 +44,9 @@ const bodyOf = (raw: Buffer, type: string | undefined): unknown => {
 
 const texts = (body: unknown): readonly string[] => {
   if (typeof body !== 'object' || body === null) return [];
-  const { errorMessages, errors, title, detail, error, message, messages } = body as Readonly<Record<string, unknown>>;
+  const known = body as Readonly<Record<string, unknown>>;
+  const { errorMessages, errors, title, detail, error, message, messages, error_description, validation_errors } =
+    known;
   return [
     ...strings(errorMessages),
     ...fields(errors),
@@ -39,6 +54,11 @@ const texts = (body: unknown): readonly string[] => {
     ...(typeof error === 'object' ? texts(error).slice(0, most) : strings(error)),
     ...strings(message),
     ...strings(detail === undefined ? title : detail),
+    ...strings(error_description),
+    ...strings(known.code),
+    // Spotify writes the key in more than one way.
+    ...codes(known.error_codes ?? known.errorCodes ?? known.ERROR_CODES),
+    ...fields(validation_errors),
   ];
 };
 
@@ -51,6 +71,16 @@ const fields = (errors: unknown): readonly string[] =>
     : typeof errors === 'object' && errors !== null
       ? Object.entries(errors).flatMap(([field, text]) => (typeof text === 'string' ? [`${field}: ${text}`] : []))
       : [];
+
+/** `CODE: definition`, or whichever of the two is there. */
+const codes = (list: unknown): readonly string[] =>
+  [list].flat().flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    if (typeof one !== 'object' || one === null) return [];
+    const { code, definition } = one as Readonly<Record<string, unknown>>;
+    const words = [...strings(code), ...strings(definition)];
+    return words.length === 0 ? [] : [words.join(': ')];
+  });
 
 const clip = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
 

@@ -13,6 +13,10 @@ export interface HttpOptions {
   readonly version?: string;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** How bodies are written: as JSON (default), or as a form whose fields are text. */
+  readonly bodies?: 'json' | 'form';
+  /** Further secrets that a server could echo: no message shows them. Asked when there is a message. */
+  readonly secrets?: () => readonly string[];
   /** Connections, and requests under way at once. Default 8. */
   readonly concurrency?: number;
   readonly timeouts?: Partial<Timeouts>;
@@ -75,6 +79,12 @@ export interface RateOptions {
   readonly perEndpoint?: Readonly<Record<string, Rate>>;
   /** For each endpoint without one of its own; none: unlimited. */
   readonly default?: Rate;
+  /** Limits that several endpoints share; a request keeps to every one that covers its endpoint, besides its own. */
+  readonly shared?: readonly SharedRate[];
+}
+
+export interface SharedRate extends Rate {
+  readonly covers: (endpoint: string) => boolean;
 }
 
 /** What happens between requests: for progress lines and the log. */

@@ -64,17 +64,29 @@ type Turn = (signal: AbortSignal) => Promise<void>;
 
 const atOnce: Turn = async () => {};
 
-const buckets = ({ perEndpoint = {}, default: common }: RateOptions, time: Time): ((endpoint: string) => Turn) => {
+const buckets = (
+  { perEndpoint = {}, default: common, shared = [] }: RateOptions,
+  time: Time,
+): ((endpoint: string) => Turn) => {
   const made = new Map<string, Turn>();
+  const together = shared.map((rate) => ({ covers: rate.covers, turn: bucket(rate, time) }));
   return (endpoint) => {
     const known = made.get(endpoint);
     if (known !== undefined) return known;
     const rate = Object.hasOwn(perEndpoint, endpoint) ? perEndpoint[endpoint] : common;
-    const turn = rate === undefined ? atOnce : bucket(rate, time);
+    const own = rate === undefined ? atOnce : bucket(rate, time);
+    const turn = inTurn([own, ...together.flatMap(({ covers, turn }) => (covers(endpoint) ? [turn] : []))]);
     made.set(endpoint, turn);
     return turn;
   };
 };
+
+/** One after the other, as given: who waits for the first takes nothing from the others meanwhile. */
+const inTurn =
+  (turns: readonly Turn[]): Turn =>
+  async (signal) => {
+    for (const turn of turns) await turn(signal);
+  };
 
 /** Takes its token at once, if need be from the future, and waits for it: first come, first served. */
 const bucket = ({ perSecond, burst }: Rate, time: Time): Turn => {

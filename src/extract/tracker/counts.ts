@@ -2,10 +2,10 @@
 
 import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import type { Http, Request } from '../../core/request.ts';
+import { once } from '../once.ts';
 import { ask, idsPage, totalOf } from './asking.ts';
 import type { Tongue } from './dialect.ts';
 import { at, textAt } from './lists.ts';
-import { once } from './once.ts';
 
 /** Totals by query, each asked for once: the contract says that computing one can be costly. */
 export const countsBy = (http: Http) => {

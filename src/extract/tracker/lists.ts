@@ -1,62 +1,8 @@
-/** Reading the list out of an answer, whatever the endpoint calls it. */
+/** Reading the list out of an answer of the tracker. */
 
-import { UnexpectedContent } from '../../core/errors.ts';
-import { ExactNumber } from '../../core/json.ts';
-import type { Json } from '../../core/request.ts';
+import { listNamed } from '../lists.ts';
 
-/** An own property of a JSON value (never an inherited one: changelog items have a key named `toString`). */
-export const at = (value: Json, key: string): Json =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Readonly<Record<string, Json>>)[key]
-    : undefined;
+export { at, idBy, textAt } from '../lists.ts';
 
-/** An own property that is text, or undefined. */
-export const textAt = (value: Json, key: string): string | undefined => {
-  const found = at(value, key);
-  return typeof found === 'string' ? found : undefined;
-};
-
-/** Arrays of an envelope that are never its records: a 200 that holds an error must not be read as a list. */
-const notRecords = new Set(['errorMessages', 'warningMessages', 'warnings', 'errors', 'messages']);
-
-/**
- * The reader of an endpoint's list: a bare array, `values`, `issues`, or the single array of the envelope. Throws `UnexpectedContent` with
- * the endpoint and the keys seen for anything else: an answer without its list is never an empty list.
- */
-export const listOf =
-  (endpoint: string) =>
-  (body: Json): readonly Json[] => {
-    if (Array.isArray(body)) return body;
-    for (const name of ['values', 'issues']) {
-      const list = at(body, name);
-      if (Array.isArray(list)) return list;
-      if (list !== undefined) throw new UnexpectedContent(`${endpoint}: ${name} is ${kindOf(list)}, not a list`);
-    }
-    const lists = arraysOf(body);
-    const [only] = lists;
-    if (only !== undefined && lists.length === 1) return only;
-    throw new UnexpectedContent(`${endpoint}: the answer has no list; it is ${kindOf(body)}${keysOf(body)}`);
-  };
-
-const arraysOf = (body: Json): readonly (readonly Json[])[] =>
-  typeof body === 'object' && body !== null
-    ? Object.entries(body).flatMap(([key, value]) => (Array.isArray(value) && !notRecords.has(key) ? [value] : []))
-    : [];
-
-const kindOf = (value: Json): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
-const keysOf = (body: Json): string =>
-  typeof body === 'object' && body !== null
-    ? ` with the keys ${Object.keys(body).slice(0, 12).join(', ') || '(none)'}`
-    : '';
-
-/** The identity of a record by the first of these properties it has, as text; '' if it has none. */
-export const idBy =
-  (...names: readonly string[]) =>
-  (record: Json): string => {
-    for (const name of names) {
-      const id = at(record, name);
-      if (typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber) return String(id);
-    }
-    return '';
-  };
+/** A bare array, `values`, `issues`, or the single array of the envelope; throws as `listNamed`. */
+export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');

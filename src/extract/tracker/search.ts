@@ -2,13 +2,13 @@
 
 import type { PageWalk } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
+import { once } from '../once.ts';
 import { offset, pageToken } from '../paging.ts';
 import { idsPage, issuesOf, type SearchBody, searchRequest, totalOf } from './asking.ts';
 import { countsBy } from './counts.ts';
 import { type Dialect, findChanges, findDialect, type SearchOptions, type Tongue } from './dialect.ts';
 import { boundsJql, windowJql } from './jql.ts';
 import { idBy } from './lists.ts';
-import { once } from './once.ts';
 
 /** The search, as the issues stream uses it. */
 export interface Search {
