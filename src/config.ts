@@ -67,6 +67,16 @@ export interface AdsConfig {
   /** Name of the header that tells the platform which program asks. */
   readonly sdkHeader: string;
   readonly start: Date;
+  /** Requests at once. */
+  readonly concurrency: number;
+  /** Requests a second at most, all endpoints together; 0: as many as the server allows. */
+  readonly requestsPerSecond: number;
+  /** The same for the reporting endpoints together, which count as well. */
+  readonly reportRequestsPerSecond: number;
+  /** Hosts besides the platform's own from which reports may be fetched, without credentials. */
+  readonly reportHosts: readonly string[];
+  /** How many days of reports are read again: every day, every 7 and every 30 days. */
+  readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
 }
 
 export interface WorkflowConfig {
@@ -128,6 +138,11 @@ export const plain = [
   'ADS_ACCOUNT_IDS',
   'ADS_SDK_HEADER',
   'ADS_START',
+  'ADS_CONCURRENCY',
+  'ADS_REQUESTS_PER_SECOND',
+  'ADS_REPORT_REQUESTS_PER_SECOND',
+  'ADS_REPORT_HOSTS',
+  'ADS_RESTATE_DAYS',
   'WORKFLOW_BASE_URL',
   'WORKFLOW_DAGS',
 ] as const;
@@ -206,6 +221,11 @@ function readAds(from: Variables): AdsConfig | undefined {
     accountIds: list(from, 'ADS_ACCOUNT_IDS'),
     sdkHeader: headerName(from, 'ADS_SDK_HEADER', 'X-Service-Ads-Sdk'),
     start: instant(from, 'ADS_START', beginning),
+    concurrency: integer(from, 'ADS_CONCURRENCY', 8, 1, 64),
+    requestsPerSecond: rate(from, 'ADS_REQUESTS_PER_SECOND', 50),
+    reportRequestsPerSecond: rate(from, 'ADS_REPORT_REQUESTS_PER_SECOND', 5),
+    reportHosts: hosts(from, 'ADS_REPORT_HOSTS', ['storage.googleapis.com']),
+    restateDays: restateDays(from, 'ADS_RESTATE_DAYS'),
   };
   if (!isSet(from, 'ADS_BASE_URL')) {
     if (accessToken || clientId !== undefined)
@@ -281,6 +301,29 @@ function headerName(from: Variables, name: string, fallback: string): string {
   const text = from.text(name) ?? fallback;
   if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return text;
   from.problem(name, `'${text}' is not a header name`);
+  return fallback;
+}
+
+/** Names of hosts, in lower case, each with a port where it is not the usual one; a URL is a mistake. */
+function hosts(from: Variables, name: string, fallback: readonly string[]): readonly string[] {
+  const given = list(from, name).map((host) => host.toLowerCase());
+  for (const host of given)
+    if (!/^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host))
+      from.problem(name, `'${host}' is not the name of a host, such as storage.googleapis.com`);
+  return given.length === 0 ? fallback : given;
+}
+
+/** Three numbers of days, none smaller than the one before it. */
+function restateDays(from: Variables, name: string): AdsConfig['restateDays'] {
+  const fallback = [3, 14, 90] as const;
+  const text = from.text(name);
+  if (text === undefined) return fallback;
+  const [nightly, weekly, monthly, ...more] = list(from, name).map((word) =>
+    /^\d{1,4}$/.test(word) ? Number(word) : -1,
+  );
+  const fits = nightly !== undefined && weekly !== undefined && monthly !== undefined && more.length === 0;
+  if (fits && nightly >= 1 && weekly >= nightly && monthly >= weekly) return [nightly, weekly, monthly];
+  from.problem(name, `'${text}' is not three growing numbers of days (every day, week and month), such as 3,14,90`);
   return fallback;
 }
 

@@ -199,6 +199,44 @@ test('ads take an access token, or all that is needed to get one', () => {
   });
 });
 
+test('ads keep to the vendor’s rates and restate three, fourteen and ninety days unless told otherwise', () => {
+  const base = { ADS_BASE_URL: 'https://a.example/ads/v3', ADS_ACCESS_TOKEN: 'x' };
+  expect(readConfig(base, directory()).ads).toMatchObject({
+    concurrency: 8,
+    requestsPerSecond: 50,
+    reportRequestsPerSecond: 5,
+    reportHosts: ['storage.googleapis.com'],
+    restateDays: [3, 14, 90],
+  });
+  const told = {
+    ADS_CONCURRENCY: '2',
+    ADS_REQUESTS_PER_SECOND: '0',
+    ADS_REPORT_REQUESTS_PER_SECOND: '0.5',
+    ADS_REPORT_HOSTS: 'Files.example, 127.0.0.1:8080,[::1]:1',
+    ADS_RESTATE_DAYS: '1, 7,7',
+  };
+  expect(readConfig({ ...base, ...told }, directory()).ads).toMatchObject({
+    concurrency: 2,
+    requestsPerSecond: 0,
+    reportRequestsPerSecond: 0.5,
+    reportHosts: ['files.example', '127.0.0.1:8080', '[::1]:1'],
+    restateDays: [1, 7, 7],
+  });
+});
+
+test.each([
+  ['ADS_REPORT_HOSTS', 'https://files.example/'],
+  ['ADS_REPORT_HOSTS', 'a b'],
+  ['ADS_RESTATE_DAYS', '3'],
+  ['ADS_RESTATE_DAYS', '3,14,90,365'],
+  ['ADS_RESTATE_DAYS', '14,3,90'],
+  ['ADS_RESTATE_DAYS', '0,14,90'],
+  ['ADS_RESTATE_DAYS', '3,14,often'],
+])('%s does not take %s', (name, value) => {
+  const base = { ADS_BASE_URL: 'https://a.example/ads/v3', ADS_ACCESS_TOKEN: 'x' };
+  expect(problems({ ...base, [name]: value })).toContain(name);
+});
+
 test('a misspelt variable is warned about', () => {
   expect(readConfig({ TRACKER_TOKEN: 'x' }, directory()).warnings).toEqual([expect.stringContaining('TRACKER_TOKEN')]);
 });

@@ -1,0 +1,10 @@
+/** Where a refresh token that the source renews is kept between runs. */
+
+export interface TokenStore {
+  /** The newest token that was kept; undefined if none was, or if it descends from another configured one. */
+  read(): Promise<string | undefined>;
+  /** Durable when it returns. */
+  write(refreshToken: string): Promise<void>;
+  /** Runs `work` while no other process does: between reading a token and writing its successor nobody else may use it up. */
+  alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}

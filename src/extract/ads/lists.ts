@@ -1,0 +1,83 @@
+/** The platform's lists: their envelope, their order, and whether they are cut into pages at all. */
+
+import { UnexpectedContent } from '../../core/errors.ts';
+import type { PageWalk } from '../../core/paging.ts';
+import type { Http, Json, Request } from '../../core/request.ts';
+import { at, idBy, listNamed, textAt } from '../lists.ts';
+import { offset, single } from '../paging.ts';
+
+/** Where a list is and what it is called. */
+export interface Place {
+  /** The route as the contract writes it. */
+  readonly endpoint: string;
+  /** With ids filled in; default: the endpoint. */
+  readonly path?: string;
+  /** Key of the list in its envelope, as the vendor writes it; another single array is taken as well. */
+  readonly key: string;
+  /** A field of the vendor's list that orders it for good; absent: the list has none. */
+  readonly sort?: string;
+  /** Property that holds a record's identity. Default `id`. */
+  readonly id?: string;
+}
+
+/** The largest page: the contract allows 1 to 50. */
+export const pageSize = 50;
+
+/** `{paging: {offset, page_size, total_results}, <key>: […]}`; the same numbers beside the list are understood as well. */
+const numbers = (body: Json): Json => {
+  const paging = at(body, 'paging') ?? body;
+  return { startAt: at(paging, 'offset'), maxResults: at(paging, 'page_size'), total: at(paging, 'total_results') };
+};
+
+/** By offset, with seams. Where the answer has no numbers, until nothing new comes: a short page is no end. */
+const byOffset = offset({ parameter: 'offset', numbers });
+
+/**
+ * The walk over a list in its largest pages, oldest first where it can be ordered. New records then come at its end, and none is pushed
+ * over a page's edge.
+ */
+export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Place): PageWalk => ({
+  first: {
+    method: 'GET',
+    path,
+    endpoint,
+    query: { limit: pageSize, ...(sort !== undefined && { sort_direction: 'ASC', sort_field: sort }) },
+  },
+  paging: byOffset,
+  list: recordsOf(endpoint, key),
+  id: idBy(id),
+});
+
+const recordsOf = (endpoint: string, key: string): ((body: Json) => readonly Json[]) => {
+  const list = listNamed(endpoint, key);
+  // An empty list is null at some servers: believed where their own total says that there is nothing.
+  return (body) => (at(body, key) === null && at(at(body, 'paging'), 'total_results') === 0 ? [] : list(body));
+};
+
+/**
+ * The walk over a list that the vendor gives whole and the contract by pages. An answer with numbers is walked by them; one without is asked
+ * for what comes behind it: a server that then has nothing new to show has given everything at once.
+ */
+export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal): Promise<PageWalk> => {
+  const walk = listing(place);
+  const { body } = await http.send(walk.first, signal);
+  if (byOffset.fits(body, walk.first)) return walk;
+  const ids = new Set(walk.list(body).map(walk.id));
+  const whole: PageWalk = { ...walk, paging: single() };
+  if (ids.size === 0) return whole;
+  const behind: Request = { ...walk.first, query: { ...walk.first.query, offset: ids.size } };
+  const more = walk.list((await http.send(behind, signal)).body);
+  return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
+};
+
+/** The one entity of an answer: the body itself, or its only object with an id. Throws `UnexpectedContent` where it is not the one asked for. */
+export const entityOf = (endpoint: string, id: string, body: Json): Json => {
+  const found = [body, ...inside(body)].find((one) => textAt(one, 'id') !== undefined);
+  const named = textAt(found, 'id');
+  if (named?.toLowerCase() === id.toLowerCase()) return found;
+  throw new UnexpectedContent(
+    `${endpoint}: asked for ${id}, the answer is ${named === undefined ? 'no entity with an id' : named}`,
+  );
+};
+
+const inside = (body: Json): readonly Json[] => (typeof body === 'object' && body !== null ? Object.values(body) : []);

@@ -1,0 +1,30 @@
+/** Lists that every ad account has of its own. */
+
+import type { Slice, Stream } from '../../../core/stream.ts';
+import { type Ads, accounts, ofAccount } from '../ads.ts';
+import { listing, type Place } from '../lists.ts';
+
+/** The account that a slice is about. */
+export const accountIn = ({ partition }: Slice): string => {
+  const account = partition?.ad_account_id;
+  if (account === undefined) throw new Error('a slice of an ad account names the account');
+  return account;
+};
+
+/** The stream of a list below `/ad_accounts/{id}`. */
+export const listOfAccount = (
+  ads: Ads,
+  {
+    list,
+    promised = true,
+    ...said
+  }: { readonly name: string; readonly about: string; readonly list: Place; readonly promised?: boolean },
+): Stream => ({
+  ...said,
+  endpoint: `GET ${list.endpoint}`,
+  promised,
+  after: ['ad_accounts'],
+  parents: accounts(ads),
+  walk: (slice) =>
+    listing({ ...list, path: ofAccount(accountIn(slice), list.endpoint.slice('/ad_accounts/{id}'.length)) }),
+});
