@@ -1,0 +1,256 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Forbidden, Misconfigured, Missing, UnexpectedContent } from '../../../src/core/errors.ts';
+import type { WalkEnd } from '../../../src/core/paging.ts';
+import type { Json } from '../../../src/core/request.ts';
+import type { Given, Slice, Stream } from '../../../src/core/stream.ts';
+import { accounts } from '../../../src/extract/ads/ads.ts';
+import * as streams from '../../../src/extract/ads/streams.ts';
+import { readingOf } from '../../../src/extract/reading.ts';
+import type * as play from '../../support/misbehaving-server.ts';
+import { type Entity, lending, type PlatformOptions, platform, type Reader, reader } from './platform.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const signal = new AbortController().signal;
+
+const opened = async (
+  options: PlatformOptions,
+  accountIds: readonly string[] = [],
+): Promise<Reader & { readonly server: play.Misbehaving }> => {
+  const server = await platform(options);
+  const made = reader(server.url, accountIds);
+  closing.push(server.close, () => made.ads.http.close());
+  return { ...made, server };
+};
+
+const read = async (
+  { ads }: Reader,
+  stream: Stream,
+  slice: Slice = {},
+  given: Given = lending({}),
+): Promise<{ readonly records: readonly Json[]; readonly end: WalkEnd }> => {
+  const reading =
+    stream.read !== undefined
+      ? await stream.read(slice, given, signal)
+      : stream.walk !== undefined && readingOf(ads.http, await stream.walk(slice, signal), signal);
+  if (reading === false) throw new Error(`${stream.name} can neither be walked nor read`);
+  const records: Json[] = [];
+  for (let step = await reading.pages.next(); ; step = await reading.pages.next()) {
+    if (step.done === true) return { records, end: step.value };
+    for (const record of step.value.records) {
+      records.push(record);
+      expect(JSON.parse(reading.bytes(record, step.value).toString())).toEqual(record);
+    }
+  }
+};
+
+const some = (prefix: string, count: number): readonly Entity[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, name: `${prefix} ${n}` }));
+
+const slice = { partition: { ad_account_id: 'a1' } };
+const { campaigns, ads, assets, audiences, campaignDrafts, adSetDrafts, adDrafts, changeHistory } = streams;
+const lists: readonly (readonly [path: string, open: (ads: Reader['ads']) => Stream, sort: string | null])[] = [
+  ['/ad_accounts/a1/campaigns', campaigns, 'CREATED_AT'],
+  ['/ad_accounts/a1/ads', ads, 'CREATED_AT'],
+  ['/ad_accounts/a1/assets', assets, 'CREATED_AT'],
+  ['/ad_accounts/a1/audiences', audiences, 'NAME'],
+  ['/ad_accounts/a1/drafts/campaigns', campaignDrafts, 'CREATED_AT'],
+  ['/ad_accounts/a1/drafts/ad_sets', adSetDrafts, null],
+  ['/ad_accounts/a1/drafts/ads', adDrafts, null],
+  ['/ad_accounts/a1/change_history', changeHistory, 'TIMESTAMP'],
+];
+
+describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue) => {
+  test.each(lists)('gives every record of %s once, whatever the size of its pages', async (path, stream) => {
+    for (const [count, most] of [
+      [0, 50],
+      [50, 50],
+      [137, 50],
+      [137, 7],
+      [3, 1],
+    ] as const) {
+      const list = some('x', count).map((one) => ({ ...one, change_id: one.id }));
+      const on = await opened({ lists: { [path]: list }, tongue, most });
+      const { records, end } = await read(on, stream(on.ads), slice);
+      expect(records).toEqual(list);
+      expect(end).toMatchObject({ matched: true, fetched: count, expected: tongue === 'vendor' ? count : null });
+    }
+  });
+
+  test('gives businesses and categories whole or by pages', async () => {
+    for (const count of [0, 3, 50, 120]) {
+      for (const whole of [true, false]) {
+        const lists = { '/businesses': some('b', count), '/ad_categories': some('c', count) };
+        const on = await opened({ lists, tongue, whole: whole ? Object.keys(lists) : [] });
+        expect((await read(on, streams.businesses(on.ads))).records).toEqual(lists['/businesses']);
+        expect((await read(on, streams.adCategories(on.ads))).records).toEqual(lists['/ad_categories']);
+      }
+    }
+  });
+});
+
+test.each(lists)(
+  '%s is asked for in pages of 50, oldest first where the vendor can order it',
+  async (path, stream, sort) => {
+    const on = await opened({ lists: { [path]: some('x', 60) } });
+    await read(on, stream(on.ads), slice);
+    expect(on.server.requests).toHaveLength(2);
+    for (const { url } of on.server.requests) {
+      const { searchParams } = new URL(url, 'http://x');
+      expect(searchParams.get('limit')).toBe('50');
+      expect(searchParams.get('sort_field')).toBe(sort);
+      expect(searchParams.get('sort_direction')).toBe(sort === null ? null : 'ASC');
+    }
+  },
+);
+
+test('a server that does not know the sort field is asked without it, and only once with it', async () => {
+  const list = some('x', 120);
+  const on = await opened({ lists: { '/ad_accounts/a1/campaigns': list }, sorts: false });
+  expect((await read(on, campaigns(on.ads), slice)).records).toEqual(list);
+  await read(on, campaigns(on.ads), slice);
+  expect(on.server.fired.filter((name) => name === 'status 400')).toHaveLength(1);
+  expect(on.notes).toEqual([expect.stringContaining('cannot be sorted by CREATED_AT')]);
+});
+
+test('a total that lies costs no record: too small is not believed, too large does not match', async () => {
+  const list = some('x', 120);
+  const small = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: () => 60 });
+  const low = await read(small, ads(small.ads), slice);
+  expect(low.records).toEqual(list);
+  expect(low.end.matched).toBe(true);
+  const large = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: (n) => n + 5 });
+  const high = await read(large, ads(large.ads), slice);
+  expect(high.records).toEqual(list);
+  expect(high.end).toMatchObject({ matched: false, expected: 125, fetched: 120 });
+});
+
+test('an answer without its list is never an empty list', async () => {
+  const on = await opened({
+    lists: {},
+    entities: { '/ad_accounts/a1/ads': { id: 'x', messages: ['soon'], warnings: [] } },
+  });
+  await expect(read(on, ads(on.ads), slice)).rejects.toBeInstanceOf(UnexpectedContent);
+  const nothing = { id: 'x', ads: null, paging: { total_results: 0, offset: 0, page_size: 50 } };
+  const none = await opened({ lists: {}, entities: { '/ad_accounts/a1/ads': nothing } });
+  expect((await read(none, ads(none.ads), slice)).records).toEqual([]);
+});
+
+describe('ad sets', () => {
+  const sets = some('s', 130);
+  const account = { '/ad_accounts/a1': { id: 'a1' }, '/ad_accounts/a2': { id: 'a2' } };
+  const given = lending({
+    'ads.ads': sets.slice(0, 100).flatMap(({ id }) => [
+      { ad_account_id: 'a1', ad_set_id: id },
+      { ad_account_id: 'a1', ad_set_id: id },
+    ]),
+    'ads.ad_sets': sets.slice(90).map(({ id }) => ({ ad_account_id: 'a1', id })),
+  });
+  const byPath = (list: readonly Entity[]): Readonly<Record<string, Entity>> =>
+    Object.fromEntries(list.map((one) => [`/ad_accounts/a1/ad_sets/${one.id}`, one]));
+  const sorted = (records: readonly Json[]): readonly string[] => records.map((one) => JSON.stringify(one)).sort();
+
+  test('come from their list where the server has one', async () => {
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets } });
+    const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+    expect(records).toEqual(sets);
+    expect(end).toMatchObject({ matched: true, expected: 130 });
+  });
+
+  test('are asked for one by one where it has none, those that the ads name and those that were seen before', async () => {
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) } });
+    const stream = streams.adSets(on.ads);
+    const { records, end } = await read(on, stream, slice, given);
+    expect(sorted(records)).toEqual(sorted(sets));
+    expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
+    await read(on, stream, slice, given);
+    const lists = on.server.requests.filter(({ url }) => url.includes('/ad_sets?'));
+    expect(lists).toHaveLength(1);
+  });
+
+  test('that are not there keep their rows, fail nothing and are told of', async () => {
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets.slice(3)) } });
+    const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+    expect(sorted(records)).toEqual(sorted(sets.slice(3)));
+    expect(end).toMatchObject({ matched: true, expected: 130, fetched: 127 });
+    expect(on.notes).toEqual([expect.stringContaining('3 of 130 cannot be read and stay as they are: s-0, s-1, s-2')]);
+  });
+
+  test('of an account that is closed are forbidden, and the other account is read', async () => {
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, closed: ['/ad_accounts/a2'] });
+    const stream = streams.adSets(on.ads);
+    const other = { partition: { ad_account_id: 'a2' } };
+    const [closed, open] = await Promise.allSettled([read(on, stream, other, given), read(on, stream, slice, given)]);
+    expect(closed.status === 'rejected' && closed.reason).toBeInstanceOf(Forbidden);
+    expect(open.status === 'fulfilled' && open.value.records).toHaveLength(130);
+  });
+
+  test('of an account that is not there are missing: that says nothing about the list', async () => {
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets }, entities: account });
+    const stream = streams.adSets(on.ads);
+    await expect(read(on, stream, { partition: { ad_account_id: 'gone' } }, given)).rejects.toBeInstanceOf(Missing);
+    expect((await read(on, stream, slice, given)).records).toEqual(sets);
+  });
+
+  test('that answer with another entity are not taken for it', async () => {
+    const entities = { ...account, '/ad_accounts/a1/ad_sets/s-0': { id: 'other' } };
+    const on = await opened({ lists: {}, entities });
+    const one = lending({ 'ads.ads': [{ ad_account_id: 'a1', ad_set_id: 's-0' }] });
+    await expect(read(on, streams.adSets(on.ads), slice, one)).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+});
+
+describe('ad accounts', () => {
+  const a = (id: string): Entity => ({ id, name: `Account ${id}` });
+  const entities = { '/ad_accounts/a1': a('a1'), '/ad_accounts/a2': a('a2'), '/ad_accounts/a3': a('a3') };
+  const owners = lending({ 'ads.businesses': [{ id: 'b1' }, { id: 'b2' }] });
+
+  test('are those that are configured', async () => {
+    const on = await opened({ lists: {}, entities }, ['a1', 'a3']);
+    const { records, end } = await read(on, streams.adAccounts(on.ads));
+    expect(records).toEqual([a('a1'), a('a3')]);
+    expect(end).toMatchObject({ matched: true, expected: 2 });
+    expect(streams.businesses(on.ads).promised).toBe(false);
+  });
+
+  test('are found through the businesses where none is configured', async () => {
+    const lists = {
+      '/businesses/b1/ad_accounts': [{ id: 'a1' }, { id: 'a2' }],
+      '/businesses/b2/ad_accounts': [{ id: 'a2' }, { id: 'a3' }],
+    };
+    for (const whole of [[], Object.keys(lists)]) {
+      const on = await opened({ lists, entities, whole });
+      expect((await read(on, streams.adAccounts(on.ads), {}, owners)).records).toEqual(Object.values(entities));
+    }
+  });
+
+  test('that cannot be found must be named', async () => {
+    const on = await opened({ lists: {}, entities });
+    await expect(read(on, streams.adAccounts(on.ads), {}, owners)).rejects.toThrow(/ADS_ACCOUNT_IDS/);
+    await expect(read(on, streams.adAccounts(on.ads))).rejects.toBeInstanceOf(Misconfigured);
+  });
+
+  test('that are closed keep their rows; a new one gets a row of its id, so that its slices are tried', async () => {
+    const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/a2'] }, ['a1', 'a2', 'a3']);
+    const known = await read(on, streams.adAccounts(on.ads), {}, lending({ 'ads.ad_accounts': [{ id: 'a2' }] }));
+    expect(known.records).toEqual([a('a1'), a('a3')]);
+    expect(known.end).toMatchObject({ matched: true, expected: 3, fetched: 2 });
+    const fresh = await read(on, streams.adAccounts(on.ads));
+    expect(fresh.records).toEqual([a('a1'), { id: 'a2' }, a('a3')]);
+    expect(on.notes).toEqual(Array(2).fill(expect.stringContaining('1 of 3 cannot be read and stay as they are: a2')));
+  });
+
+  test('that are all closed are a failure', async () => {
+    const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/'] }, ['a1', 'a2']);
+    const known = lending({ 'ads.ad_accounts': [{ id: 'a1' }, { id: 'a2' }] });
+    await expect(read(on, streams.adAccounts(on.ads), {}, known)).rejects.toBeInstanceOf(Forbidden);
+  });
+
+  test('restrict what is read below them, in either case, whatever their names hold', () => {
+    expect(accounts({ accountIds: [] }).where).toBe('_deleted_at is null');
+    expect(accounts({ accountIds: ['A1', "o'b"] }).where).toBe(`_deleted_at is null and lower(id) in ('a1', 'o''b')`);
+  });
+});
