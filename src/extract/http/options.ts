@@ -79,7 +79,7 @@ export interface RateOptions {
   readonly perEndpoint?: Readonly<Record<string, Rate>>;
   /** For each endpoint without one of its own; none: unlimited. */
   readonly default?: Rate;
-  /** Limits that several endpoints share; a request keeps to every one that covers its endpoint, besides its own. */
+  /** Limits that several endpoints share, the narrowest first; a request keeps to every one that covers its endpoint, besides its own. */
   readonly shared?: readonly SharedRate[];
 }
 

@@ -69,24 +69,45 @@ const buckets = (
   time: Time,
 ): ((endpoint: string) => Turn) => {
   const made = new Map<string, Turn>();
-  const together = shared.map((rate) => ({ covers: rate.covers, turn: bucket(rate, time) }));
+  const together = shared.map((rate) => ({ covers: rate.covers, before: line(rate, time) }));
   return (endpoint) => {
     const known = made.get(endpoint);
     if (known !== undefined) return known;
     const rate = Object.hasOwn(perEndpoint, endpoint) ? perEndpoint[endpoint] : common;
-    const own = rate === undefined ? atOnce : bucket(rate, time);
-    const turn = inTurn([own, ...together.flatMap(({ covers, turn }) => (covers(endpoint) ? [turn] : []))]);
+    const lines = together.flatMap(({ covers, before }) => (covers(endpoint) ? [before] : []));
+    const behind = lines.reduceRight((next, before) => before(next), atOnce);
+    const turn = rate === undefined ? behind : lines.length === 0 ? bucket(rate, time) : line(rate, time)(behind);
     made.set(endpoint, turn);
     return turn;
   };
 };
 
-/** One after the other, as given: who waits for the first takes nothing from the others meanwhile. */
-const inTurn =
-  (turns: readonly Turn[]): Turn =>
-  async (signal) => {
-    for (const turn of turns) await turn(signal);
+/**
+ * A rate within others: first come, first served, and only the first of the line stands in the next one. Its token is taken when it leaves:
+ * what the next line holds up does not come out of it in a burst.
+ */
+const line = ({ perSecond, burst }: Rate, time: Time): ((next: Turn) => Turn) => {
+  const first = semaphore(1);
+  let tokens = burst;
+  let at = time.now();
+  const refill = (): void => {
+    const now = time.now();
+    tokens = Math.min(burst, tokens + ((now - at) * perSecond) / 1000);
+    at = now;
   };
+  return (next) => async (signal) => {
+    const release = await first(signal);
+    try {
+      refill();
+      const ms = Math.ceil(((1 - tokens) * 1000) / perSecond);
+      await Promise.all([ms > 0 ? time.sleep(ms, signal) : undefined, next(signal)]);
+      refill();
+      tokens -= 1;
+    } finally {
+      release();
+    }
+  };
+};
 
 /** Takes its token at once, if need be from the future, and waits for it: first come, first served. */
 const bucket = ({ perSecond, burst }: Rate, time: Time): Turn => {
