@@ -2,34 +2,59 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
-import type { Flow, Stream } from '../src/core/stream.ts';
+import type { Flow, Source, Stream } from '../src/core/stream.ts';
 import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
+import { openAds } from '../src/sources/ads.ts';
 import { openTracker } from '../src/sources/tracker.ts';
 
 /** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
 type Comments = ReadonlyMap<string, string>;
 
+/** Every source as it is without anything found out about a server: nothing is asked. */
+const sources = (): readonly { readonly title: string; readonly source: Source }[] => [
+  {
+    title: 'The issue tracker',
+    source: openTracker({
+      baseUrl: 'http://127.0.0.1:1',
+      email: 'nobody@example.com',
+      apiToken: { reveal: () => 'none' },
+      start: new Date(0),
+      changes: 'auto',
+      groups: [],
+      concurrency: 1,
+      requestsPerSecond: 0,
+    }),
+  },
+  {
+    title: 'The advertising platform',
+    source: openAds({
+      baseUrl: 'http://127.0.0.1:1/ads/v3',
+      credentials: { kind: 'token', accessToken: { reveal: () => 'none' } },
+      sdkHeader: 'X-Service-Ads-Sdk',
+      accountIds: [],
+      start: new Date(0),
+      reportHosts: [],
+      restateDays: [3, 14, 90],
+      concurrency: 1,
+      requestsPerSecond: 0,
+      reportRequestsPerSecond: 0,
+    }),
+  },
+];
+
 /** The page as it must stand in docs/streams.md. */
 export async function streamsPage(): Promise<string> {
   const comments = await commentsOf(await migrations());
-  const source = openTracker({
-    baseUrl: 'http://127.0.0.1:1',
-    email: 'nobody@example.com',
-    apiToken: { reveal: () => 'none' },
-    start: new Date(0),
-    changes: 'auto',
-    groups: [],
-    concurrency: 1,
-    requestsPerSecond: 0,
-  });
-  try {
-    return `${[head, ...overview(source.flows), ...source.flows.flatMap((flow) => chapter(flow, comments))].join('\n')}\n`;
-  } finally {
+  const parts: string[] = [];
+  for (const { title, source } of sources()) {
+    parts.push(`# ${title}`, '', ...overview(source.flows));
+    parts.push(...source.flows.flatMap((flow) => chapter(flow, comments)));
     await source.close();
   }
+  return `${[head, ...parts].join('\n')}\n`;
 }
 
-const head = `# Streams of the tracker
+const head = `# Streams
 
 Written by \`npm run docs\` from the streams, tables and migrations themselves; do not edit it by hand. How a stream is read is told in
 [architecture.md](architecture.md), what reports and BI tools should query in [warehouse.md](warehouse.md). \`npx tidemark streams\` shows
@@ -58,6 +83,7 @@ const overview = (flows: readonly Flow[]): readonly string[] => [
 ];
 
 const brief = (stream: Stream): string => {
+  if (stream.days !== undefined) return stream.days.oldest === 0 ? 'a snapshot a day' : 'days';
   if (stream.windows !== undefined) return 'windows of time';
   return stream.parents === undefined ? 'one list' : `one list a row of ${code(stream.parents.table)}`;
 };
@@ -98,7 +124,17 @@ const without = ({ fallback, stream }: Flow): string => {
   return stream.promised ? 'the stream fails' : 'the stream is `unavailable`, its table stays as it is';
 };
 
-const reading = ({ windows, parents }: Stream): string => {
+const reading = (stream: Stream): string => {
+  const { days } = stream;
+  if (days === undefined) return listReading(stream);
+  const owners = stream.parents === undefined ? '' : `, for each row of ${code(stream.parents.table)}`;
+  if (days.oldest === 0) return `a snapshot of the present day${owners}`;
+  const again = days.reread.map(({ every, back }) => `${back} days every ${every === 1 ? 'day' : `${every} days`}`);
+  const reach = days.oldest === undefined ? '' : `; the server keeps ${days.oldest} days`;
+  return `whole days, at most ${days.longest} at once${owners}; read again: the last ${again.join(', ')}${reach}; a day is replaced as a whole`;
+};
+
+const listReading = ({ windows, parents }: Stream): string => {
   if (windows !== undefined)
     return 'first and when all is walked: windows of `created`, halved until each is small; then what changed (see `TRACKER_CHANGES`)';
   if (parents === undefined) return 'the whole list in each run';

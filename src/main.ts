@@ -11,7 +11,6 @@ import { type Stop, stopping } from './cli/signals.ts';
 import { type Sink, sinkOn } from './cli/terminal.ts';
 import type { Told } from './cli/waiting.ts';
 import type { Config } from './config.ts';
-import { Misconfigured } from './core/errors.ts';
 import type { Source } from './core/stream.ts';
 
 /** How long a command may take to end in good order (guarantee G9). */
@@ -140,14 +139,18 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: strin
     return keep(await connect(url, options), (part) => part.close());
   };
   const warehouse = once(async (patience?: number) => {
-    const { databaseUrl, tracker } = await config();
+    const { databaseUrl, tracker, ads } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.url;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     // Every slice that is read at once may load at once; the rest is for the lease, the bookkeeping and the census.
-    return connected(url, (tracker?.concurrency ?? 4) + 4, patience);
+    return connected(url, Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4) + 4, patience);
   });
+  const open = async (pipeline: string, from: Config, told?: Told): Promise<Source> => {
+    const { openSource } = await import('./cli/opening.ts');
+    return openSource(pipeline, from, ownVersion(), told);
+  };
   const source = async (pipeline: string, told?: Told, other?: Config) =>
-    keep(await openSource(pipeline, other ?? (await config()), told), (part) => part.close());
+    keep(await open(pipeline, other ?? (await config()), told), (part) => part.close());
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => failures.push(error));
@@ -158,17 +161,6 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: strin
     close,
     homes: () => [...homes],
   };
-}
-
-async function openSource(pipeline: string, config: Config, told?: Told): Promise<Source> {
-  if (pipeline !== 'tracker' || config.tracker === undefined)
-    throw new Misconfigured(`pipeline ${pipeline} is not configured`);
-  const { openTracker } = await import('./sources/tracker.ts');
-  const version = ownVersion();
-  return openTracker(
-    config.tracker,
-    told === undefined ? { http: { version } } : { observe: told.observe, http: { version, observe: told.http } },
-  );
 }
 
 const once = <A extends readonly unknown[], T>(make: (...asked: A) => Promise<T>): ((...asked: A) => Promise<T>) => {

@@ -12,7 +12,7 @@ import { nearest } from './nearest.ts';
 export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
 
 /** Kinds of sources this version can read. */
-export const readable: readonly Pipeline['source'][] = ['tracker'];
+export const readable: readonly Pipeline['source'][] = ['tracker', 'ads'];
 
 /** Those that are configured and can be read. */
 export const configured = (config: Config): readonly Pipeline[] =>

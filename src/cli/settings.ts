@@ -23,7 +23,7 @@ export function settingsOf(config: Config, pipeline: string): Settings {
       historyStart: tracker.start,
     };
   if (pipeline === 'ads' && ads !== undefined)
-    return { ...none, concurrency: usualConcurrency, historyStart: ads.start };
+    return { ...none, concurrency: ads.concurrency, historyStart: ads.start };
   if (pipeline === 'workflow' && workflow !== undefined)
     return { ...none, concurrency: usualConcurrency, historyStart: new Date(0) };
   throw new Misconfigured(`${pipeline} is not configured`);

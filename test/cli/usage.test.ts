@@ -63,7 +63,7 @@ test.each([
   ['sync --ful', 'Did you mean --full?'],
   ['rejects lst', 'Did you mean list?'],
   ['sync trakcer', 'did you mean tracker?'],
-  ['sync ads', 'not in this version'],
+  ['sync ads', 'ADS_BASE_URL'],
   ['sync', 'TRACKER_BASE_URL'],
   ['runs one two', 'too many arguments'],
   ['backfill tracker --from 2024-01-01', '--to'],

@@ -1,4 +1,3 @@
-import { Misconfigured } from '../../core/errors.ts';
 import type { Verb } from '../context.ts';
 import { configured } from '../pipelines.ts';
 
@@ -6,9 +5,5 @@ import { configured } from '../pipelines.ts';
 export const start: Verb<object> = async (context) => {
   const config = await context.parts.config();
   if (configured(config).length > 0) return (await import('./sync.ts')).sync(context, { pipelines: [] });
-  if (config.ads !== undefined || config.workflow !== undefined)
-    throw new Misconfigured(
-      'this version reads trackers only: set TRACKER_BASE_URL and its credentials (see .env.example)',
-    );
   return (await import('./demo.ts')).demo(context, { seed: 7, issues: 5000 });
 };

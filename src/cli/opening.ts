@@ -1,0 +1,47 @@
+/** Opens the source of a pipeline from the configuration. */
+import type { AdsConfig, Config } from '../config.ts';
+import { Misconfigured } from '../core/errors.ts';
+import type { Source } from '../core/stream.ts';
+import type { TokenStore } from '../core/token-store.ts';
+import type { Told } from './waiting.ts';
+
+/** How long a process waits for another one that renews the same token. */
+const tokenPatience = 60_000;
+
+/** Throws Misconfigured where the pipeline's source is not configured. `told` hears what the source finds out. */
+export async function openSource(
+  pipeline: string,
+  config: Config,
+  version: string,
+  told: Told | undefined,
+): Promise<Source> {
+  const deps = {
+    http: told === undefined ? { version } : { version, observe: told.http },
+    ...(told === undefined ? {} : { observe: told.observe }),
+  };
+  if (pipeline === 'tracker' && config.tracker !== undefined) {
+    const { openTracker } = await import('../sources/tracker.ts');
+    return openTracker(config.tracker, deps);
+  }
+  if (pipeline === 'ads' && config.ads !== undefined) {
+    const { openAds } = await import('../sources/ads.ts');
+    const tokens = await tokenStore(config.home, config.ads);
+    return openAds(config.ads, tokens === undefined ? deps : { ...deps, tokens });
+  }
+  throw new Misconfigured(`pipeline ${pipeline} is not configured`);
+}
+
+/** Where a refresh token that the platform renews is kept; a given access token needs no such place. */
+async function tokenStore(home: string, { credentials }: AdsConfig): Promise<TokenStore | undefined> {
+  if (credentials.kind !== 'refresh') return undefined;
+  const [{ tokenFile }, { exclusive }] = await Promise.all([
+    import('../config/token-store.ts'),
+    import('../warehouse/locks.ts'),
+  ]);
+  return tokenFile({
+    directory: home,
+    name: 'ads-token',
+    configured: credentials.refreshToken,
+    lock: (file, signal) => exclusive(file, tokenPatience, signal),
+  });
+}
