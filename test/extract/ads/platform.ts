@@ -27,23 +27,20 @@ export interface PlatformOptions {
   readonly sorts?: boolean;
 }
 
+/** The token that is taken. */
+export const token = 'g1ven-token';
+
 const nameOf = (path: string): string => {
   const last = path.slice(path.lastIndexOf('/') + 1);
   return path.includes('/drafts/') ? `${last.replace(/s$/, '')}_drafts` : last.replace('ad_categories', 'categories');
 };
 
-export const platform = async (options: PlatformOptions): Promise<play.Misbehaving> => {
-  const {
-    lists,
-    entities = {},
-    tongue = 'vendor',
-    whole = [],
-    most = 50,
-    total = (n) => n,
-    closed = [],
-    sorts = true,
-  } = options;
-  return play.misbehaving(({ url }) => {
+/** The options are read at each request: what is changed in them later has changed at the source. */
+export const platform = async (options: PlatformOptions): Promise<play.Misbehaving> =>
+  play.misbehaving(({ url, headers }) => {
+    const { lists, entities = {}, tongue = 'vendor', whole = [], most = 50 } = options;
+    const { total = (n) => n, closed = [], sorts = true } = options;
+    if (headers.authorization !== `Bearer ${token}`) return play.json({ messages: ['who is there?'] }, {}, 401);
     const { pathname, searchParams } = new URL(url, 'http://x');
     const path = pathname.replace(/^\/ads\/v3/, '');
     if (closed.some((prefix) => path.startsWith(prefix)))
@@ -70,7 +67,6 @@ export const platform = async (options: PlatformOptions): Promise<play.Misbehavi
         : { paging: { page_size: limit, total_results: total(list.length), offset }, [nameOf(path)]: some },
     );
   });
-};
 
 export interface Reader {
   readonly ads: Ads;
@@ -84,7 +80,7 @@ export const reader = (url: string, accountIds: readonly string[] = []): Reader 
   const http = openClient(
     {
       baseUrl: `${url}/ads/v3`,
-      credentials: { kind: 'token', accessToken: { reveal: () => 'g1ven-token' } },
+      credentials: { kind: 'token', accessToken: { reveal: () => token } },
       sdkHeader: 'X-Service-Ads-Sdk',
       concurrency: 4,
       requestsPerSecond: 0,
