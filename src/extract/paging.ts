@@ -113,6 +113,21 @@ export const pageToken = ({ parameter = 'nextPageToken' }: TokenOptions = {}): S
       natural(body, 'startAt') === undefined),
 });
 
+/**
+ * A token that stands for the entire request and is sent alone: other parameters beside it are ignored with a warning, or refused. Ends where
+ * the token is missing, null or empty.
+ */
+export const continuation = (parameter: string): Scheme => ({
+  next(body, sent) {
+    const token = field(body, parameter);
+    if (token === undefined || token === null || token === '') return undefined;
+    if (typeof token !== 'string') throw new UnexpectedContent(`${sent.endpoint}: ${parameter} is no text`);
+    return { request: { ...sent, query: { [parameter]: token } }, overlap: 0 };
+  },
+  total: totalOf,
+  fits: (body) => isText(field(body, parameter)),
+});
+
 /** Everything in one answer. */
 export const single = (): Scheme => ({ next: () => undefined, total: totalOf, fits: () => true });
 

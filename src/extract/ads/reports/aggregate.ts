@@ -1,0 +1,220 @@
+/** Aggregate reports: the numbers of up to fifty entities at a time, by day, hour or over their lifetime. */
+
+import { elementSlice } from '../../../core/json.ts';
+import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
+import type { Json } from '../../../core/request.ts';
+import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
+import { parseInstant } from '../../../core/time.ts';
+import { listNamed, textAt } from '../../lists.ts';
+import { pages } from '../../pages.ts';
+import { continuation } from '../../paging.ts';
+import { ofAccount } from '../ads.ts';
+import { pageSize } from '../lists.ts';
+import { accountIn } from '../streams/ofAccount.ts';
+import { aggregateFields, hourlyFields } from './fields.ts';
+import { chunks, idsIn, type Level, levelIn } from './levels.ts';
+import type { Reports } from './reports.ts';
+
+const endpoint = '/ad_accounts/{id}/aggregate_reports';
+const hour = 3_600_000;
+const day = 24 * hour;
+
+type Granularity = 'DAY' | 'HOUR' | 'LIFETIME';
+
+/** By day, restated as the platform restates. The day that is not over is not read: half a day would look like a bad one. */
+export const reportDaily = (reports: Reports): Stream =>
+  aggregate(reports, 'DAY', {
+    name: 'report_daily',
+    about: 'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
+    days: {
+      column: 'day',
+      start: reports.start,
+      present: false,
+      longest: 90,
+      reread: reports.reread,
+    },
+  });
+
+/** By hour, as long as the platform tells: two weeks. Thirteen days and the present one: the fourteenth is no longer whole. */
+export const reportHourly = (reports: Reports): Stream =>
+  aggregate(reports, 'HOUR', {
+    name: 'report_hourly',
+    about: 'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
+    days: {
+      column: 'hour_start',
+      start: reports.start,
+      oldest: 13,
+      present: true,
+      longest: 14,
+      reread: reports.reread.slice(0, 1),
+    },
+  });
+
+/** Over the lifetime, as told today. */
+export const reportLifetime = (reports: Reports): Stream =>
+  aggregate(reports, 'LIFETIME', {
+    name: 'report_lifetime',
+    about:
+      'The same over their lifetime, as it was told on each day that was read: reach and frequency add up in no other way.',
+    days: {
+      column: 'captured_on',
+      start: reports.start,
+      oldest: 0,
+      present: true,
+      longest: 1,
+      reread: [{ every: 1, back: 1 }],
+    },
+  });
+
+function aggregate(
+  reports: Reports,
+  granularity: Granularity,
+  {
+    days,
+    ...said
+  }: {
+    readonly name: string;
+    readonly about: string;
+    readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread'>;
+  },
+): Stream {
+  return {
+    ...said,
+    endpoint: `GET ${endpoint}`,
+    promised: true,
+    after: ['ad_accounts', 'campaigns', 'ad_sets', 'ads'],
+    parents: reports.levels,
+    days: {
+      ...days,
+      scope: reports.scope,
+      rows: async (slice, given) => (await idsIn(slice, given)).length * timesIn(slice, granularity),
+      requests: async (slice, given) => {
+        const ids = await idsIn(slice, given);
+        return Math.max(chunks(ids).length, Math.ceil((ids.length * timesIn(slice, granularity)) / pageSize));
+      },
+      perSecond: reports.perSecond,
+    },
+    read: async (slice, given, signal) => {
+      const ids = await idsIn(slice, given);
+      return reading(
+        reports,
+        chunks(ids).map((some) => walkOf(slice, given, granularity, some)),
+        signal,
+      );
+    },
+  };
+}
+
+/** How many rows an entity can have in a slice. */
+const timesIn = ({ window }: Slice, granularity: Granularity): number => {
+  const days = ((window?.to?.getTime() ?? 0) - (window?.from?.getTime() ?? 0)) / day;
+  return granularity === 'LIFETIME' ? 1 : granularity === 'DAY' ? days : days * 24;
+};
+
+/** One walk after the other: the slices, not their parts, are read at once. Rows that were not asked for are left out and told. */
+function reading({ http, note }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
+  async function* all(): AsyncGenerator<Page, WalkEnd, void> {
+    const total = { fetched: 0, passes: 1, moved: 0, matched: true };
+    let strange = 0;
+    for (const { walk, fits } of walks) {
+      const pagesOf = pages(http, walk, signal);
+      for (;;) {
+        const step = await pagesOf.next();
+        if (step.done === true) {
+          total.moved += step.value.moved;
+          total.matched &&= step.value.matched;
+          break;
+        }
+        const places = step.value.records.map((_, i) => step.value.places?.[i] ?? i);
+        const kept = places.filter((_, i) => fits(step.value.records[i]));
+        strange += places.length - kept.length;
+        total.fetched += kept.length;
+        yield { ...step.value, records: step.value.records.filter(fits), places: kept, last: false };
+      }
+    }
+    if (strange > 0)
+      note(`${endpoint}: ${strange} rows were of other entities or days than those asked for; they were left out`);
+    return { expected: null, ...total };
+  }
+  return { pages: all(), id: identity, bytes: (record, page) => bytesOf(record, page) };
+}
+
+interface Asked {
+  readonly walk: PageWalk;
+  /** Whether a row is one that was asked for. What cannot be read is the transform's to reject. */
+  readonly fits: (row: Json) => boolean;
+}
+
+function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: readonly string[]): Asked {
+  const level = levelIn(slice);
+  const wanted = new Set(ids.map((id) => id.toLowerCase()));
+  const { from, to } = periodOf(slice, given, granularity);
+  return {
+    walk: {
+      first: {
+        method: 'GET',
+        path: ofAccount(accountIn(slice), '/aggregate_reports'),
+        endpoint,
+        query: {
+          entity_type: level,
+          ...(level !== 'AD_ACCOUNT' && { entity_ids: ids, entity_ids_type: level }),
+          granularity,
+          fields: granularity === 'HOUR' ? hourlyFields : aggregateFields,
+          ...(granularity !== 'LIFETIME' && {
+            report_start: instant(from),
+            // The platform's end is inclusive: the whole of its last day or hour.
+            report_end: instant(to - (granularity === 'DAY' ? day : hour)),
+          }),
+          include_parent_entity: level !== 'AD_ACCOUNT',
+          limit: pageSize,
+        },
+      },
+      paging: continuation('continuation_token'),
+      list: listNamed(endpoint, 'rows'),
+      id: identity,
+    },
+    fits: (row) => isOf(row, wanted, level) && isWithin(row, from, to, granularity),
+  };
+}
+
+/** Milliseconds since 1970. An hour that has not begun is not asked for. */
+const periodOf = ({ window }: Slice, given: Given, granularity: Granularity): { from: number; to: number } => {
+  const from = window?.from?.getTime() ?? 0;
+  const to = window?.to?.getTime() ?? 0;
+  const now = Math.floor(given.clock.getTime() / hour) * hour + hour;
+  return { from, to: granularity === 'HOUR' ? Math.max(from + hour, Math.min(to, now)) : to };
+};
+
+/** Whole seconds, as the platform writes them. */
+const instant = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
+
+const isOf = (row: Json, wanted: ReadonlySet<string>, level: Level): boolean => {
+  const id = textAt(row, 'entity_id');
+  const type = textAt(row, 'entity_type') ?? level;
+  return id === undefined || (type === level && wanted.has(id.toLowerCase()));
+};
+
+const isWithin = (row: Json, from: number, to: number, granularity: Granularity): boolean => {
+  const text = textAt(row, 'start_time');
+  if (granularity === 'LIFETIME' || text === undefined) return true;
+  try {
+    const start = Number(parseInstant(text) / 1000n);
+    return start >= from && start < to;
+  } catch {
+    // Not an instant: the transform says so, with the row's bytes.
+    return true;
+  }
+};
+
+/** A row without an entity has no identity: it is delivered, and rejected with its bytes. */
+const identity = (row: Json): string => {
+  const id = textAt(row, 'entity_id');
+  return id === undefined ? '' : `${id} ${textAt(row, 'start_time') ?? ''}`;
+};
+
+/** A row as it stood in its answer. */
+const bytesOf = (record: Json, page: Page): Buffer => {
+  const index = page.records.indexOf(record);
+  const place = page.places?.[index] ?? index;
+  return (index < 0 ? undefined : elementSlice(page.raw, ['rows'], place)) ?? page.raw;
+};

@@ -1,0 +1,154 @@
+/** Insight reports: who it was that heard it, per campaign and ad set and one dimension at a time. A snapshot of the lifetime. */
+
+import { Missing, Refused } from '../../../core/errors.ts';
+import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
+import type { Answer, Json, Request } from '../../../core/request.ts';
+import type { Given, Slice, Stream } from '../../../core/stream.ts';
+import { days } from '../../../core/time.ts';
+import { listNamed, textAt } from '../../lists.ts';
+import { several } from '../../several.ts';
+import { ofAccount } from '../ads.ts';
+import { accountIn } from '../streams/ofAccount.ts';
+import { insightDimensions, insightFields } from './fields.ts';
+import type { Reports } from './reports.ts';
+
+const endpoint = '/ad_accounts/{id}/insight_reports';
+
+/** One question: an entity and a dimension. */
+interface Question {
+  readonly type: 'CAMPAIGN' | 'AD_SET';
+  readonly id: string;
+  readonly dimension: string;
+}
+
+export const insightReports = (reports: Reports): Stream => ({
+  name: 'insight_reports',
+  about:
+    'Who heard it: per campaign and ad set and dimension, a snapshot a day. Below its thresholds the platform tells nothing.',
+  endpoint: `GET ${endpoint}`,
+  promised: true,
+  after: ['ad_accounts', 'campaigns', 'ad_sets'],
+  parents: reports.accounts,
+  read: async (slice, given, signal) => reading(reports, slice, given, await questions(slice, given), signal),
+});
+
+/** Data comes until about two weeks after the end (vendor's OpenAPI, getAudienceInsightReport); then a last answer is enough. */
+const lateness = days(14);
+
+/** What has not been asked today, of what may still have news; what has ended is asked until it was once. */
+async function questions(slice: Slice, given: Given): Promise<readonly Question[]> {
+  const of = { ad_account_id: accountIn(slice) };
+  const today = dayOf(given.clock);
+  const over = new Date(given.clock.getTime() - lateness).toISOString();
+  const once = (table: string, type: string): string => `not exists (select from ads.insight_states i
+    where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id)`;
+  const ids = async (table: string, type: Question['type'], going: string) => {
+    const found = await given.keys({
+      table: `ads.${table}`,
+      columns: { id: 'id' },
+      of,
+      where: `(${going}) or ${once(table, type)}`,
+    });
+    return found.flatMap(({ id }) => (id === undefined ? [] : [{ type, id }]));
+  };
+  const entities = [
+    ...(await ids('campaigns', 'CAMPAIGN', `status is distinct from 'ARCHIVED'`)),
+    ...(await ids(
+      'ad_sets',
+      'AD_SET',
+      `status is distinct from 'ARCHIVED' and (end_at is null or end_at > '${over}'::timestamptz)`,
+    )),
+  ];
+  const asked = new Set(
+    (
+      await given.keys({
+        table: 'ads.insight_states',
+        columns: { type: 'entity_type', id: 'entity_id', dimension: 'dimension' },
+        of,
+        where: `asked_on >= '${today}'::date`,
+      })
+    ).map(({ type, id, dimension }) => `${type} ${id} ${dimension}`),
+  );
+  return entities.flatMap((entity) =>
+    insightDimensions.flatMap((dimension) =>
+      asked.has(`${entity.type} ${entity.id} ${dimension}`) ? [] : [{ ...entity, dimension }],
+    ),
+  );
+}
+
+const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+function reading(
+  { http, concurrency, note }: Reports,
+  slice: Slice,
+  given: Given,
+  all: readonly Question[],
+  signal: AbortSignal,
+): Reading {
+  const rowsOf = listNamed(endpoint, 'rows');
+  const unknown = new Set<string>();
+  const ask = async (question: Question, until: AbortSignal): Promise<Answered | undefined> => {
+    if (unknown.has(question.dimension)) return undefined;
+    try {
+      const answer = await http.send(requestOf(slice, question), until);
+      return { question, answer, rows: rowsOf(answer.body) };
+    } catch (cause) {
+      // It was there when the list was read; its snapshots stay.
+      if (cause instanceof Missing) return undefined;
+      if (!(cause instanceof Refused)) throw cause;
+      const code = codeOf(cause);
+      if (code !== undefined) return { question, code };
+      if (cause.status !== 400 || !cause.messages.some((message) => message.includes(question.dimension))) throw cause;
+      unknown.add(question.dimension);
+      return undefined;
+    }
+  };
+  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
+    let fetched = 0;
+    for await (const answered of several(all, concurrency, ask, signal)) {
+      if (answered === undefined) continue;
+      fetched += 1;
+      yield pageOf(answered, dayOf(given.clock), all.length);
+    }
+    if (unknown.size > 0) note(`${endpoint}: the server does not know the dimensions ${[...unknown].join(', ')}`);
+    return { expected: null, fetched, passes: 1, moved: 0, matched: true };
+  }
+  const id = (record: Json): string =>
+    ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
+  return { pages: pages(), id, bytes: (_, page) => page.raw };
+}
+
+type Answered =
+  | { readonly question: Question; readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
+  | { readonly question: Question; readonly code: string; readonly answer?: undefined };
+
+/** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet, no mistake of ours. */
+const codeOf = (refusal: Refused): string | undefined =>
+  refusal.status === 422
+    ? refusal.messages.map((message) => /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(message)?.[0]).find(Boolean)
+    : undefined;
+
+const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => ({
+  method: 'GET',
+  path: ofAccount(accountIn(slice), '/insight_reports'),
+  endpoint,
+  query: { insight_dimension: dimension, fields: insightFields, entity_ids: [id], entity_ids_type: type },
+});
+
+const pageOf = (answered: Answered, today: string, total: number): Page => {
+  const { type, id, dimension } = answered.question;
+  const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
+  const record =
+    answered.answer === undefined
+      ? { ...asked, state: 'not_enough_data', code: answered.code, rows: [] }
+      : { ...asked, state: 'ok', rows: answered.rows };
+  return {
+    records: [record],
+    raw: answered.answer?.raw ?? Buffer.from(JSON.stringify(record)),
+    total,
+    date: answered.answer?.date,
+    receivedAt: answered.answer?.receivedAt ?? performance.now(),
+    offset: undefined,
+    last: false,
+  };
+};

@@ -1,0 +1,46 @@
+/** The four levels of the hierarchy that numbers are told for, and where the ids of each are known. */
+
+import type { Given, KeySet, Slice } from '../../../core/stream.ts';
+import { accountIn } from '../streams/ofAccount.ts';
+
+export type Level = 'AD_ACCOUNT' | 'CAMPAIGN' | 'AD_SET' | 'AD';
+
+const tables: Readonly<Record<Exclude<Level, 'AD_ACCOUNT'>, string>> = {
+  CAMPAIGN: 'ads.campaigns',
+  AD_SET: 'ads.ad_sets',
+  AD: 'ads.ads',
+};
+
+/** The most ids that one request may name. */
+export const mostIds = 50;
+
+/** The level that a slice is about. */
+export const levelIn = ({ partition }: Slice): Level => {
+  const level = partition?.entity_type;
+  if (level === 'AD_ACCOUNT' || level === 'CAMPAIGN' || level === 'AD_SET' || level === 'AD') return level;
+  throw new Error(`a slice of a report names its level, not ${level}`);
+};
+
+/**
+ * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Those that came to be after the
+ * slice's days have no numbers of them; who does not tell when it came to be is asked for.
+ */
+export async function idsIn(slice: Slice, given: Given): Promise<readonly string[]> {
+  const level = levelIn(slice);
+  const account = accountIn(slice);
+  if (level === 'AD_ACCOUNT') return [account];
+  const to = slice.window?.to;
+  const set: KeySet = {
+    table: tables[level],
+    columns: { id: 'id' },
+    of: { ad_account_id: account },
+    ...(to !== undefined && {
+      where: `created_at is null or created_at < '${to.toISOString()}'::timestamptz + interval '1 day'`,
+    }),
+  };
+  return (await given.keys(set)).flatMap(({ id }) => id ?? []);
+}
+
+/** In pieces that one request may name. */
+export const chunks = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, i) => ids.slice(i * mostIds, (i + 1) * mostIds));

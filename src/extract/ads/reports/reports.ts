@@ -1,0 +1,54 @@
+/** What the reports of one opened ads platform share. */
+
+import type { Http } from '../../../core/request.ts';
+import type { Days, Parents } from '../../../core/stream.ts';
+import { type Ads, accounts, wanted } from '../ads.ts';
+import { withKnownFields } from './asked.ts';
+
+export interface Reports extends Ads {
+  /** Accounts × levels. */
+  readonly levels: Parents;
+  /** The accounts alone. */
+  readonly accounts: Parents;
+  /** The first day of reports. */
+  readonly start: Date;
+  /** What the configuration restricts the reports to. */
+  readonly scope: string;
+  readonly reread: Days['reread'];
+  /** Report requests a second that the platform allows; 0: unlimited. */
+  readonly perSecond: number;
+  /** Hosts besides the platform's own from which reports may be fetched. */
+  readonly hosts: readonly string[];
+}
+
+export interface ReportSettings {
+  readonly start: Date;
+  readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
+  readonly reportRequestsPerSecond: number;
+  readonly reportHosts: readonly string[];
+}
+
+/** The reports of an opened platform: how far back and how often they are read. */
+export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
+  const [nightly, weekly, monthly] = settings.restateDays;
+  const http: Http = withKnownFields(ads.http, ads.note);
+  return {
+    ...ads,
+    http,
+    levels: {
+      table: 'ads.report_levels',
+      columns: { ad_account_id: 'ad_account_id', entity_type: 'entity_type' },
+      where: `true${wanted(ads.accountIds, 'ad_account_id')}`,
+    },
+    accounts: accounts(ads),
+    start: settings.start,
+    scope: `from ${settings.start.toISOString().slice(0, 10)}`,
+    reread: [
+      { every: 1, back: nightly },
+      { every: 7, back: weekly },
+      { every: 30, back: monthly },
+    ],
+    perSecond: settings.reportRequestsPerSecond,
+    hosts: settings.reportHosts,
+  };
+}
