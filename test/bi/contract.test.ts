@@ -12,9 +12,13 @@ const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => te
 const [grants = '', ...questions] = blocks;
 
 const promised = [
+  ...['ad_accounts', 'ad_change_history', 'ad_performance_daily', 'ad_performance_hourly', 'ad_set_history'],
+  ...['ad_set_pacing', 'ad_set_targets', 'ads', 'audience_insights'],
   ...[
     'boards',
     'calendar',
+    'campaign_performance_daily',
+    'campaigns',
     'comments',
     'cumulative_flow_daily',
     'data_freshness',
@@ -27,6 +31,7 @@ const promised = [
     'issue_status_history',
     'issues',
     'projects',
+    'report_revisions',
     'sprint_issues',
     'sprints',
     'stream_runs',
