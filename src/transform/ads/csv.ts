@@ -6,7 +6,7 @@ import { parseDay, parseInstant } from '../../core/time.ts';
 import { metricsOf } from '../../tables/ads.ts';
 import { Reading } from '../reading.ts';
 import { keyText, requireRecord, soundText } from '../values.ts';
-import { accountOf } from './mapper.ts';
+import { accountOf, shown } from './mapper.ts';
 import { Numbers, planOf } from './numbers.ts';
 
 const plan = planOf('csv');
@@ -132,7 +132,7 @@ export const csvRow: Flow['via'] = (record, slice) => {
       const number = numberIn(cell);
       if (number === undefined) r.keep(header, cell);
       else numbers.further(header, number);
-      r.note(`${header}: a column that is not known`);
+      r.note(`${shown(header)}: a column that is not known`);
     }
   }
   if (row.day === null) throw r.reject('missing_field', 'day', 'has no %');

@@ -41,7 +41,8 @@ export const keepNews = (r: Reading, holder: JsonObject, known: ReadonlySet<stri
   }
 };
 
-const shown = (key: string): string => (/^[\w.-]{1,60}$/.test(key) ? key : JSON.stringify(key.slice(0, 60)));
+/** A name of the source as a note may show it: short, escaped. */
+export const shown = (key: string): string => (/^[\w.-]{1,60}$/.test(key) ? key : JSON.stringify(key.slice(0, 60)));
 
 /** An object within a record, what it has besides `known` kept as `key.…`. Absent: null. */
 export const within = (r: Reading, holder: JsonObject, key: string, known: ReadonlySet<string>): JsonObject | null => {
