@@ -5,6 +5,7 @@ import type { Preflight, Source } from '../core/stream.ts';
 import { askAccount } from '../extract/ads/account.ts';
 import type { Ads } from '../extract/ads/ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from '../extract/ads/client.ts';
+import { reportsOf } from '../extract/ads/reports/reports.ts';
 import { adsFlows } from './adsFlows.ts';
 
 /** What opening an ads platform takes; `AdsConfig` of src/config.ts is one. */
@@ -39,7 +40,7 @@ export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {
     kind: 'ads',
     baseUrl: settings.baseUrl,
     http: ads.http,
-    flows: adsFlows(ads),
+    flows: adsFlows(ads, reportsOf(ads, settings)),
     preflight: (signal) => preflight(ads, settings, signal),
     close: () => ads.http.close(),
   };

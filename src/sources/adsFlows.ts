@@ -3,11 +3,14 @@
 import type { Flow, Stream } from '../core/stream.ts';
 import type { Table } from '../core/table.ts';
 import type { Ads } from '../extract/ads/ads.ts';
+import type { Reports } from '../extract/ads/reports/reports.ts';
+import * as reportStreams from '../extract/ads/reports.ts';
 import * as streams from '../extract/ads/streams.ts';
 import * as tables from '../tables/ads.ts';
 import * as transforms from '../transform/ads.ts';
+import { absurdPrices, finalDaily, finalHourly } from './adsAfterwards.ts';
 
-export const adsFlows = (ads: Ads): readonly Flow[] => [
+export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
   kept(streams.businesses(ads), tables.businesses, transforms.business),
   kept(streams.adAccounts(ads), tables.adAccounts, transforms.adAccount),
   replaced(streams.adCategories(ads), tables.adCategories, transforms.adCategory),
@@ -23,7 +26,28 @@ export const adsFlows = (ads: Ads): readonly Flow[] => [
     ...kept(streams.changeHistory(ads), tables.changeHistory, transforms.change),
     children: tables.changeHistoryChildren,
   },
+  ...reportFlows(reports),
 ];
+
+/** Facts: a day that is read again is replaced as a whole. */
+const reportFlows = (reports: Reports): readonly Flow[] => {
+  const back = Math.max(...reports.reread.map((one) => one.back));
+  return [
+    {
+      ...replaced(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
+      afterwards: [finalDaily(back), absurdPrices],
+    },
+    {
+      ...replaced(reportStreams.reportHourly(reports), tables.reportHourly, transforms.hourlyRow),
+      afterwards: [finalHourly(reports.reread[0]?.back ?? 0)],
+    },
+    replaced(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
+    {
+      ...kept(reportStreams.insightReports(reports), tables.insightStates, transforms.insight),
+      children: tables.insightChildren,
+    },
+  ];
+};
 
 /** What the platform archives but never deletes. */
 const kept = (stream: Stream, table: Table, via: Flow['via']): Flow => ({

@@ -1,0 +1,4 @@
+/** All reports of the ads platform. */
+
+export { reportDaily, reportHourly, reportLifetime } from './reports/aggregate.ts';
+export { insightReports } from './reports/insight.ts';
