@@ -184,8 +184,14 @@ describe('metrics', () => {
       dailyRow(row(`${stat('CLICKS', a)}, ${stat('CLICKS', b)}`), slice).row.clicks;
     expect(twice('7', '7.0')).toBe(7);
     expect(twice('null', '7')).toBe(7);
+    expect(twice('7', 'null')).toBe(7);
+    expect(twice('0.5', '0.5')).toBeNull();
+    expect(() => twice('0.5', '0')).toThrow(/two different values/);
+    expect(() => twice('0', '0.5')).toThrow(/two different values/);
     expect(() => twice('7', '8')).toThrow(/two different values for CLICKS/);
     expect(() => dailyRow(row(`${stat('X', '1')}, ${stat('X', '2')}`), slice)).toThrow(/two different values/);
+    expect(() => dailyRow(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '4')}`), slice)).toThrow(/two different values/);
+    expect(dailyRow(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '-5')}`), slice).row.leads_suppressed).toBe(true);
   });
 
   it('without a name are kept with a note', () => {

@@ -53,8 +53,6 @@ export class Numbers {
   readonly #r: Reading;
   readonly #plan: Plan;
   readonly #cells: Cells;
-  /** What was told, by name, to find a metric that is told twice. */
-  readonly #told = new Map<string, string | null>();
   #further: Record<string, Json> | undefined;
 
   /** `cells`: a row that begins with the plan's empty one. */
@@ -66,18 +64,33 @@ export class Numbers {
 
   /** A metric asked for twice is told twice. Rejects the row where the two differ. */
   tell(name: string, value: number | ExactNumber | null): void {
-    const text = value === null ? null : value instanceof ExactNumber ? value.text : String(value);
-    const before = this.#told.get(name);
-    if (before !== undefined && before !== null) {
-      if (text !== null && text !== before)
-        throw this.#r.reject('ambiguous_metric', name, 'has two different values for %');
-      return;
-    }
-    this.#told.set(name, text);
     if (value === null) return;
     const slot = this.#plan.slots.get(name);
+    if (this.#isTold(slot, name)) this.#compare(slot, name, value);
+    else this.#take(slot, name, value);
+  }
+
+  #take(slot: Slot | undefined, name: string, value: number | ExactNumber): void {
     if (slot === undefined) this.further(name, value);
     else this.#fill(slot, name, value);
+  }
+
+  #isTold(slot: Slot | undefined, name: string): boolean {
+    if (this.#further !== undefined && Object.hasOwn(this.#further, name)) return true;
+    if (slot === undefined) return false;
+    return this.#cells[slot.column] !== null || (slot.flag !== undefined && this.#cells[slot.flag] === true);
+  }
+
+  #compare(slot: Slot | undefined, name: string, value: number | ExactNumber): void {
+    const other = new Numbers(this.#r, this.#plan, { ...this.#plan.empty });
+    other.#take(slot, name, value);
+    const told = (numbers: Numbers): string =>
+      String([
+        slot && numbers.#cells[slot.column],
+        slot?.flag && numbers.#cells[slot.flag],
+        numbers.#further !== undefined && Object.hasOwn(numbers.#further, name) ? numbers.#further[name] : undefined,
+      ]);
+    if (told(this) !== told(other)) throw this.#r.reject('ambiguous_metric', name, 'has two different values for %');
   }
 
   /** A number that no column holds. */
