@@ -1,39 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ColumnType, nameOf, type Table } from '../../src/core/table.ts';
+import { nameOf, type Table } from '../../src/core/table.ts';
 import { issueChildren, sprintChildren, trackerTables } from '../../src/tables/tracker.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-
-const postgresTypes: Readonly<Record<ColumnType, string>> = {
-  text: 'text',
-  bigint: 'bigint',
-  int: 'integer',
-  smallint: 'smallint',
-  bool: 'boolean',
-  timestamptz: 'timestamp with time zone',
-  date: 'date',
-  numeric: 'numeric',
-  float8: 'double precision',
-  jsonb: 'jsonb',
-  json: 'json',
-  'text[]': 'text[]',
-};
-
-const relationBookkeeping = { _synced_at: 'timestamp with time zone', _run_id: 'bigint' };
-const entityBookkeeping = {
-  ...relationBookkeeping,
-  _deleted_at: 'timestamp with time zone',
-  _row_hash: 'bigint',
-  _extra: 'jsonb',
-};
-
-interface Column {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-  readonly required: boolean;
-  readonly about: string | null;
-}
+import { type Column, columnsOfSchema, commentOn, declaredColumns, primaryKey } from './shape.ts';
 
 let database: TestDatabase;
 let columns: readonly Column[];
@@ -41,23 +11,15 @@ const columnsOf = (table: Table): readonly Column[] => columns.filter((each) => 
 
 beforeAll(async () => {
   database = await testDatabase();
-  const { rows } = await sql<Column>`
-    select c.relname as table, a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
-      a.attnotnull as required, col_description(c.oid, a.attnum) as about
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'tracker' and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
-    order by c.relname, a.attnum`.execute(database.warehouse.db);
-  columns = rows;
+  columns = await columnsOfSchema(database, 'tracker');
 });
 afterAll(async () => database?.drop());
 
 describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Table] as const))('%s', (_, table) => {
   it('has exactly the columns that its Table declares, in their types', () => {
-    const declared = Object.fromEntries(
-      Object.entries(table.columns).map(([name, type]) => [name, postgresTypes[type]]),
+    expect(Object.fromEntries(columnsOf(table).map(({ column, type }) => [column, type]))).toEqual(
+      declaredColumns(table),
     );
-    const own = { source_id: 'smallint', ...declared, ...(table.entity ? entityBookkeeping : relationBookkeeping) };
-    expect(Object.fromEntries(columnsOf(table).map(({ column, type }) => [column, type]))).toEqual(own);
   });
 
   it('says by its kind whether it has tombstones', () => {
@@ -67,14 +29,7 @@ describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Tab
   });
 
   it('has source_id and the declared key as primary key, in this order', async () => {
-    const { rows } = await sql<{ column: string }>`
-      select a.attname as column from pg_index i
-      cross join lateral unnest(i.indkey::int[]) with ordinality k(attnum, place)
-      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-      where i.indrelid = ${`tracker.${table.name}`}::regclass and i.indisprimary order by k.place`.execute(
-      database.warehouse.db,
-    );
-    expect(rows.map(({ column }) => column)).toEqual(['source_id', ...table.key]);
+    expect(await primaryKey(database, nameOf(table))).toEqual(['source_id', ...table.key]);
   });
 
   it('orders versions by an instant that is never null', () => {
@@ -84,9 +39,7 @@ describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Tab
   });
 
   it('explains itself and every column in a comment', async () => {
-    const { rows } = await sql<{ about: string | null }>`
-      select obj_description(${`tracker.${table.name}`}::regclass, 'pg_class') as about`.execute(database.warehouse.db);
-    expect(rows[0]?.about ?? '').toMatch(/.{20}/);
+    expect((await commentOn(database, nameOf(table))) ?? '').toMatch(/.{20}/);
     expect(columnsOf(table).filter(({ about }) => (about ?? '').length < 12)).toEqual([]);
   });
 
