@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { takeLease } from '../../src/run/lease.ts';
-import { delay, status } from '../../src/simulator/tracker/faults.ts';
+import { delay, status } from '../../src/simulator/shared/faults.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';

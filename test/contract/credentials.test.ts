@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AuthFailed } from '../../src/core/errors.ts';
-import { status } from '../../src/simulator/tracker/faults.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { tongues } from '../support/small-site.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { emptyPage, status, total } from '../../src/simulator/tracker/faults.ts';
+import { emptyPage, status, total } from '../../src/simulator/shared/faults.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';

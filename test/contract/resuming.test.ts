@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { status } from '../../src/simulator/tracker/faults.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite, tongues } from '../support/small-site.ts';

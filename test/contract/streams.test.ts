@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/core/run.ts';
-import type { LoggedRequest } from '../../src/simulator/tracker/script.ts';
+import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { openTracker } from '../../src/sources/tracker.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';

@@ -3,9 +3,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import * as faults from '../../src/simulator/tracker/faults.ts';
-import type { Mutation, When } from '../../src/simulator/tracker/script.ts';
+import * as faults from '../../src/simulator/shared/faults.ts';
+import type { Mutation, When } from '../../src/simulator/shared/script.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import type { TrackerState } from '../../src/simulator/tracker/state.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -46,7 +47,7 @@ const converge = async (): Promise<void> => {
   expect(await differences(rig, ofIssues)).toEqual([]);
 };
 
-const moving: readonly (readonly [string, string, Mutation])[] = [
+const moving: readonly (readonly [string, string, Mutation<TrackerState>])[] = [
   ['P1', 'an item before the walk is deleted', ({ state }) => state.delete(inKeyOrder()[10] ?? '')],
   [
     'P1',

@@ -13,7 +13,7 @@ import {
   tooManyRequests,
   truncatedJson,
   unauthorised,
-} from '../../src/simulator/tracker/faults.ts';
+} from '../../src/simulator/shared/faults.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';

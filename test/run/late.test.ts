@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { total } from '../../src/simulator/tracker/faults.ts';
+import { total } from '../../src/simulator/shared/faults.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 let rig: Rig;

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import * as faults from '../../src/simulator/tracker/faults.ts';
+import * as faults from '../../src/simulator/shared/faults.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
 import { ask, basic } from './ask.ts';
 

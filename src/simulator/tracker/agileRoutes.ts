@@ -1,5 +1,5 @@
+import { type Answer, type Call, pieces, type Route } from '../shared/http.ts';
 import type { PageSize } from './dialect.ts';
-import { type Answer, type Call, pieces, type Route } from './http.ts';
 import type { Board, Sprint } from './model.ts';
 import { wantsChangelog } from './searchRoutes.ts';
 import type { Site } from './site.ts';

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Answer } from '../shared/http.ts';
 import type { Dialect } from './dialect.ts';
-import type { Answer } from './http.ts';
 
 /** Who asks: the account, nobody known, or somebody who is sent away with an answer. */
 export type Caller =

@@ -1,6 +1,6 @@
+import { mix, type Random, random } from '../shared/random.ts';
 import { siteFields } from './fields.ts';
 import type { Board, Field, Group, IssueType, LinkType, Named, Project, Sprint, Status, User } from './model.ts';
-import { mix, type Random, random } from './random.ts';
 import { components, familyNames, givenNames, goals, projectNames, timeZones } from './words.ts';
 
 const DAY = 86_400_000;

@@ -1,4 +1,4 @@
-import { type Answer, type Body, type Call, Refusal } from './http.ts';
+import { type Answer, type Body, type Call, Refusal } from '../shared/http.ts';
 
 /** A place in a list as the client asked for it and the server granted it. */
 export interface Place {

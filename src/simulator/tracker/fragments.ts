@@ -1,4 +1,4 @@
-import type { Body } from './http.ts';
+import type { Body } from '../shared/http.ts';
 import type { IssueWriter, Projection } from './issueJson.ts';
 import type { Hit } from './search.ts';
 import type { TrackerState } from './state.ts';

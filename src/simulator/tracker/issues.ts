@@ -1,3 +1,4 @@
+import type { Random } from '../shared/random.ts';
 import type { Company } from './company.ts';
 import {
   type Adf,
@@ -16,7 +17,6 @@ import {
   type Worklog,
 } from './model.ts';
 import type { Plan } from './plan.ts';
-import type { Random } from './random.ts';
 import { circumstances, labels, sentences, things, verbs } from './words.ts';
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
+import type { Call, Route } from '../shared/http.ts';
 import type { PageSize } from './dialect.ts';
-import type { Call, Route } from './http.ts';
 import type { User } from './model.ts';
 import type { Site } from './site.ts';
 

@@ -1,6 +1,6 @@
+import { mix, type Random, random } from '../shared/random.ts';
 import type { Company } from './company.ts';
 import type { Sprint } from './model.ts';
-import { mix, type Random, random } from './random.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

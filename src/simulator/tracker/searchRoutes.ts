@@ -1,4 +1,4 @@
-import { type Call, pieces, type Route } from './http.ts';
+import { type Call, pieces, type Route } from '../shared/http.ts';
 import type { Projection } from './issueJson.ts';
 import type { Site } from './site.ts';
 

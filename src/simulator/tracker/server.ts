@@ -1,20 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type Clock, runningClock, standingClock } from '../shared/clock.ts';
+import { compressed, deliver, spoiled } from '../shared/deliver.ts';
+import { pause, type Scene } from '../shared/faults.ts';
+import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
+import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
 import { agileRoutes } from './agileRoutes.ts';
 import { callerOf } from './auth.ts';
-import { type Clock, runningClock, standingClock } from './clock.ts';
 import { company } from './company.ts';
-import { compressed, deliver, spoiled } from './deliver.ts';
 import { dialectOf } from './dialect.ts';
 import { entities } from './entities.ts';
-import { pause, type Scene } from './faults.ts';
 import { createFragments } from './fragments.ts';
-import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from './http.ts';
 import { issueWriter, type Projection } from './issueJson.ts';
 import { issueRoutes } from './issueRoutes.ts';
 import { JqlError } from './jql.ts';
 import { listRoutes } from './listRoutes.ts';
 import { type Oracle, oracle, type Tally, tally } from './oracle.ts';
-import { createScript, type LoggedRequest, type Script } from './script.ts';
 import { type Found, find, type SearchRules } from './search.ts';
 import { contractSearch } from './searchRoutes.ts';
 import type { Site } from './site.ts';
@@ -78,7 +78,7 @@ export interface TrackerSimulator {
   readonly clock: Clock;
   /** What the tracker holds, and everything that can happen to it. */
   readonly state: TrackerState;
-  readonly script: Script;
+  readonly script: Script<TrackerState>;
   /** Every request, in the order of arrival. */
   readonly log: readonly LoggedRequest[];
   /** Errors of the simulator itself (answered 500): a test should find none. */

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../shared/clock.ts';
 import type { Dialect } from './dialect.ts';
 import type { Entities } from './entities.ts';
 import type { Fragments } from './fragments.ts';

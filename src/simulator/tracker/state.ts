@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../shared/clock.ts';
 import type { Company } from './company.ts';
 import { change, issueMaker, moveItems } from './issues.ts';
 import {

@@ -1,4 +1,4 @@
-import { type Answer, type Call, pieces, Refusal, type Route } from './http.ts';
+import { type Answer, type Call, pieces, Refusal, type Route } from '../shared/http.ts';
 import type { Projection } from './issueJson.ts';
 import { bodyOf, stringsOf, wantsChangelog } from './searchRoutes.ts';
 import type { Site } from './site.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuthFailed, Misconfigured } from '../../../src/core/errors.ts';
 import type { Window } from '../../../src/core/stream.ts';
-import { status } from '../../../src/simulator/tracker/faults.ts';
+import { status } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened, readAll } from './opened.ts';
 
 const search = '/rest/api/3/search/jql';

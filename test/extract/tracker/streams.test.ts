@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AuthFailed, Forbidden, Missing } from '../../../src/core/errors.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { systemFields } from '../../../src/extract/tracker/fields.ts';
-import { status } from '../../../src/simulator/tracker/faults.ts';
+import { status } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened } from './opened.ts';
 
 const dialects = [

@@ -1,12 +1,11 @@
 import type { Clock } from './clock.ts';
 import type { Fault } from './faults.ts';
-import type { TrackerState } from './state.ts';
 
 /** One request as it arrived, and what became of it. */
 export interface LoggedRequest {
   /** 1, 2, 3 … in the order of arrival. */
   readonly number: number;
-  /** The tracker's clock. */
+  /** The simulator's clock. */
   readonly at: Date;
   readonly method: string;
   readonly path: string;
@@ -37,8 +36,8 @@ export interface When {
 }
 
 /** Something that happens at the source just before a request is answered. */
-export type Mutation = (scene: {
-  readonly state: TrackerState;
+export type Mutation<S> = (scene: {
+  readonly state: S;
   readonly clock: Clock;
   readonly request: LoggedRequest;
 }) => void;
@@ -58,19 +57,19 @@ export interface Fired {
   readonly request: number;
 }
 
-export interface Script {
+export interface Script<S> {
   /** Adds a rule. A bare number is the number of the request since the start of the simulator. */
-  at(when: number | When, ...actions: readonly (Fault | Mutation)[]): Rule;
+  at(when: number | When, ...actions: readonly (Fault | Mutation<S>)[]): Rule;
   /** Everything that has happened by the script, oldest first. A test whose fault is not in here has proved nothing. */
   readonly fired: readonly Fired[];
   /** Takes all rules out; what has fired stays known. */
   clear(): void;
 }
 
-interface Entry {
+interface Entry<S> {
   readonly when: When;
   readonly number: number | undefined;
-  readonly actions: readonly (Fault | Mutation)[];
+  readonly actions: readonly (Fault | Mutation<S>)[];
   matched: number;
   fired: number;
 }
@@ -86,14 +85,14 @@ const excluded = (fault: Fault, before: readonly Fault[]): boolean =>
 const plain = (endpoint: string): string => endpoint.replaceAll(/\{[^}]*\}/g, '{}');
 
 /** The script and the function by which the server plays it: mutations are done at once, the faults are given back. */
-export const createScript = (
-  state: TrackerState,
+export const createScript = <S>(
+  state: S,
   clock: Clock,
-): { readonly script: Script; readonly play: (request: LoggedRequest) => readonly Fault[] } => {
-  let entries: readonly Entry[] = [];
+): { readonly script: Script<S>; readonly play: (request: LoggedRequest) => readonly Fault[] } => {
+  let entries: readonly Entry<S>[] = [];
   const fired: Fired[] = [];
 
-  const fits = (entry: Entry, request: LoggedRequest): boolean => {
+  const fits = (entry: Entry<S>, request: LoggedRequest): boolean => {
     const { when } = entry;
     if (entry.number !== undefined) return entry.number === request.number;
     if (when.endpoint !== undefined && plain(when.endpoint) !== plain(request.endpoint)) return false;
@@ -119,10 +118,10 @@ export const createScript = (
     return faults;
   };
 
-  const script: Script = {
+  const script: Script<S> = {
     at: (when, ...actions) => {
       const number = typeof when === 'number' ? when : undefined;
-      const entry: Entry = { when: typeof when === 'number' ? {} : when, number, actions, matched: 0, fired: 0 };
+      const entry: Entry<S> = { when: typeof when === 'number' ? {} : when, number, actions, matched: 0, fired: 0 };
       entries = [...entries, entry];
       return {
         get fired() {

@@ -35,10 +35,10 @@ export const wholeOf = (body: Body): Buffer => {
 
 /** One endpoint. */
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `{placeholders}`, as the contract writes it. */
   readonly path: string;
-  /** True for the seven endpoints of the contract. */
+  /** True for the endpoints of the contract. */
   readonly promised: boolean;
   handle(call: Call): Answer;
 }
