@@ -1,0 +1,195 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
+import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/adsTruth.ts';
+
+let rig: AdsRig;
+afterEach(async () => {
+  expect(rig.platform.errors).toEqual([]);
+  await rig.close();
+});
+
+const day = 86_400_000;
+const lines = async (query: string): Promise<readonly string[]> =>
+  (await rig.rows<{ line: string }>(query)).map(({ line }) => line);
+const midnight = (): Date => new Date(Math.floor(rig.platform.clock.now().getTime() / day) * day);
+const truth = () => dailyLines(rig.platform.state, new Date('2026-01-01T00:00:00Z'), midnight());
+
+describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s', (dialect) => {
+  test('is read whole: every list, every day of every level, every amount to the micro', async () => {
+    rig = await openAdsRig({ dialect });
+    const report = await rig.sync();
+    expect(
+      report.streams
+        .filter(({ status }) => status !== 'ok')
+        .map(({ stream, status, reason }) => [stream, status, reason]),
+    ).toEqual(dialect === 'vendor' ? [] : [['change_history', 'unavailable', expect.any(String)]]);
+    expect(report.status).toBe('succeeded');
+    expect(await lines(dailyQuery)).toEqual(truth());
+    expect(await lines(adSetQuery)).toEqual(adSetLines(rig.platform.state));
+    const counts =
+      await rig.rows(`select (select count(*)::int from ads.campaigns) as campaigns, (select count(*)::int from ads.ads) as ads,
+      (select count(*)::int from ads.assets) as assets, (select count(*)::int from ads.audiences) as audiences`);
+    const { campaigns, ads, assets, audiences } = rig.platform.state;
+    expect(counts).toEqual([
+      { campaigns: campaigns.size, ads: ads.size, assets: assets.size, audiences: audiences.size },
+    ]);
+  });
+
+  test('a micro-amount beyond what a double holds comes back to the last digit', async () => {
+    rig = await openAdsRig({ dialect });
+    await rig.sync({ streams: ['ad_accounts', 'ads', 'ad_sets', 'businesses'] });
+    expect(await rig.rows('select distinct budget::text from ads.ad_sets where budget > 1000000')).toEqual([
+      { budget: '9007199254.740993' },
+    ]);
+  });
+
+  test('a second sync changes nothing', async () => {
+    rig = await openAdsRig({ dialect });
+    await rig.sync();
+    const report = await rig.sync();
+    expect(report.status).toBe('succeeded');
+    expect(
+      report.streams
+        .map(({ stream, counts }) => [stream, counts.inserted + counts.updated])
+        .filter(([, changed]) => changed !== 0),
+    ).toEqual([]);
+    expect(await rig.rows('select * from ads.report_revisions')).toEqual([]);
+  });
+
+  test('three nights later the restated numbers are the platform’s, and the revisions tell exactly what was restated', async () => {
+    rig = await openAdsRig({ dialect });
+    await rig.sync();
+    const before = await lines(dailyQuery);
+    for (let i = 0; i < 3; i += 1) {
+      rig.platform.clock.advance(day);
+      const [ad] = rig.platform.state.ads.keys();
+      if (i === 1)
+        rig.platform.state.restate(
+          'AD',
+          ad ?? '',
+          new Date(midnight().getTime() - day).toISOString().slice(0, 10),
+          'SPEND',
+          '9007199254.740993',
+        );
+      expect((await rig.sync()).status).toBe('succeeded');
+    }
+    const after = await lines(dailyQuery);
+    // What is older than the last three days of each night is not read again before the week is over.
+    const recent = new Date(midnight().getTime() - 3 * day).toISOString().slice(0, 10);
+    expect(after.filter((line) => (line.split(' ')[2] ?? '') >= recent)).toEqual(
+      truth().filter((line) => (line.split(' ')[2] ?? '') >= recent),
+    );
+    expect(after.some((line) => line.includes('9007199254.740993'))).toBe(true);
+    const changed = before.filter((line) => !after.includes(line)).map((line) => line.split(' ').slice(0, 3).join(' '));
+    expect(changed.length).toBeGreaterThan(0);
+    const revised =
+      await lines(`select distinct concat_ws(' ', entity_type, entity_id, day) as line from ads.report_revisions
+      where old_value is not null order by 1`);
+    expect(revised.filter((line) => changed.includes(line))).toEqual(changed.sort());
+    const now = await rig.rows<{ wrong: number }>(`select count(*)::int as wrong from (
+        select distinct on (entity_type, entity_id, day, metric) r.entity_type, r.entity_id, r.day, r.new_value from ads.report_revisions r
+        where metric = 'spend' order by entity_type, entity_id, day, metric, seen_at desc, _run_id desc) r
+      join ads.report_daily d using (entity_type, entity_id, day) where d.spend is distinct from r.new_value`);
+    expect(now).toEqual([{ wrong: 0 }]);
+  });
+
+  test('a draft that is published lives on under its id; the draft is gone, the live one is there', async () => {
+    rig = await openAdsRig({ dialect });
+    const { state } = rig.platform;
+    const [account = ''] = state.accounts.keys();
+    const ids = state.createDraft(account, 'Soon to be');
+    const kept = state.createDraft(account, 'Later');
+    await rig.sync();
+    expect(
+      await rig.rows('select id, draft_hierarchy_version::int as version from ads.campaign_drafts where id = $1', [
+        ids.campaign,
+      ]),
+    ).toEqual([{ id: ids.campaign, version: 3 }]);
+    expect(await rig.rows('select 1 from ads.campaigns where id = $1', [ids.campaign])).toEqual([]);
+    state.publish(ids.campaign);
+    state.deleteAudience([...state.audiences.keys()][0] ?? '');
+    const report = await rig.sync();
+    expect(report.deleted).toBe(4);
+    expect(await lines('select id as line from ads.ad_drafts where _deleted_at is null')).toEqual([kept.ad]);
+    expect(
+      await lines(
+        `select s.status || ' ' || s.budget as line from ads.ad_sets s join ads.campaigns c on c.id = s.campaign_id where c.id = '${ids.campaign}'`,
+      ),
+    ).toEqual(['ACTIVE 12.345678']);
+  });
+
+  test('a budget and a status that change are kept as history', async () => {
+    rig = await openAdsRig({ dialect });
+    const { state, clock } = rig.platform;
+    await rig.sync();
+    const [adSet] = [...state.adSets.values()].slice(-1);
+    const first = adSet?.budget ?? 0n;
+    clock.advance(day);
+    state.update(adSet?.id ?? '', { budget: 1_000_001n });
+    await rig.sync();
+    clock.advance(day);
+    state.update(adSet?.id ?? '', { status: 'ARCHIVED' });
+    await rig.sync();
+    const versions = await rig.rows<{ budget: string; status: string; open: boolean }>(
+      'select budget::text, status, valid_to is null as open from ads.ad_set_versions where id = $1 order by valid_from',
+      [adSet?.id],
+    );
+    expect(versions.map(({ status, open }) => [status, open])).toEqual([
+      ['ACTIVE', false],
+      ['ACTIVE', false],
+      ['ARCHIVED', true],
+    ]);
+    expect(versions.map(({ budget }) => Number(budget))).toEqual([Number(first) / 1e6, 1.000001, 1.000001]);
+  });
+});
+
+test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {
+  rig = await openAdsRig({ dialect: 'contract' });
+  await rig.sync();
+  const before = await lines(dailyQuery);
+  const [closed] = rig.platform.state.accounts.values();
+  if (closed !== undefined) closed.forbidden = true;
+  rig.platform.clock.advance(day);
+  const report = await rig.sync();
+  expect(report.streams.find(({ stream }) => stream === 'campaigns')?.status).toBe('forbidden');
+  expect(report.streams.find(({ stream }) => stream === 'report_daily')?.status).toBe('forbidden');
+  expect(report.deleted).toBe(0);
+  const theirs = (all: readonly string[]) => all.length;
+  expect(theirs(await lines(dailyQuery))).toBeGreaterThan(theirs(before));
+  if (closed !== undefined) closed.forbidden = false;
+  rig.platform.clock.advance(day);
+  expect((await rig.sync()).status).toBe('succeeded');
+  const recent = new Date(midnight().getTime() - 3 * day).toISOString().slice(0, 10);
+  const fresh = (all: readonly string[]) => all.filter((line) => (line.split(' ')[2] ?? '') >= recent);
+  expect(fresh(await lines(dailyQuery))).toEqual(fresh(truth()));
+});
+
+test('servers that call their lists otherwise, and state no totals, are read as well', async () => {
+  rig = await openAdsRig({
+    dialect: 'contract',
+    container: 'items',
+    paging: false,
+    campaigns: 60,
+    adSetsPerCampaign: 1,
+    adsPerAdSet: 1,
+    days: 3,
+  });
+  const report = await rig.sync({ streams: ['ad_accounts', 'campaigns', 'ads', 'ad_sets'] });
+  expect(report.status).toBe('succeeded');
+  expect(await rig.rows('select count(*)::int as n from ads.campaigns')).toEqual([{ n: 120 }]);
+  expect(await lines(adSetQuery)).toEqual(adSetLines(rig.platform.state));
+});
+
+test('a backfill plans within the API’s limits and reads exactly its days', async () => {
+  rig = await openAdsRig({ dialect: 'vendor' });
+  await rig.sync({ streams: ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] });
+  const window = { from: new Date('2026-06-10T00:00:00Z'), to: new Date('2026-06-12T00:00:00Z') };
+  const planned = (await rig.plan(window)).find(({ stream }) => stream === 'report_daily');
+  expect(planned).toMatchObject({ slices: 8, requests: expect.any(Number) });
+  const asked = rig.platform.log.length;
+  expect((await rig.backfill({ ...window, streams: ['report_daily'] })).status).toBe('succeeded');
+  expect(
+    rig.platform.log.slice(asked).filter(({ endpoint }) => endpoint.endsWith('aggregate_reports')).length,
+  ).toBeLessThanOrEqual((planned?.requests ?? 0) + 8);
+  expect(await lines(dailyQuery)).toEqual(truth().filter((line) => /2026-06-1[01]/.test(line)));
+});
