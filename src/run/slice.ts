@@ -1,10 +1,11 @@
 import { BadData } from '../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../core/paging.ts';
+import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import { dateToInstant, type Instant } from '../core/time.ts';
 import { readingOf } from '../extract/reading.ts';
-import { type Batch, newBatch } from '../load/batch.ts';
+import { type Batch, newBatch, type Reject } from '../load/batch.ts';
 import { binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
 import { type Load, type Loaded, load } from '../load/load.ts';
@@ -12,7 +13,7 @@ import type { Scope } from '../load/scope.ts';
 import type { Session } from '../load/session.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
-import { mapRecord, rejectOf } from './map.ts';
+import { mapRecord, type Outcome, rejectOf } from './map.ts';
 import { scopeText } from './plan.ts';
 import { countBatch } from './runs.ts';
 import { type Tails, unchangedOf } from './tails.ts';
@@ -132,48 +133,65 @@ async function takePage(
   reading: Reading,
   slice: Slice,
 ): Promise<{ received: number; outside: number }> {
-  const { context, flow } = stream;
+  const { flow } = stream;
   const fetchedAt = stream.clock();
   const wanted = inWindow(stream, page, slice);
-  const outcomes = wanted.records.map((record) => mapRecord(flow, record, slice));
-  const partial = outcomes.flatMap((outcome) =>
-    'mapped' in outcome && (outcome.mapped.tails?.length ?? 0) > 0 ? [outcome.mapped] : [],
-  );
-  const digests = partial.flatMap((mapped) => {
+  const refuse = (bad: BadData, record: Json, stage: Reject['stage']): void =>
+    batch.reject(rejectOf(bad, record, stage, { page, reading, slice }));
+  const take = (outcome: Outcome, tails?: Readonly<Record<string, readonly Row[]>> | BadData): void => {
+    const bad = 'bad' in outcome ? outcome.bad : tails;
+    if (bad instanceof BadData) refuse(bad, outcome.record, 'transform');
+    else if ('mapped' in outcome) {
+      try {
+        batch.add(outcome.mapped, fetchedAt, bad);
+      } catch (error) {
+        if (!(error instanceof BadData)) throw error;
+        refuse(error, outcome.record, 'encode');
+      }
+    }
+  };
+  // A record's rows are encoded before the next record is mapped: they die young. From the first on that waits for its lists, all wait:
+  // the order of the page stands.
+  const waiting: Outcome[] = [];
+  for (const record of wanted.records) {
+    const outcome = mapRecord(flow, record, slice);
+    if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);
+    else take(outcome);
+  }
+  if (waiting.length > 0) {
+    const tails = await tailsFor(stream, batch, waiting);
+    for (const outcome of waiting) take(outcome, 'mapped' in outcome ? tails.get(outcome.mapped) : undefined);
+  }
+  return { received: wanted.records.length, outside: wanted.outside };
+}
+
+const isPartial = (outcome: Outcome): boolean => 'mapped' in outcome && (outcome.mapped.tails?.length ?? 0) > 0;
+
+/** The lists of those records that came in part and whose content changed, or why a record must be rejected. */
+async function tailsFor(
+  stream: StreamContext,
+  batch: Batch,
+  outcomes: readonly Outcome[],
+): Promise<ReadonlyMap<Mapped, Readonly<Record<string, readonly Row[]>> | BadData>> {
+  const digests = outcomes.flatMap((outcome) => {
+    if (!('mapped' in outcome) || !isPartial(outcome)) return [];
+    const { mapped } = outcome;
     try {
       return [{ mapped, digest: batch.digest(mapped) }];
     } catch (error) {
-      // It will be rejected below, by the same check.
+      // It will be rejected when it is taken, by the same check.
       if (error instanceof BadData) return [];
       throw error;
     }
   });
-  const unchanged = stream.force ? new Set() : await unchangedOf(context, flow, digests);
-  const tails = new Map(
+  const unchanged = stream.force ? new Set() : await unchangedOf(stream.context, stream.flow, digests);
+  return new Map(
     await Promise.all(
       digests
         .filter(({ mapped }) => !unchanged.has(mapped))
         .map(async ({ mapped }) => [mapped, await fetchTails(stream, mapped)] as const),
     ),
   );
-  for (const outcome of outcomes) {
-    if ('bad' in outcome) {
-      batch.reject(rejectOf(outcome.bad, outcome.record, 'transform', { page, reading, slice }));
-      continue;
-    }
-    const tail = tails.get(outcome.mapped);
-    if (tail instanceof BadData) {
-      batch.reject(rejectOf(tail, outcome.record, 'transform', { page, reading, slice }));
-      continue;
-    }
-    try {
-      batch.add(outcome.mapped, fetchedAt, tail);
-    } catch (error) {
-      if (!(error instanceof BadData)) throw error;
-      batch.reject(rejectOf(error, outcome.record, 'encode', { page, reading, slice }));
-    }
-  }
-  return { received: wanted.records.length, outside: wanted.outside };
 }
 
 /** The lists of a record that came in part, or why the record must be rejected. */
