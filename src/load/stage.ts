@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { from as copyFrom } from 'pg-copy-streams';
 import type { Table } from '../core/table.ts';
 import type { Batch, BatchRecord } from './batch.ts';
+import { copyRows } from './copy.ts';
 import { type Layout, rootExtras } from './layout.ts';
 import type { Session } from './session.ts';
 
@@ -31,39 +29,8 @@ export async function stage(
 ): Promise<number> {
   const layout = batch.layouts[index] as Layout;
   await createStage(session, layout, index === 0, 'delete');
-  const columns = [...layout.content, ...extrasOf(layout.table, index === 0)];
-  const name = stageName(layout.table);
-  const list = columns.map(([column]) => `"${column}"`).join(', ');
-  let rows = 0;
-  function* chunks(): Generator<Buffer> {
-    let chunk = Buffer.allocUnsafe(chunkBytes);
-    let at = chunk.write('PGCOPY\n\xff\r\n\0', 'latin1');
-    chunk.writeInt32BE(0, at);
-    chunk.writeInt32BE(0, at + 4);
-    at += 8;
-    for (const record of records) {
-      for (const span of record.rows) {
-        if (span.table !== index) continue;
-        const bytes = batch.slice(span);
-        if (at + bytes.length > chunk.length) {
-          yield chunk.subarray(0, at);
-          chunk = Buffer.allocUnsafe(Math.max(chunkBytes, bytes.length));
-          at = 0;
-        }
-        bytes.copy(chunk, at);
-        at += bytes.length;
-        rows += 1;
-      }
-    }
-    yield chunk.subarray(0, at);
-    yield Buffer.from([0xff, 0xff]);
-  }
-  const copy = session.client.query(copyFrom(`copy pg_temp."${name}" (${list}) from stdin (format binary)`));
-  await pipeline(Readable.from(chunks(), { objectMode: false, highWaterMark: chunkBytes }), copy);
-  // A record's own row lies in two spans: the content, and behind its children the loader's columns.
-  const expected = index === 0 ? rows / 2 : rows;
-  if (copy.rowCount !== expected) throw new Error(`COPY into ${name} took ${copy.rowCount} of ${expected} rows`);
-  return expected;
+  const columns = [...layout.content, ...extrasOf(layout.table, index === 0)].map(([column]) => column);
+  return copyRows(session, batch, index, records, `pg_temp."${stageName(layout.table)}"`, columns);
 }
 
 /** Makes the staging table unless this session has it; its rows go with the transaction (delete) or stay until it is dropped (preserve). */
@@ -84,5 +51,3 @@ export async function createStage(
 export async function dropStage(session: Session, layout: Layout): Promise<void> {
   await sql`drop table if exists ${stageOf(layout.table)}`.execute(session.trx);
 }
-
-const chunkBytes = 1 << 17;
