@@ -4,6 +4,7 @@ import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import type { Table } from '../core/table.ts';
 import { type Batch, type BatchRecord, keyText } from './batch.ts';
+import { copyFresh, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
 import { childrenOf, type Layout } from './layout.ts';
@@ -95,7 +96,10 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
   let deleted = 0;
   let braked = false;
   let repeated = 0;
-  if (pending.length > 0 || how.replaces !== undefined || before !== undefined) {
+  const isFresh =
+    how.replaces === undefined && before === undefined && known.size === 0 && pending.length > 0 && isPlain(flow);
+  if (isFresh && (await copyFresh(session, batch, pending, how))) written = { inserted: pending.length, updated: 0 };
+  else if (pending.length > 0 || how.replaces !== undefined || before !== undefined) {
     let staged = (before?.rows ?? 0) + (await stage(session, batch, 0, pending));
     if (before !== undefined || flow.table.occurrence !== undefined) repeated = await settleRepeats(session, root);
     staged -= repeated;

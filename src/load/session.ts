@@ -141,7 +141,8 @@ const reasonOf = (signal: AbortSignal): TidemarkError =>
 /** SQLSTATEs after which the same transaction may succeed: deadlock, serialisation, lock time-out, shutdown, start-up, too many connections. */
 const repeatable = new Set(['40P01', '40001', '55P03', '57P01', '57P02', '57P03', '53300']);
 
-function codeOf(error: unknown): string {
+/** The SQLSTATE of a server error, the code of a network error, else an empty text. */
+export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const code: unknown = Reflect.get(error, 'code');
   return typeof code === 'string' ? code : '';
