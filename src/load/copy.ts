@@ -26,10 +26,10 @@ export async function copyRows(
   columns: readonly string[],
   tail?: Tail,
 ): Promise<number> {
-  const { spans } = batch;
+  const { numbers } = batch.spans;
   let rows = 0;
-  for (const record of records)
-    for (let i = record.firstSpan; i < record.endSpan; i += 1) if (spans.table(i) === index) rows += 1;
+  for (const { firstSpan, endSpan } of records)
+    for (let at = firstSpan * 3; at < endSpan * 3; at += 3) if (numbers[at] === index) rows += 1;
   // A record's own row lies in two spans: the content, and behind its children the loader's columns.
   if (index === 0) rows /= 2;
   if (rows === 0) return 0;
@@ -51,20 +51,20 @@ function* chunks(
   records: readonly BatchRecord[],
   tail: Tail | undefined,
 ): Generator<Buffer> {
-  const { spans } = batch;
+  const { numbers } = batch.spans;
   const source = batch.slice(0, batch.bytes);
   let chunk = Buffer.allocUnsafe(chunkBytes);
   let at = chunk.write('PGCOPY\n\xff\r\n\0', 'latin1');
   chunk.writeInt32BE(0, at);
   chunk.writeInt32BE(0, at + 4);
   at += 8;
-  for (const record of records) {
+  for (const { firstSpan, endSpan } of records) {
     let begun = false;
-    for (let i = record.firstSpan; i < record.endSpan; i += 1) {
-      if (spans.table(i) !== index) continue;
+    for (let span = firstSpan * 3; span < endSpan * 3; span += 3) {
+      if (numbers[span] !== index) continue;
       const ends = index !== 0 || begun;
-      const from = spans.from(i);
-      const to = spans.to(i) - (ends && tail !== undefined ? tail.without : 0);
+      const from = numbers[span + 1] ?? 0;
+      const to = (numbers[span + 2] ?? 0) - (ends && tail !== undefined ? tail.without : 0);
       const most = to - from + (tail?.with.length ?? 0);
       if (at + most > chunk.length) {
         yield chunk.subarray(0, at);

@@ -6,19 +6,17 @@ export interface Spans {
   add(table: number, from: number, to: number): void;
   /** Forgets everything from the `length`-th on. */
   rewind(length: number): void;
-  /** The table (0 is the flow's own, i + 1 its i-th child) of the `i`-th span. */
-  table(i: number): number;
-  /** Its first byte. */
-  from(i: number): number;
-  /** The place behind its last byte. */
-  to(i: number): number;
+  /**
+   * Three numbers a span: the table (0 is the flow's own, i + 1 its i-th child), its first byte, the place behind its last one. Valid until
+   * the next `add`.
+   */
+  readonly numbers: Int32Array;
 }
 
 /** No spans yet. */
 export function newSpans(): Spans {
   let data = new Int32Array(3 << 10);
   let length = 0;
-  const at = (place: number): number => data[place] ?? 0;
   return {
     get length() {
       return length;
@@ -38,8 +36,8 @@ export function newSpans(): Spans {
     rewind(to) {
       length = to;
     },
-    table: (i) => at(i * 3),
-    from: (i) => at(i * 3 + 1),
-    to: (i) => at(i * 3 + 2),
+    get numbers() {
+      return data;
+    },
   };
 }
