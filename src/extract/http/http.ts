@@ -1,14 +1,15 @@
 /** The way out to a source: one pool, its credentials, its rate limits, its retries. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { Interrupted } from '../../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../../core/request.ts';
-import type { Attempt, Try } from './attempt.ts';
+import type { Attempt, Failed, Try } from './attempt.ts';
 import { authorized } from './authorized.ts';
-import { exchange, type Sent } from './exchange.ts';
+import { exchange, type Received, type Sent } from './exchange.ts';
 import { faultOf } from './faults.ts';
 import { isNearLimit, usedUpMs } from './headers.ts';
-import { judge } from './judge.ts';
+import { type Facts, judge } from './judge.ts';
 import { cleaner, secretsIn } from './messages.ts';
 import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions } from './options.ts';
 import { type Pace, pace } from './pace.ts';
@@ -41,7 +42,7 @@ export const createHttp = (options: HttpOptions): Http => {
     bodyTimeout: 0,
   });
 
-  const wire: Try = async (request, signal): Promise<Attempt> => {
+  const wire = async (request: Request, signal: AbortSignal): Promise<Heard | { readonly failed: Failed }> => {
     const credentials = options.authorize();
     const sent = sentOf(request, pathOf(request, base), options, credentials);
     counters.requests++;
@@ -50,7 +51,7 @@ export const createHttp = (options: HttpOptions): Http => {
       counters.bytes += got.raw.length;
       heed(got.headers, source, wall(), policy.retryAfterMaxMs);
       const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
-      return judge(request, got, { clean: cleaner(secrets), wallMs: wall() });
+      return { got, facts: { clean: cleaner(secrets), wallMs: wall() } };
     } catch (error) {
       if (signal.aborted) throw stopped(signal);
       const failed = faultOf(request, base.origin, error);
@@ -58,13 +59,20 @@ export const createHttp = (options: HttpOptions): Http => {
       return { failed };
     }
   };
-  const paced: Try = (request, signal) =>
-    source.run(
+  const turn = oneATurn();
+  const paced: Try = async (request, signal): Promise<Attempt> => {
+    const heard = await source.run(
       request.endpoint,
       signal,
       (ms) => (counters.throttledMs += ms),
       () => wire(request, signal),
     );
+    if ('failed' in heard) return heard;
+    // Whoever waited for this place sends first: the source is not to wait while we parse. What is no page is heard at once: it may be a
+    // wish for quiet.
+    if (heard.got.status === 200) await turn();
+    return judge(request, heard.got, heard.facts);
+  };
   const renewed = authorized(paced, options.onUnauthorized, closing.signal);
   const send = retrying(renewed, policy, {
     time,
@@ -96,6 +104,25 @@ export const createHttp = (options: HttpOptions): Http => {
     },
   };
 };
+
+/**
+ * Resolves in a later turn of the event loop, for one caller a turn: between two answers that are parsed and worked on, what came in is read
+ * and what waits is sent.
+ */
+const oneATurn = (): (() => Promise<void>) => {
+  let last = Promise.resolve();
+  return async () => {
+    await nextTurn();
+    last = last.then(() => nextTurn());
+    await last;
+  };
+};
+
+/** A complete answer that nobody has judged yet. */
+interface Heard {
+  readonly got: Received;
+  readonly facts: Facts;
+}
 
 const sentOf = (
   request: Request,
