@@ -10,7 +10,7 @@ import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import { halves, mostRecords } from './plan.ts';
+import { halves, mostIds } from './plan.ts';
 import { beginStream, finishStream } from './runs.ts';
 
 /** More deletions at once than this share of the live rows, and more than this many rows, are not believed (guarantee G10). */
@@ -98,7 +98,7 @@ async function walkIds(execution: Execution, flow: Flow, client: pg.PoolClient, 
   const walk = async (slice: Slice, known?: number): Promise<void> => {
     const more = await context.slot(async () => {
       const count = known ?? (windows === undefined ? undefined : await windows.count(slice, context.signal));
-      const cut = count === undefined || count <= mostRecords ? undefined : halves(slice, clock ?? new Date());
+      const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
       if (cut !== undefined) return cut;
       await readIds(context, flow, slice, tally, keep, () => {
         complete = false;

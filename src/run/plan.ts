@@ -152,8 +152,11 @@ export async function partitionsFrom(
 
 const minute = 60_000;
 
-/** A window larger than this many records is halved. */
-export const mostRecords = 5_000;
+/** A window larger than this many records is halved: few enough that the last ones to be read do not keep the rest waiting for long. */
+export const mostRecords = 2_500;
+
+/** The same where records are listed by their ids alone, in pages as large as this. */
+export const mostIds = 5_000;
 
 /**
  * The two halves of a slice's window, cut on a whole minute; undefined where there is nothing to cut. An open end is cut as if it

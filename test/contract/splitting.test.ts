@@ -19,7 +19,7 @@ describe.each(['vendor', 'contract'] as const)('more issues than a slice holds, 
     });
     const stop = new AbortController();
     // Stopped in the middle of the slices, then finished.
-    rig.tracker.script.at({ endpoint: '/rest/api/3/search/jql', nth: 40 }, () =>
+    rig.tracker.script.at({ endpoint: '/rest/api/3/search/jql', nth: 25 }, () =>
       stop.abort(new Interrupted('asked to stop')),
     );
     await expect(rig.sync(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
