@@ -10,8 +10,12 @@ import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './rawCopy.ts';
 import { type Figure, report } from './report.ts';
 
-/** Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. */
-const { values } = parseArgs({
+/**
+ * Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. `npm run bench -- a d` runs these parts only
+ * ((b), (c) and (d) are measured against (a), so they run it, too) and prints them.
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     issues: { type: 'string', default: '100000' },
     small: { type: 'string', default: '20000' },
@@ -22,6 +26,11 @@ const { values } = parseArgs({
     dry: { type: 'boolean', default: false },
   },
 });
+const parts = ['a', 'b', 'c', 'd', 'e'] as const;
+const unknown = positionals.filter((part) => !parts.some((one) => one === part));
+if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
+const runs = (...some: readonly (typeof parts)[number][]): boolean =>
+  positionals.length === 0 || some.some((part) => positionals.includes(part));
 const issues = Number(values.issues);
 const times = Number(values.times);
 const concurrency = 4;
@@ -86,111 +95,135 @@ const median = (list: readonly number[]): number =>
   [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN;
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const figures: Figure[] = [];
-
-say(`tracker with ${issues} issues …`);
-const tracker = await service<Address>('bench/simulator.ts', [String(issues), '0']);
-await httpOnce(tracker.ready);
-
 const firsts: number[] = [];
 const raws: number[] = [];
 const https: number[] = [];
-let database = await freshDatabase('bench');
-let first = await syncOnce(database.url, tracker.ready);
-const dumped = path.join(folder, 'dump');
-fs.mkdirSync(dumped);
-await dump(database.warehouse.pool, 'tracker', dumped);
-const tables = await tablesOf(database.warehouse.pool, 'tracker');
-for (let i = 0; i < times; i += 1) {
-  const raw = await freshDatabase('bench_raw');
-  raws.push(await rawCopy(raw.warehouse.pool, 'tracker', dumped));
-  await raw.warehouse.close();
-  https.push(await httpOnce(tracker.ready));
-  await database.warehouse.close();
-  database = await freshDatabase('bench');
-  first = await syncOnce(database.url, tracker.ready);
-  firsts.push(first.seconds);
-  say(
-    `round ${i + 1}: first sync ${first.seconds.toFixed(2)} s, raw \\copy ${raws.at(-1)?.toFixed(2)} s, HTTP and parse ${https.at(-1)?.toFixed(2)} s`,
-  );
-}
-const a = median(firsts);
-figures.push({
-  name: '(a) first sync to raw `\\copy` of the same rows',
-  value: median(raws) / a,
-  goal: 'at least 0.4',
-  ok: median(raws) / a >= 0.4,
-});
-figures.push({
-  name: '(a) first sync to HTTP plus parse alone',
-  value: median(https) / a,
-  goal: 'at least 0.75',
-  ok: median(https) / a >= 0.75,
-});
-
-const again = await syncOnce(database.url, tracker.ready, '--full');
-figures.push({
-  name: '(b) the same again, nothing changed: speed against (a)',
-  value: a / again.seconds,
-  goal: 'at least 1',
-  ok: again.seconds <= a,
-});
-figures.push({
-  name: '(b) its WAL against that of (a)',
-  value: again.wal / first.wal,
-  goal: 'under 0.01',
-  ok: again.wal < first.wal / 100,
-});
-
-await tracker.ask({ touch: Math.floor(issues / 100) });
-const touched = await syncOnce(database.url, tracker.ready);
-figures.push({
-  name: `(c) after 1 % changed (${touched.run.counts.updated} rows): time against (a)`,
-  value: touched.seconds / a,
-  goal: 'at most 0.05',
-  ok: touched.seconds <= a * 0.05,
-});
-await database.warehouse.close();
-await tracker.stop();
-
-say('the same with 50 ms a request …');
-const far = await service<Address>('bench/simulator.ts', [String(issues), '50']);
-await httpOnce(far.ready);
-const slow = await freshDatabase('bench');
-const remote = await syncOnce(slow.url, far.ready);
-await slow.warehouse.close();
-await far.stop();
-const ceiling = (concurrency * pageSize) / 0.05;
-const smaller = Math.min(issues / a, ceiling);
-figures.push({
-  name: '(d) with 50 ms latency: against the smaller of (a) and the network’s ceiling',
-  value: issues / remote.seconds / smaller,
-  goal: 'at least 0.8',
-  ok: issues / remote.seconds >= 0.8 * smaller,
-});
-
 const peaks: number[] = [];
-for (const size of [Number(values.small), Number(values.large)]) {
-  say(`peak memory at ${size} issues …`);
-  const some = await service<Address>('bench/simulator.ts', [String(size), '0']);
-  const target = await freshDatabase('bench');
-  peaks.push((await syncOnce(target.url, some.ready)).cost.peakMb);
-  await target.warehouse.close();
-  await some.stop();
-}
-const [small = 0, large = 0] = peaks;
-figures.push({
-  name: `(e) peak memory at ${values.large} issues, MB`,
-  value: large,
-  goal: 'at most 256',
-  ok: large <= 256,
-});
-figures.push({
-  name: `(e) peak memory at ${values.large} against ${values.small} issues`,
-  value: large / small,
-  goal: 'at most 1.1',
-  ok: large <= small * 1.1,
-});
+let first: Synced | undefined;
+let again = Number.NaN;
+let touched = Number.NaN;
+let remote = Number.NaN;
+let tables: readonly { readonly name: string; readonly rows: number }[] = [];
 
+/** (a), and (b) and (c) on what it has loaded. */
+async function fromNearby(): Promise<void> {
+  say(`tracker with ${issues} issues …`);
+  const tracker = await service<Address>('bench/simulator.ts', [String(issues), '0']);
+  await httpOnce(tracker.ready);
+  let database = await freshDatabase('bench');
+  first = await syncOnce(database.url, tracker.ready);
+  const dumped = path.join(folder, 'dump');
+  fs.mkdirSync(dumped);
+  await dump(database.warehouse.pool, 'tracker', dumped);
+  tables = await tablesOf(database.warehouse.pool, 'tracker');
+  for (let i = 0; i < times; i += 1) {
+    const raw = await freshDatabase('bench_raw');
+    raws.push(await rawCopy(raw.warehouse.pool, 'tracker', dumped));
+    await raw.warehouse.close();
+    https.push(await httpOnce(tracker.ready));
+    await database.warehouse.close();
+    database = await freshDatabase('bench');
+    first = await syncOnce(database.url, tracker.ready);
+    firsts.push(first.seconds);
+    say(
+      `round ${i + 1}: first sync ${first.seconds.toFixed(2)} s, raw \\copy ${raws.at(-1)?.toFixed(2)} s, HTTP and parse ${https.at(-1)?.toFixed(2)} s`,
+    );
+  }
+  const a = median(firsts);
+  figures.push({
+    name: '(a) first sync to raw `\\copy` of the same rows',
+    value: median(raws) / a,
+    goal: 'at least 0.4',
+    ok: median(raws) / a >= 0.4,
+  });
+  figures.push({
+    name: '(a) first sync to HTTP plus parse alone',
+    value: median(https) / a,
+    goal: 'at least 0.75',
+    ok: median(https) / a >= 0.75,
+  });
+  if (runs('b')) await nothingChanged(database.url, tracker.ready, a, first.wal);
+  if (runs('c')) {
+    await tracker.ask({ touch: Math.floor(issues / 100) });
+    await littleChanged(database.url, tracker.ready, a);
+  }
+  await database.warehouse.close();
+  await tracker.stop();
+}
+
+async function nothingChanged(url: string, at: Address, a: number, wal: number): Promise<void> {
+  const second = await syncOnce(url, at, '--full');
+  again = second.seconds;
+  figures.push({
+    name: '(b) the same again, nothing changed: speed against (a)',
+    value: a / again,
+    goal: 'at least 1',
+    ok: again <= a,
+  });
+  figures.push({
+    name: '(b) its WAL against that of (a)',
+    value: second.wal / wal,
+    goal: 'under 0.01',
+    ok: second.wal < wal / 100,
+  });
+}
+
+async function littleChanged(url: string, at: Address, a: number): Promise<void> {
+  const { seconds, run } = await syncOnce(url, at);
+  touched = seconds;
+  figures.push({
+    name: `(c) after 1 % changed (${run.counts.updated} rows): time against (a)`,
+    value: touched / a,
+    goal: 'at most 0.05',
+    ok: touched <= a * 0.05,
+  });
+}
+
+async function fromAfar(): Promise<void> {
+  say('the same with 50 ms a request …');
+  const far = await service<Address>('bench/simulator.ts', [String(issues), '50']);
+  await httpOnce(far.ready);
+  const slow = await freshDatabase('bench');
+  remote = (await syncOnce(slow.url, far.ready)).seconds;
+  await slow.warehouse.close();
+  await far.stop();
+  const ceiling = (concurrency * pageSize) / 0.05;
+  const smaller = Math.min(issues / median(firsts), ceiling);
+  figures.push({
+    name: '(d) with 50 ms latency: against the smaller of (a) and the network’s ceiling',
+    value: issues / remote / smaller,
+    goal: 'at least 0.8',
+    ok: issues / remote >= 0.8 * smaller,
+  });
+}
+
+async function memory(): Promise<void> {
+  for (const size of [Number(values.small), Number(values.large)]) {
+    say(`peak memory at ${size} issues …`);
+    const some = await service<Address>('bench/simulator.ts', [String(size), '0']);
+    const target = await freshDatabase('bench');
+    peaks.push((await syncOnce(target.url, some.ready)).cost.peakMb);
+    await target.warehouse.close();
+    await some.stop();
+  }
+  const [small = 0, large = 0] = peaks;
+  figures.push({
+    name: `(e) peak memory at ${values.large} issues, MB`,
+    value: large,
+    goal: 'at most 256',
+    ok: large <= 256,
+  });
+  figures.push({
+    name: `(e) peak memory at ${values.large} against ${values.small} issues`,
+    value: large / small,
+    goal: 'at most 1.1',
+    ok: large <= small * 1.1,
+  });
+}
+
+if (runs('a', 'b', 'c', 'd')) await fromNearby();
+if (runs('d')) await fromAfar();
+if (runs('e')) await memory();
 const text = report(figures, {
   issues,
   times,
@@ -198,15 +231,16 @@ const text = report(figures, {
   firsts,
   raws,
   https,
-  again: again.seconds,
-  touched: touched.seconds,
-  remote: remote.seconds,
+  again,
+  touched,
+  remote,
   peaks,
   tables,
-  cpu: first.cost.cpu,
+  cpu: first?.cost.cpu ?? Number.NaN,
 });
 console.log(text);
-if (!values.dry) fs.writeFileSync(path.resolve(import.meta.dirname, '../docs/performance.md'), text);
+if (!values.dry && positionals.length === 0)
+  fs.writeFileSync(path.resolve(import.meta.dirname, '../docs/performance.md'), text);
 await admin.close();
 await server.release();
 fs.rmSync(folder, { recursive: true, force: true });
