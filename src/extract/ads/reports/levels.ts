@@ -28,17 +28,21 @@ export const levelIn = ({ partition }: Slice): Level => {
 export async function idsIn(slice: Slice, given: Given): Promise<readonly string[]> {
   const level = levelIn(slice);
   const account = accountIn(slice);
-  if (level === 'AD_ACCOUNT') return [account];
   const to = slice.window?.to;
-  const set: KeySet = {
-    table: tables[level],
-    columns: { id: 'id' },
-    of: { ad_account_id: account },
-    ...(to !== undefined && {
-      where: `created_at is null or created_at < '${to.toISOString()}'::timestamptz + interval '1 day'`,
-    }),
-  };
-  return (await given.keys(set)).flatMap(({ id }) => id ?? []);
+  const before =
+    to === undefined
+      ? {}
+      : { where: `created_at is null or created_at < '${to.toISOString()}'::timestamptz + interval '1 day'` };
+  const known = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
+    given.keys({ table, columns: { id: column }, of: { ad_account_id: account }, ...when });
+  if (level === 'AD_ACCOUNT') {
+    // An account spends nothing before its first campaign is made.
+    const isEarly =
+      (await known(tables.CAMPAIGN, 'ad_account_id', before)).length === 0 &&
+      (await known(tables.CAMPAIGN, 'ad_account_id', {})).length > 0;
+    return isEarly ? [] : [account];
+  }
+  return (await known(tables[level], 'id', before)).flatMap(({ id }) => id ?? []);
 }
 
 /** In pieces that one request may name. */
