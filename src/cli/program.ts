@@ -20,7 +20,9 @@ export type Run = (work: (context: Context) => Promise<number>, flags: Flags) =>
 export function program(version: string, out: Sink, err: Sink, command: Run): Command {
   const run = (work: (context: Context) => Promise<number>): Promise<void> => command(work, root.opts<Flags>());
   const root = new Command('tidemark')
-    .description('Keeps a Postgres warehouse equal to an issue tracker, every night and on demand.')
+    .description(
+      'Keeps a Postgres warehouse equal to an issue tracker, an advertising platform and a workflow engine, every night and on demand.',
+    )
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [verb]', 'show help for a verb')
@@ -113,7 +115,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
   verb('why <table> <key>', 'where one row comes from').action((table: string, key: string) =>
     run(async (context) => (await import('./verbs/why.ts')).why(context, { table, key })),
   );
-  verb('simulate', 'start a simulated tracker to try things on; runs until Ctrl-C')
+  verb('simulate', 'start simulated sources to try things on; runs until Ctrl-C')
     .option('--seed <n>', 'another seed is another company', whole, 7)
     .option('--issues <n>', 'how many issues it has', whole, 5000)
     .option('--port <n>', 'where to listen; 0 takes a free port', port, 0)

@@ -1,9 +1,18 @@
 /** What the demo tells at its end, asked of the warehouse and not of what was meant to happen. */
 import type pg from 'pg';
 import type { Receipt, RunReport } from '../../core/run.ts';
+import { spentByDay, units } from '../../simulator/ads/metrics.ts';
+import type { AdsState } from '../../simulator/ads/state.ts';
 import type { Tally } from '../../simulator/tracker/oracle.ts';
 import type { Change } from './changes.ts';
 import { type Question, questions } from './questions.ts';
+
+/** Counts, or exact amounts as text. */
+export interface Compared {
+  readonly what: string;
+  readonly source: number | string;
+  readonly warehouse: number | string;
+}
 
 export interface Facts {
   readonly tables: readonly {
@@ -14,7 +23,7 @@ export interface Facts {
   }[];
   readonly receipts: readonly ({ readonly stream: string } & Receipt)[];
   /** The source's own count beside the warehouse's. */
-  readonly compared: readonly { readonly what: string; readonly source: number; readonly warehouse: number }[];
+  readonly compared: readonly Compared[];
   readonly changes: readonly { readonly what: string; readonly found: string | null }[];
   readonly answers: readonly (Question & {
     readonly columns: readonly string[];
@@ -22,12 +31,13 @@ export interface Facts {
   })[];
 }
 
-/** Asks everything. `first` is the report of the first sync: its receipts are of everything. */
+/** Asks everything. `first` are the reports of the first sync: their receipts are of everything. */
 export async function askFacts(
   pool: pg.Pool,
-  first: RunReport,
+  first: readonly RunReport[],
   changes: readonly Change[],
   truth: Tally,
+  advertising: AdsState,
 ): Promise<Facts> {
   const answers = [];
   for (const question of questions) {
@@ -36,8 +46,12 @@ export async function askFacts(
   }
   return {
     tables: await tablesOf(pool),
-    receipts: first.streams.map(({ stream, receipt }) => ({ stream, ...receipt })),
-    compared: await compare(pool, truth),
+    receipts: first.flatMap(({ pipeline, streams }) =>
+      streams
+        .filter(({ status }) => status !== 'unavailable')
+        .map(({ stream, receipt }) => ({ stream: `${pipeline}.${stream}`, ...receipt })),
+    ),
+    compared: [...(await compare(pool, truth)), ...(await compareAds(pool, advertising))],
     changes: await Promise.all(
       changes.map(async ({ what, found, values }) => {
         const { rows } = await pool.query<[string]>({ text: found, values: [...values], rowMode: 'array' });
@@ -53,25 +67,50 @@ export const isTrue = (facts: Facts): boolean =>
   facts.compared.every((each) => each.source === each.warehouse) && facts.changes.every((each) => each.found !== null);
 
 async function tablesOf(pool: pg.Pool): Promise<Facts['tables']> {
-  const { rows: tables } = await pool.query<{ name: string; about: string | null; tombstones: boolean }>(
-    `select c.relname as name, obj_description(c.oid) as about, exists (
+  const { rows: tables } = await pool.query<{
+    schema: string;
+    name: string;
+    about: string | null;
+    tombstones: boolean;
+  }>(
+    `select n.nspname as schema, c.relname as name, obj_description(c.oid) as about, exists (
        select from pg_attribute a where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = 'tracker' and c.relkind = 'r' order by c.relname`,
+     where n.nspname in ('tracker', 'ads') and c.relkind in ('r', 'p') and not c.relispartition order by n.nspname desc, c.relname`,
   );
   return Promise.all(
-    tables.map(async ({ name, about, tombstones }) => {
+    tables.map(async ({ schema, name, about, tombstones }) => {
       const dead = tombstones ? 'count(*) filter (where _deleted_at is not null)' : '0';
       const { rows } = await pool.query<{ rows: number; deleted: number }>(
-        `select count(*)::int as rows, (${dead})::int as deleted from tracker.${pgName(name)}`,
+        `select count(*)::int as rows, (${dead})::int as deleted from ${pgName(schema)}.${pgName(name)}`,
       );
       const found = rows[0] ?? { rows: 0, deleted: 0 };
-      return { table: `tracker.${name}`, rows: found.rows - found.deleted, deleted: found.deleted, about };
+      return { table: `${schema}.${name}`, rows: found.rows - found.deleted, deleted: found.deleted, about };
     }),
   );
 }
 
 const pgName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Rows of the lists, rows by day, and what was spent: to the micro. */
+async function compareAds(pool: pg.Pool, state: AdsState): Promise<Facts['compared']> {
+  const { rows } = await pool.query<{ campaigns: number; ad_sets: number; ads: number; days: number; spend: string }>(
+    `select (select count(*)::int from ads.campaigns) as campaigns, (select count(*)::int from ads.ad_sets) as ad_sets,
+       (select count(*)::int from ads.ads) as ads,
+       (select count(*)::int from ads.report_daily where entity_type = 'AD') as days,
+       (select sum(spend)::numeric(18,6)::text from ads.report_daily where entity_type = 'AD') as spend`,
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error('the warehouse has no answer');
+  const told = spentByDay(state);
+  return [
+    { what: 'campaigns', source: state.campaigns.size, warehouse: found.campaigns },
+    { what: 'ad sets', source: state.adSets.size, warehouse: found.ad_sets },
+    { what: 'ads', source: state.ads.size, warehouse: found.ads },
+    { what: 'days of ads', source: told.days, warehouse: found.days },
+    { what: 'spend of ads', source: units(told.micros), warehouse: found.spend },
+  ];
+}
 
 /** Of issues that live: what hangs on deleted ones is no longer counted at the source either. */
 async function compare(pool: pg.Pool, truth: Tally): Promise<Facts['compared']> {

@@ -1,4 +1,4 @@
-/** Three questions a newcomer may ask of the warehouse, ready to be pasted into psql. They need nothing but the schema `bi`. */
+/** Questions a newcomer may ask of the warehouse, ready to be pasted into psql. They need nothing but the schema `bi`. */
 
 export interface Question {
   readonly title: string;
@@ -28,5 +28,12 @@ from bi.issue_cycle_times where is_done group by 1 order by done desc;`,
     sql: `select sprint_name as sprint, end_at::date as ended, committed_issues as committed, added_issues as added,
   removed_issues as removed, done_issues as done, carried_over_issues as carried_over
 from bi.sprints where sprint_state = 'closed' order by end_at desc, sprint_name limit 6;`,
+  },
+  {
+    title: 'What did the last week of advertising cost?',
+    sql: `select ad_account_name as account, currency, sum(spend)::numeric(18,2) as spend, sum(impressions)::bigint as impressions,
+  sum(clicks)::bigint as clicks, round(1000 * sum(spend) / nullif(sum(impressions), 0), 2) as cpm
+from bi.campaign_performance_daily where date_day >= (select max(date_day) - 6 from bi.campaign_performance_daily)
+group by 1, 2 order by 1;`,
   },
 ];

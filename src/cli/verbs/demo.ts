@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { LockHeld, Misconfigured } from '../../core/errors.ts';
 import type { RunReport } from '../../core/run.ts';
 import type { RunDeps } from '../../run/deps.ts';
-import type { TrackerSimulator } from '../../simulator/tracker/server.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
+import { advertise } from '../demo/adsChanges.ts';
 import { fewestIssues, happen } from '../demo/changes.ts';
 import { askFacts, isTrue } from '../demo/facts.ts';
 import { show } from '../demo/show.ts';
@@ -29,7 +29,9 @@ export const demo: Verb<{
   const { out, err, json, quiet, parts, signal } = context;
   const say = (text: string) => (quiet || json ? undefined : err.line(text));
   const step = (text: string) => say(err.paint('bold', text));
-  step(`A simulated company with ${plural(issues, 'issue')}, a warehouse of its own, two syncs and a census.`);
+  step(
+    `A simulated company with ${plural(issues, 'issue')} and its advertising, a warehouse of its own, two syncs and a census.`,
+  );
 
   const home = path.join((await parts.config()).home, 'demo');
   const embedded = await parts.embeddedIn(home);
@@ -47,23 +49,48 @@ export const demo: Verb<{
     part.close(),
   );
   say(`tracker:   ${tracker.url}, seed ${seed}`);
+  const { startAds } = await import('../../simulator/ads/server.ts');
+  const platform = parts.keep(await startAds({ seed, now, ...advertising }), (part) => part.close());
+  say(`ads:       ${platform.url}, seed ${seed}`);
+  const config = configFor({
+    TRACKER_BASE_URL: tracker.url,
+    TRACKER_EMAIL: tracker.email,
+    TRACKER_API_TOKEN: tracker.token,
+    ADS_BASE_URL: platform.url,
+    ADS_ACCESS_TOKEN: platform.tokens.token,
+    ADS_ACCOUNT_IDS: [...platform.state.accounts.keys()].join(','),
+    ADS_REPORT_HOSTS: new URL(platform.storage.origin).host,
+    // Nobody else uses this platform.
+    ADS_REQUESTS_PER_SECOND: '0',
+    ADS_REPORT_REQUESTS_PER_SECOND: '0',
+    ADS_START: new Date(now.getTime() - advertising.days * 86_400_000).toISOString().slice(0, 10),
+  });
 
   const { sync } = await import('../../run/sync.ts');
   const { census } = await import('../../run/census.ts');
   const runs: (readonly [string, RunReport])[] = [];
-  const run = async (what: string, work: (deps: RunDeps) => Promise<RunReport>): Promise<RunReport> => {
-    step(`\n${runs.length + 1}. ${what}`);
-    const report = await watched(context, tracker, warehouse, work);
-    runs.push([what, report]);
-    return report;
+  const run = async (
+    what: string,
+    pipelines: readonly string[],
+    work: (deps: RunDeps) => Promise<RunReport>,
+  ): Promise<readonly RunReport[]> => {
+    step(`\n${what}`);
+    const reports: RunReport[] = [];
+    for (const pipeline of pipelines) {
+      const report = await watched(context, pipeline, config, warehouse, work);
+      runs.push([`${what.replace(/^\d+\. /, '')} (${pipeline})`, report]);
+      reports.push(report);
+    }
+    return reports;
   };
-  const first = await run('first sync: everything', (deps) => sync(deps, {}));
-  const changes = happen(tracker);
+  const both = ['tracker', 'ads'];
+  const first = await run('1. first sync: everything', both, (deps) => sync(deps, {}));
+  const changes = [...happen(tracker), ...advertise(platform)];
   say(`\nMeanwhile at the company: ${changes.map((each) => each.what).join(' · ')}`);
-  await run('second sync: what changed', (deps) => sync(deps, {}));
-  await run('census: what is gone', (deps) => census(deps, {}));
+  await run('2. second sync: what changed', both, (deps) => sync(deps, {}));
+  await run('3. census: what is gone', ['tracker'], (deps) => census(deps, {}));
 
-  const facts = await askFacts(warehouse.pool, first, changes, tracker.tally());
+  const facts = await askFacts(warehouse.pool, first, changes, tracker.tally(), platform.state);
   say('');
   if (json)
     out.line(toJson({ runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home }, 2));
@@ -77,30 +104,35 @@ export const demo: Verb<{
 /** A company in proportion to few issues. */
 const small = { projects: 3, users: 30, years: 1 };
 
-/** One run against the simulated tracker, with its progress. */
+/** Two advertisers, small enough to be read in seconds. */
+const advertising = { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60 };
+
+/** The defaults a user gets, read from these variables and from no `.env`. */
+const configFor = (variables: NodeJS.ProcessEnv): Config =>
+  readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'));
+
+/** One run against a simulated source, with its progress. */
 async function watched(
   context: Context,
-  tracker: TrackerSimulator,
+  pipeline: string,
+  config: Config,
   warehouse: Warehouse,
   work: (deps: RunDeps) => Promise<RunReport>,
 ): Promise<RunReport> {
   const shown = progress({ ...context, quiet: context.quiet || context.json, json: false });
   const told = withWaiting((event) => {
-    // What kind of tracker it is has been told with its address.
+    // What kind of source it is has been told with its address.
     if (event.type !== 'note' || event.level === 'warn') shown.observe(event);
   });
-  const variables = { TRACKER_BASE_URL: tracker.url, TRACKER_EMAIL: tracker.email, TRACKER_API_TOKEN: tracker.token };
-  // The defaults a user gets, read from these variables and from no `.env`.
-  const config = readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'));
   try {
     return await work({
       warehouse,
-      source: await context.parts.source('tracker', told, config),
+      source: await context.parts.source(pipeline, told, config),
       observe: told.observe,
       signal: context.signal,
       version: context.version,
       trigger: 'manual',
-      ...settingsOf(config, 'tracker'),
+      ...settingsOf(config, pipeline),
     });
   } finally {
     shown.end();
@@ -138,5 +170,5 @@ function goOn({ out }: Context, home: string, url: string, open: boolean): void 
     out.line(`  psql '${url}'`);
   }
   out.line(`  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`);
-  out.line('  Your own tracker: copy .env.example to .env, fill it in, and run npm start.');
+  out.line('  Your own sources: copy .env.example to .env, fill it in, and run npm start.');
 }

@@ -4,7 +4,7 @@ import { toJson } from '../progress/choose.ts';
 import { plural } from '../text.ts';
 import { untilStopped } from '../until.ts';
 
-/** Starts the simulated tracker and keeps it up until asked to stop. Prints the lines that belong into `.env`. */
+/** Starts the simulated sources and keeps them up until asked to stop. Prints the lines that belong into `.env`. */
 export const simulate: Verb<{
   readonly seed: number;
   readonly issues: number;
@@ -18,14 +18,21 @@ export const simulate: Verb<{
   const tracker = parts.keep(await startTracker({ seed, issues, port, dialect, latencyMs: latency }), (part) =>
     part.close(),
   );
+  const { startAds } = await import('../../simulator/ads/server.ts');
+  const ads = parts.keep(await startAds({ seed, dialect, latencyMs: latency, days: 90 }), (part) => part.close());
   const variables = {
     TRACKER_BASE_URL: tracker.url,
     TRACKER_EMAIL: tracker.email,
     TRACKER_API_TOKEN: tracker.token,
+    ADS_BASE_URL: ads.url,
+    ADS_ACCESS_TOKEN: ads.tokens.token,
+    ADS_SDK_HEADER: ads.sdkHeader,
+    ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
+    ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
   };
   if (json) out.line(toJson({ dialect, seed, issues, env: variables }));
   else for (const [name, value] of Object.entries(variables)) out.line(`${name}=${value}`);
-  if (!quiet && !json) err.line('Put these lines into .env and run `tidemark sync`. Ctrl-C ends the tracker.');
+  if (!quiet && !json) err.line('Put these lines into .env and run `tidemark sync`. Ctrl-C ends the sources.');
   await untilStopped(signal);
   return exit.ok;
 };

@@ -117,3 +117,25 @@ export const fieldsOf = (sums: Sums = nothing): Readonly<Record<string, string>>
   FREQUENCY: sums.reach === 0 ? '0.0' : (sums.impressions / sums.reach).toFixed(4),
   LEADS: sums.leads >= 1 && sums.leads <= 4 ? '-5' : `${sums.leads}.0`,
 });
+
+/** What all ads together spent on all days that are over, as told now, and how many days of ads have numbers. */
+export function spentByDay(state: AdsState): { readonly days: number; readonly micros: bigint } {
+  const today = Math.floor(state.clock.now().getTime() / day) * day;
+  let days = 0;
+  let micros = 0n;
+  for (const ad of state.ads.values())
+    for (let at = Math.floor(ad.createdAt / day) * day; at < today; at += day) {
+      const sums = adDay(state, ad, at);
+      if (sums === undefined) continue;
+      const told = state.told.get(`AD ${ad.id} ${new Date(at).toISOString().slice(0, 10)}`)?.get('SPEND');
+      days += 1;
+      micros += told === undefined ? sums.spend : microsOf(told);
+    }
+  return { days, micros };
+}
+
+/** Units with up to six digits behind the point, in micros. */
+const microsOf = (text: string): bigint => {
+  const [whole = '0', rest = ''] = text.split('.');
+  return BigInt(whole + rest.padEnd(6, '0').slice(0, 6));
+};
