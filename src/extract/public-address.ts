@@ -1,0 +1,50 @@
+/** Which addresses of the Internet protocol belong to everybody: what a server names may not lead into our own network. */
+
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+const list = (...ranges: readonly string[]): BlockList => {
+  const blocked = new BlockList();
+  for (const range of ranges) {
+    const [net = '', bits] = range.split('/');
+    blocked.addSubnet(net, Number(bits), isIPv4(net) ? 'ipv4' : 'ipv6');
+  }
+  return blocked;
+};
+
+/** IANA's registry of special purpose addresses, version 4: private, shared, link-local (cloud metadata), reserved, multicast. */
+const special4 = list(
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+);
+
+/** Of version 6 only 2000::/3 is global unicast; within it: protocol assignments (Teredo), documentation, 6to4. */
+const global6 = list('2000::/3');
+const special6 = list('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+
+/** Whether the address (without brackets) is of the public Internet. What is no address is not. */
+export const isPublic = (address: string): boolean => {
+  const version = isIP(address);
+  if (version === 4) return !special4.check(address, 'ipv4');
+  return version === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
+};
+
+const loopback = list('127.0.0.0/8', '::1/128');
+
+/** Whether the address is this machine itself. */
+export const isLoopback = (address: string): boolean => {
+  const version = isIP(address);
+  return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6');
+};
