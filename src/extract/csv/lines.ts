@@ -11,6 +11,9 @@ export class Unreadable {
 /** The cells of a line as text, or why it cannot be read. */
 export type Line = readonly string[] | Unreadable;
 
+/** A line without a character. */
+export const isEmpty = (line: Line): boolean => !(line instanceof Unreadable) && line.length === 1 && line[0] === '';
+
 export interface Scan {
   readonly lines: readonly Line[];
   /** How many characters the lines took up; what is behind them is an incomplete line. */

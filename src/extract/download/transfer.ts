@@ -194,7 +194,11 @@ const beyond = (what: string, limit: number, of: string): TooLarge =>
 const nameOf = (what: string, url: URL, error: unknown, asked: AbortSignal, late: AbortSignal): unknown => {
   if (asked.aborted) return stopped(asked);
   const request: Request = { method: 'GET', path: '', endpoint: what };
-  const cause = late.aborted ? late.reason : isTimeout(error) ? new Late('the next piece of the report is late') : error;
+  const cause = late.aborted
+    ? late.reason
+    : isTimeout(error)
+      ? new Late('the next piece of the report is late')
+      : error;
   const failed = faultOf(request, url.origin, cause);
   // Worth another try here: the report lies ready.
   if (failed?.again === 'connect') return new Transient(failed.error.message, { cause: error });

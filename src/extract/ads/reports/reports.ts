@@ -2,6 +2,8 @@
 
 import type { Http } from '../../../core/request.ts';
 import type { Days, Parents } from '../../../core/stream.ts';
+import type { DownloadLimits } from '../../download.ts';
+import type { Jobs, Patience } from '../../jobs.ts';
 import { type Ads, accounts, wanted } from '../ads.ts';
 import { withKnownFields } from './asked.ts';
 
@@ -19,6 +21,12 @@ export interface Reports extends Ads {
   readonly perSecond: number;
   /** Hosts besides the platform's own from which reports may be fetched. */
   readonly hosts: readonly string[];
+  /** How long a CSV report is waited for; absent: as `defaultPatience`. */
+  readonly patience?: Partial<Patience>;
+  /** Bounds of the download of a CSV report; absent: as `defaultDownloadLimits`. */
+  readonly downloads?: Partial<DownloadLimits>;
+  /** For tests: the dice, the wall clock and how to wait. */
+  readonly time?: Pick<Jobs, 'random' | 'now' | 'sleep'>;
 }
 
 export interface ReportSettings {

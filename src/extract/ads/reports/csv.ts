@@ -1,0 +1,174 @@
+/** CSV reports: a job at the platform, its file as it streams in, rows by name and day. */
+
+import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
+import type { Json } from '../../../core/request.ts';
+import type { Given, Slice, Stream } from '../../../core/stream.ts';
+import { type Block, openCsv } from '../../csv/csv.ts';
+import { isEmpty, lineBytes } from '../../csv/lines.ts';
+import { recordsBy } from '../../csv/records.ts';
+import { type Download, download } from '../../download.ts';
+import { awaitJob, type Jobs, readyAgain } from '../../jobs.ts';
+import { textAt } from '../../lists.ts';
+import { accountIn } from '../streams/ofAccount.ts';
+import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csvJob.ts';
+import { type Columns, judgeLines, type Kind, readColumns } from './csvRows.ts';
+import type { Reports } from './reports.ts';
+
+/**
+ * The one report that names cost models and budgets beside the numbers, and reaches back a year at once. It knows entities by name only. A job
+ * is one slice, however many rows it has: nothing of it is held in memory.
+ */
+export const asyncReports = (reports: Reports): Stream => {
+  const asked = question(reports.note);
+  const told = onceEach(reports.note);
+  return {
+    name: 'async_reports',
+    about:
+      'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports.',
+    endpoint: `POST ${createEndpoint}`,
+    promised: true,
+    after: ['ad_accounts'],
+    parents: reports.accounts,
+    days: {
+      scope: reports.scope,
+      column: 'day',
+      start: reports.start,
+      present: false,
+      longest: 365,
+      reread: reports.reread,
+      // Never halved: one report is one file, and it is read as it streams in.
+      rows: async () => 0,
+      // Asked for, looked after for about a minute, fetched.
+      requests: async () => 10,
+      perSecond: reports.perSecond,
+    },
+    read: (slice, given, signal) => reading({ ...reports, note: told }, asked, slice, given, signal),
+  };
+};
+
+const onceEach = (note: (message: string) => void): ((message: string) => void) => {
+  const told = new Set<string>();
+  return (message) => {
+    if (!told.has(message)) note(message);
+    told.add(message);
+  };
+};
+
+const spanOf = ({ window }: Slice): Span => {
+  if (window?.from === undefined || window.to === undefined)
+    throw new Error('a slice of reports says which days it is');
+  return { from: window.from, to: window.to };
+};
+
+function reading(reports: Reports, asked: Question, slice: Slice, given: Given, signal: AbortSignal): Reading {
+  const span = spanOf(slice);
+  const jobs = jobsOf(reports, accountIn(slice), span, asked);
+  let idOf: (record: Json) => string = () => '';
+
+  async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
+    const file = await openCsv(lookEndpoint, fileOf(reports, jobs, given, signal));
+    try {
+      const columns = readColumns(lookEndpoint, file.header, [...asked.dimensions(), ...asked.metrics()]);
+      if (columns.absent.length > 0)
+        reports.note(`${lookEndpoint}: asked for, but not in the report: ${columns.absent.join(', ')}`);
+      idOf = identity(columns, file.header);
+      const days = { from: span.from.toISOString().slice(0, 10), to: span.to.toISOString().slice(0, 10) };
+      const pageOf = pagesBy(columns, file.header, days);
+      const counts: Record<Kind, number> = { row: 0, outside: 0, footer: 0, nothing: 0 };
+      for await (const block of file.blocks) yield pageOf(block, counts);
+      tell(reports.note, counts, days);
+      return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
+    } finally {
+      await file.close();
+    }
+  }
+
+  return {
+    pages: pages(),
+    id: (record) => idOf(record),
+    bytes: (record, page) => {
+      const index = page.records.indexOf(record);
+      return (index < 0 ? undefined : lineBytes(page.raw, page.places?.[index] ?? index)) ?? page.raw;
+    },
+  };
+}
+
+/** The bytes of the slice's report, once it is ready. */
+async function* fileOf(
+  reports: Reports,
+  jobs: Jobs,
+  { job }: Given,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, void> {
+  const { http, hosts, downloads, time } = reports;
+  const found = await awaitJob(job, jobs, signal);
+  let address: string | undefined = found.address;
+  const options: Download = {
+    what: lookEndpoint,
+    address: async (until) => {
+      const known = address ?? (await readyAgain(job, jobs, found.id, until));
+      address = undefined;
+      return known;
+    },
+    places: { own: http.origin, hosts },
+    counters: http.counters,
+    ...(downloads !== undefined && { limits: downloads }),
+    ...(time?.random !== undefined && { random: time.random }),
+    ...(time?.sleep !== undefined && { sleep: time.sleep }),
+  };
+  yield* download(options, signal);
+}
+
+/** Makes pages of blocks: the rows that were asked for as records; all lines are counted by kind. */
+const pagesBy = (
+  columns: Columns,
+  header: readonly string[],
+  days: { readonly from: string; readonly to: string },
+): ((block: Block, counts: Record<Kind, number>) => Page) => {
+  const judge = judgeLines(columns, days);
+  const recordOf = recordsBy(header);
+  return ({ lines, raw, last }, counts) => {
+    const records: Json[] = [];
+    const places: number[] = [];
+    const final = last ? lines.findLastIndex((line) => !isEmpty(line)) : -1;
+    lines.forEach((line, place) => {
+      const kind = judge(line, place === final);
+      counts[kind]++;
+      if (kind !== 'row') return;
+      records.push(recordOf(line));
+      places.push(place);
+    });
+    return {
+      records,
+      places,
+      raw,
+      total: undefined,
+      date: undefined,
+      receivedAt: performance.now(),
+      offset: undefined,
+      last,
+    };
+  };
+};
+
+/** Day and names, for people. */
+const identity = ({ day, names }: Columns, header: readonly string[]): ((record: Json) => string) => {
+  const keys = [day, ...names].flatMap((place) => header[place] ?? []);
+  return (record) => {
+    const parts = keys.map((key) => textAt(record, key) ?? '');
+    return parts.every((part) => part === '') ? '' : parts.join('/').slice(0, 300);
+  };
+};
+
+const tell = (
+  note: (message: string) => void,
+  { outside, footer }: Readonly<Record<Kind, number>>,
+  { from, to }: { readonly from: string; readonly to: string },
+): void => {
+  if (outside > 0)
+    note(`${lookEndpoint}: ${outside} rows are of days outside ${from} to ${to} (exclusive); they were left out`);
+  if (footer > 0)
+    note(
+      `${lookEndpoint}: the report has ${footer} ${footer === 1 ? 'line' : 'lines'} of totals, which are no rows; left out`,
+    );
+};

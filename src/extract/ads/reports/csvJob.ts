@@ -1,0 +1,126 @@
+/** The job of a CSV report at the ads platform: how it is asked for, and what its states mean. */
+
+import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import type { Json, Request } from '../../../core/request.ts';
+import { days } from '../../../core/time.ts';
+import type { Jobs, Look } from '../../jobs.ts';
+import { at, textAt } from '../../lists.ts';
+import { ofAccount } from '../ads.ts';
+import { csvDimensions, csvMetrics, csvStatuses } from './fields.ts';
+import { namedIn } from './named.ts';
+import type { Reports } from './reports.ts';
+
+export const createEndpoint = '/ad_accounts/{id}/async_reports';
+export const lookEndpoint = '/ad_accounts/{id}/async_reports/{report_id}';
+
+/** What a report is asked for, less what the server has said that it does not know; kept for a run. */
+export interface Question {
+  readonly dimensions: () => readonly string[];
+  readonly metrics: () => readonly string[];
+  readonly statuses: () => readonly string[];
+  /** Leaves out what the refusal names. False where it names nothing that can be left out. */
+  readonly lessen: (refusal: Refused) => boolean;
+}
+
+/** Without these a row could not be told from others. */
+const indispensable: ReadonlySet<string> = new Set(['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME']);
+
+export const question = (note: (message: string) => void): Question => {
+  const refused = new Set<string>();
+  const rest = (names: readonly string[]): readonly string[] => names.filter((name) => !refused.has(name));
+  const lists = [csvDimensions, csvMetrics, csvStatuses];
+  return {
+    dimensions: () => rest(csvDimensions),
+    metrics: () => rest(csvMetrics),
+    statuses: () => rest(csvStatuses),
+    lessen({ messages, message }) {
+      const asked = lists.map(rest);
+      const named = namedIn(messages, asked.flat());
+      const isLeft = asked.every((list) => list.some((name) => !named.includes(name)));
+      if (named.length === 0 || !isLeft || named.some((name) => indispensable.has(name))) return false;
+      for (const name of named) refused.add(name);
+      note(`${createEndpoint}: the server has no ${named.join(', ')}; the reports come without (${message})`);
+      return true;
+    },
+  };
+};
+
+/** The days of a report: `to` is the midnight behind the last one. */
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+const dayText = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** The jobs of one account and span of days. */
+export const jobsOf = (reports: Reports, account: string, { from, to }: Span, asked: Question): Jobs => {
+  const { http, patience, time } = reports;
+  const first = dayText(from);
+  // The vendor's end is inclusive.
+  const last = dayText(new Date(to.getTime() - days(1)));
+  const requestOf = (): Request => ({
+    method: 'POST',
+    path: ofAccount(account, '/async_reports'),
+    endpoint: createEndpoint,
+    once: true,
+    body: {
+      name: `tidemark-${first}-${last}`,
+      granularity: 'DAY',
+      dimensions: asked.dimensions(),
+      metrics: asked.metrics(),
+      statuses: asked.statuses(),
+      report_start: `${first}T00:00:00Z`,
+      report_end: `${last}T00:00:00Z`,
+    },
+  });
+  return {
+    what: createEndpoint,
+    request: `DAY ${first} to ${last}, ${asked.dimensions().length} dimensions, ${asked.metrics().length} metrics`,
+    async create(signal) {
+      for (;;) {
+        try {
+          const { body } = await http.send(requestOf(), signal);
+          const id = textAt(body, 'id');
+          if (id !== undefined && id !== '') return id;
+          throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
+        } catch (error) {
+          if (!(error instanceof Refused) || !asked.lessen(error)) throw error;
+        }
+      }
+    },
+    async look(id, signal) {
+      const path = ofAccount(account, `/async_reports/${encodeURIComponent(id)}`);
+      try {
+        return lookOf((await http.send({ method: 'GET', path, endpoint: lookEndpoint }, signal)).body);
+      } catch (error) {
+        if (error instanceof Missing) return { is: 'gone', reason: error.message };
+        throw error;
+      }
+    },
+    ...(patience !== undefined && { patience }),
+    ...time,
+  };
+};
+
+/** The vendor says PROCESSING, READY, EXPIRED, FAILED; the contract does not say which words there are. */
+const done = /^(READY|COMPLETED?|DONE|SUCCE(SS|EDED)|FINISHED)$/i;
+const failed = /^(FAILED|FAILURE|ERROR|CANCELL?ED|REJECTED)$/i;
+
+/**
+ * A word that is not known is waited out, unless the server says that the report is completed: then it is a failure where there is nothing to
+ * fetch. A report that is ready gets its address a moment later at some servers: that is waited for too.
+ */
+const lookOf = (body: Json): Look => {
+  const status = textAt(body, 'status');
+  if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
+  const address = textAt(body, 'report_url') ?? '';
+  const isCompleted = (at(body, 'completed_at') ?? null) !== null;
+  const said = `the platform says ${JSON.stringify(status.slice(0, 60))}`;
+  if (failed.test(status)) return { is: 'failed', reason: said };
+  if (/^EXPIRED$/i.test(status)) return { is: 'expired', reason: said };
+  if (done.test(status)) return address === '' ? { is: 'working' } : { is: 'ready', address };
+  if (isCompleted && !/^(PROCESSING|PENDING|QUEUED|RUNNING|SUBMITTED)$/i.test(status))
+    return { is: 'failed', reason: `${said} of a report that is completed` };
+  return { is: 'working' };
+};
