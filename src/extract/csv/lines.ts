@@ -115,15 +115,17 @@ const broken = (text: string, at: number, why: Unreadable, lines: Line[]): numbe
   return end < 0 ? text.length : end + 1;
 };
 
-/** The bytes of the `place`-th line of `raw`, without its line end; undefined where there are not so many. Slow: for rejects. */
-export const lineBytes = (raw: Buffer, place: number): Buffer | undefined => {
+/** Finds lines again in the bytes they were scanned from: the `place`-th one without its line end; undefined where there is none. */
+export const linesIn = (raw: Buffer): ((place: number) => Buffer | undefined) => {
   const starts: number[] = [];
   // One character a byte: quotes, commas and line ends are the same in UTF-8.
   scan(raw.toString('latin1'), true, starts);
-  const start = starts[place];
-  if (start === undefined) return undefined;
-  let end = starts[place + 1] ?? raw.length;
-  if (raw[end - 1] === feed) end--;
-  if (raw[end - 1] === carriage) end--;
-  return raw.subarray(start, end);
+  return (place) => {
+    const start = starts[place];
+    if (start === undefined) return undefined;
+    let end = starts[place + 1] ?? raw.length;
+    if (raw[end - 1] === feed) end--;
+    if (raw[end - 1] === carriage) end--;
+    return raw.subarray(start, end);
+  };
 };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UnexpectedContent } from '../../../src/core/errors.ts';
 import { type Block, type CsvLimits, openCsv } from '../../../src/extract/csv/csv.ts';
-import { lineBytes, Unreadable } from '../../../src/extract/csv/lines.ts';
+import { linesIn, Unreadable } from '../../../src/extract/csv/lines.ts';
 import { type CsvRecord, columnsOf, RAGGED, recordsBy } from '../../../src/extract/csv/records.ts';
 import { RAGGED as RAGGED_OF_TRANSFORM } from '../../../src/transform/ads.ts';
 
@@ -78,7 +78,7 @@ test('any table, written in any dialect and cut anywhere, is read as the same ce
       expect(whole.header).toEqual(header);
       expect(whole.records.map((record) => header.map((name) => record[name]))).toEqual(rows);
       // Each line is found again in the bytes of its block.
-      const bytes = whole.blocks.flatMap(({ lines: some, raw }) => some.map((_, place) => lineBytes(raw, place)));
+      const bytes = whole.blocks.flatMap(({ lines: some, raw }) => some.map((_, place) => linesIn(raw)(place)));
       expect(bytes.map(String)).toEqual(lines.slice(1));
       expect(whole.blocks.map(({ last: isLast }) => isLast)).toEqual(
         whole.blocks.map((_, n) => n === whole.blocks.length - 1),
@@ -116,7 +116,7 @@ describe('R6: what a CSV file may be written like', () => {
   ])('%s makes its line unreadable, and only that', async (_, text, why) => {
     expect(await cells(text)).toEqual([expect.stringContaining(why), ['2', '3']]);
     const { blocks } = await read(text);
-    expect(String(lineBytes(blocks[0]?.raw ?? Buffer.alloc(0), 0))).toBe(text.split('\n')[1]);
+    expect(String(linesIn(blocks[0]?.raw ?? Buffer.alloc(0))(0))).toBe(text.split('\n')[1]);
   });
 
   test.each([

@@ -4,7 +4,7 @@ import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { type Block, openCsv } from '../../csv/csv.ts';
-import { isEmpty, lineBytes } from '../../csv/lines.ts';
+import { isEmpty, linesIn } from '../../csv/lines.ts';
 import { recordsBy } from '../../csv/records.ts';
 import { type Download, download } from '../../download.ts';
 import { awaitJob, type Jobs, readyAgain } from '../../jobs.ts';
@@ -86,12 +86,24 @@ function reading(reports: Reports, asked: Question, slice: Slice, given: Given, 
   return {
     pages: pages(),
     id: (record) => idOf(record),
-    bytes: (record, page) => {
-      const index = page.records.indexOf(record);
-      return (index < 0 ? undefined : lineBytes(page.raw, page.places?.[index] ?? index)) ?? page.raw;
-    },
+    bytes: bytesOf(),
   };
 }
+
+/** The line of a record. Rejects come several to a page: its lines are found once. */
+const bytesOf = (): Reading['bytes'] => {
+  let page: Page | undefined;
+  let places: ReadonlyMap<Json, number> = new Map();
+  let lines: (place: number) => Buffer | undefined = () => undefined;
+  return (record, of) => {
+    if (of !== page) {
+      page = of;
+      places = new Map(of.records.map((one, index) => [one, of.places?.[index] ?? index]));
+      lines = linesIn(of.raw);
+    }
+    return lines(places.get(record) ?? -1) ?? of.raw;
+  };
+};
 
 /** The bytes of the slice's report, once it is ready. */
 async function* fileOf(
