@@ -42,6 +42,7 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
       afterwards: [finalHourly(reports.reread[0]?.back ?? 0)],
     },
     replaced(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
+    replaced(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
     {
       ...kept(reportStreams.insightReports(reports), tables.insightStates, transforms.insight),
       children: tables.insightChildren,

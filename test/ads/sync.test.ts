@@ -193,3 +193,27 @@ test('a backfill plans within the API’s limits and reads exactly its days', as
   ).toBeLessThanOrEqual((planned?.requests ?? 0) + 8);
   expect(await lines(dailyQuery)).toEqual(truth().filter((line) => /2026-06-1[01]/.test(line)));
 });
+
+test('a CSV report equals the rows by id that it names, to the micro, and no credential reaches its host', async () => {
+  rig = await openAdsRig({ dialect: 'vendor' });
+  const report = await rig.sync();
+  expect(report.status).toBe('succeeded');
+  const both =
+    await rig.rows(`select c.rows = d.rows as rows, c.spend = d.spend as spend, c.impressions = d.impressions as impressions, c.rows > 100 as many
+    from (select count(*) as rows, sum(spend) as spend, sum(impressions) as impressions from ads.report_csv) c,
+      (select count(*) as rows, sum(spend) as spend, sum(impressions) as impressions from ads.report_daily where entity_type = 'AD') d`);
+  expect(both).toEqual([{ rows: true, spend: true, impressions: true, many: true }]);
+  expect(rig.platform.storage.downloads).toBeGreaterThan(0);
+  expect(rig.platform.storage.leaked).toEqual([]);
+});
+
+test('a report that fails is asked for again, and one that was being made when the run died is adopted', async () => {
+  rig = await openAdsRig({ dialect: 'vendor', accounts: 1 });
+  rig.platform.storage.outcomes.push('FAILED');
+  expect((await rig.sync()).status).toBe('succeeded');
+  expect(rig.platform.storage.jobs.size).toBe(2);
+  expect(await rig.rows('select attempt, status from ops.jobs order by attempt')).toMatchObject([
+    { status: 'failed' },
+    { attempt: 2 },
+  ]);
+});

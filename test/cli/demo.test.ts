@@ -35,7 +35,7 @@ async function counts(url: string, tables: readonly string[]): Promise<Record<st
 interface Told {
   readonly url: string;
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly deleted: number }[];
-  readonly compared: readonly { readonly source: number; readonly warehouse: number }[];
+  readonly compared: readonly { readonly source: number | string; readonly warehouse: number | string }[];
   readonly changes: readonly { readonly found: string | null }[];
   readonly runs: readonly { readonly report: { readonly status: string } }[];
   readonly answers: readonly { readonly rows: readonly unknown[] }[];
@@ -45,9 +45,9 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const first = await tidemark('demo --issues 150 --json', { env });
   expect({ code: first.code, err: first.err }).toEqual({ code: 0, err: '' });
   const told: Told = JSON.parse(first.out);
-  expect(told.runs.map(({ report }) => report.status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  expect(told.runs.map(({ report }) => report.status)).toEqual(Array(5).fill('succeeded'));
   for (const each of told.compared) expect(each.warehouse).toBe(each.source);
-  expect(told.changes).toHaveLength(6);
+  expect(told.changes).toHaveLength(9);
   for (const each of told.changes) expect(each.found).toEqual(expect.any(String));
   for (const answer of told.answers) expect(answer.rows.length).toBeGreaterThan(0);
   // Whoever ends last stops the server.
@@ -66,7 +66,8 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
 
   const second = await tidemark('demo --issues 150', { env });
   expect(second.code).toBe(0);
-  expect(second.out).toMatch(/^The warehouse equals the source: [\d,]+ rows in 22 tables\.$/m);
+  expect(second.out).toMatch(/^The warehouse equals the source: [\d,]+ rows in \d+ tables\.$/m);
+  // The platform's clock stands at midnight, the warehouse's does not: what is told of hours may differ between two demos.
   for (const { table, rows } of told.tables)
     expect(second.out).toMatch(new RegExp(`^${table.replace('.', '\\.')} +${rows.toLocaleString('en-US')} `, 'm'));
   expect(second.out).toContain('npx tidemark warehouse');
