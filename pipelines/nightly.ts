@@ -1,7 +1,8 @@
-import type { Schedule } from './pipeline.ts';
+import type { Nightly } from './pipeline.ts';
+import { everyNight } from './schedules.ts';
 
-/** Every night, when people sleep and rate limits are free. */
-export const nightly: Schedule = { cron: '0 2 * * *', timeZone: 'UTC' };
-
-/** Early on Sundays, for what walks everything. */
-export const weekly: Schedule = { cron: '0 4 * * 0', timeZone: 'UTC' };
+export const nightly: Nightly = {
+  name: 'nightly',
+  about: 'Every configured pipeline in turn, then the census of those for which it is due, then the hand-off.',
+  jobs: [{ does: 'sync', on: everyNight }],
+};

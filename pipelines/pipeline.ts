@@ -10,6 +10,8 @@ export interface Schedule {
 export interface Job {
   readonly does: 'sync' | 'full' | 'census';
   readonly on: Schedule;
+  /** Not started at its own time, but as a part of `nightly` when it is due then. A job without it starts by itself. */
+  readonly within?: 'nightly';
 }
 
 /** What is triggered at the workflow engine when a run succeeded and every receipt of it holds. */
@@ -31,5 +33,14 @@ export interface Pipeline {
   /** The variable without which it is not configured. */
   readonly needs: string;
   readonly jobs: readonly Job[];
+  readonly onSuccess?: Handoff;
+}
+
+/** The one that runs all others. */
+export interface Nightly {
+  readonly name: 'nightly';
+  readonly about: string;
+  readonly jobs: readonly Job[];
+  /** Triggered when every part of it succeeded. */
   readonly onSuccess?: Handoff;
 }

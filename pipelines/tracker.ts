@@ -1,5 +1,5 @@
-import { nightly, weekly } from './nightly.ts';
 import type { Pipeline } from './pipeline.ts';
+import { everyNight, everySunday } from './schedules.ts';
 
 export const tracker: Pipeline = {
   name: 'tracker',
@@ -7,7 +7,7 @@ export const tracker: Pipeline = {
   source: 'tracker',
   needs: 'TRACKER_BASE_URL',
   jobs: [
-    { does: 'sync', on: nightly },
-    { does: 'census', on: weekly },
+    { does: 'sync', on: everyNight, within: 'nightly' },
+    { does: 'census', on: everySunday, within: 'nightly' },
   ],
 };

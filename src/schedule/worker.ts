@@ -1,0 +1,261 @@
+/** Takes requests from the queue and runs them, several pipelines at once, until told to end. */
+
+import { type Kysely, sql } from 'kysely';
+import type pg from 'pg';
+import { Fenced, Interrupted, LockHeld, TidemarkError } from '../core/errors.ts';
+import type { Observe, RunReport } from '../core/run.ts';
+import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
+import { askOf } from './asks.ts';
+import type { Runner } from './control.ts';
+import { lineOf, openLog, type RunLog } from './log.ts';
+import { type Beat, beat, type Claimed, claim, close, type Ended, join, putBack, reap } from './queue.ts';
+import type { Times } from './times.ts';
+
+/** What a worker is made of. */
+export interface WorkerDeps {
+  readonly warehouse: Warehouse;
+  readonly runner: Runner;
+  /** The name by which people find the process. */
+  readonly name: string;
+  readonly times: Times;
+  /** Told of what went wrong beside the runs: a warehouse that does not answer. */
+  readonly trouble: (what: string, error: unknown) => void;
+  /** Told when a request is over. */
+  readonly ended: (claimed: Claimed, ended: Ended) => Promise<void>;
+}
+
+export interface Worker {
+  /** Looks for a request, takes it up if there is one, and gives whether there was. */
+  take(): Promise<boolean>;
+  /** One sign of life for all requests in hand. */
+  beat(): Promise<void>;
+  /** Requests in hand. */
+  readonly busy: number;
+  /** Aborts what is in hand in good order; it is taken up by somebody else at once. */
+  end(reason: Interrupted): Promise<void>;
+}
+
+/** A request that runs here. */
+interface InHand {
+  readonly claimed: Claimed;
+  readonly stop: AbortController;
+  /** By a clock that only grows. */
+  gotAheadAt: number;
+  /** Somebody asked to stop this one. */
+  stopped: boolean;
+  /** It is no longer ours. */
+  lost: boolean;
+}
+
+export function openWorker(deps: WorkerDeps): Worker {
+  const { warehouse, runner, times, name } = deps;
+  const { db } = warehouse;
+  const hands = new Map<string, InHand>();
+  const going = new Set<Promise<void>>();
+  const session = heartbeatSession(warehouse.pool);
+  // `nightly` beside each pipeline by itself.
+  const places = runner.configured.length + 1;
+  const pipelines = [...runner.configured, 'nightly'];
+  let ending: Interrupted | undefined;
+  let lastBeat = performance.now();
+
+  const take = async (): Promise<boolean> => {
+    if (ending !== undefined || hands.size >= places) return false;
+    const claimed = await claim(db, pipelines, { worker: name, leaseMs: times.leaseMs });
+    if (claimed === undefined) return false;
+    const hand: InHand = {
+      claimed,
+      stop: new AbortController(),
+      gotAheadAt: performance.now(),
+      stopped: false,
+      lost: false,
+    };
+    if (hands.size === 0) lastBeat = performance.now();
+    hands.set(claimed.id, hand);
+    if (ending !== undefined) hand.stop.abort(ending);
+    const work = runOne(deps, hand)
+      .catch((error: unknown) =>
+        deps.trouble(`${claimed.ask.pipeline}: what became of request ${claimed.id} could not be written`, error),
+      )
+      .finally(() => {
+        hands.delete(claimed.id);
+        going.delete(work);
+      });
+    going.add(work);
+    return true;
+  };
+
+  return {
+    take,
+    get busy() {
+      return hands.size;
+    },
+    async beat() {
+      if (hands.size === 0) return;
+      const beats: Beat[] = [...hands.values()].map(({ claimed, gotAheadAt }) => ({
+        id: claimed.id,
+        claim: claimed.claim,
+        idleMs: performance.now() - gotAheadAt,
+      }));
+      try {
+        const ours = await beat(session.query, beats, times);
+        lastBeat = performance.now();
+        for (const { id } of beats) {
+          const hand = hands.get(id);
+          if (hand === undefined) continue;
+          const still = ours.get(id);
+          if (still === undefined) lose(hand, 'another worker has taken the request over');
+          else if (still.stop && !hand.stopped) {
+            hand.stopped = true;
+            hand.stop.abort(new Interrupted('somebody asked to stop it'));
+          }
+        }
+      } catch (error) {
+        // The warehouse may be restarting. A whole lease time without a sign means that somebody else may have the request.
+        if (performance.now() - lastBeat > times.leaseMs)
+          for (const hand of hands.values()) lose(hand, 'the warehouse did not answer for a whole lease time');
+        throw error;
+      }
+    },
+    async end(reason) {
+      ending = reason;
+      for (const { stop } of hands.values()) stop.abort(reason);
+      while (going.size > 0) {
+        await Promise.all(going);
+      }
+      session.close();
+    },
+  };
+}
+
+function lose(hand: InHand, why: string): void {
+  if (hand.lost) return;
+  hand.lost = true;
+  hand.stop.abort(new Fenced(`${hand.claimed.ask.pipeline}: ${why}`));
+}
+
+/** One request from claim to goodbye. Throws only if its end could not be written. */
+async function runOne(deps: WorkerDeps, hand: InHand): Promise<void> {
+  const { runner, times, warehouse, name } = deps;
+  const { db } = warehouse;
+  const { claimed } = hand;
+  const log = openLog(db, claimed.id, times.logMs);
+  const runs: string[] = [];
+  const again = claimed.claim > 1 ? `, for the ${ordinal(claimed.claim)} time` : '';
+  log.add('info', `taken up by ${name}${again}`);
+  try {
+    const outcome = await runner
+      .run(askOf(claimed.ask), {
+        trigger: claimed.trigger,
+        signal: hand.stop.signal,
+        observe: observing(db, hand, log, runs),
+      })
+      .then(
+        (report) => outcomeOf(report, hand),
+        (error: unknown) => outcomeOfError(error, hand),
+      );
+    await settle(deps, hand, runs, outcome, log);
+  } finally {
+    await log
+      .close()
+      .catch((error: unknown) => deps.trouble(`the log of request ${claimed.id} is not complete`, error));
+  }
+}
+
+/** Notes what a run tells: which run it is, that it gets ahead, and what is worth a line. */
+function observing(db: Kysely<AnyDatabase>, hand: InHand, log: RunLog, runs: string[]): Observe {
+  const received = new Map<string, number>();
+  return (event) => {
+    const key = `${event.pipeline} ${'stream' in event ? event.stream : ''}`;
+    // Waiting for the source's rate limit is told as progress without a new record.
+    if (event.type !== 'stream.progress' || received.get(key) !== event.received) hand.gotAheadAt = performance.now();
+    if (event.type === 'stream.progress') received.set(key, event.received);
+    if (event.type === 'run.started') {
+      runs.push(event.runId);
+      // For those who look meanwhile; the end of the request writes it again.
+      join(db, hand.claimed.id, [event.runId]).catch(() => undefined);
+    }
+    const line = lineOf(event);
+    if (line !== undefined) log.add(line.level, line.message);
+  };
+}
+
+/** What is to be done with a request whose run is over. */
+type Outcome =
+  | { readonly do: 'close'; readonly ended: Ended }
+  | { readonly do: 'put back'; readonly as: 'queued' | 'interrupted'; readonly why: string }
+  | { readonly do: 'give up'; readonly why: string };
+
+function outcomeOf({ status, error }: RunReport, hand: InHand): Outcome {
+  if (status === 'running' || status === 'lost') return { do: 'give up', why: error?.message ?? 'the run was lost' };
+  if (status === 'interrupted') return outcomeOfError(new Interrupted(error?.message ?? 'it was interrupted'), hand);
+  return { do: 'close', ended: { status, error: error ?? null } };
+}
+
+function outcomeOfError(error: unknown, { stopped, lost }: InHand): Outcome {
+  const message = error instanceof Error ? error.message : String(error);
+  if (lost || error instanceof Fenced) return { do: 'give up', why: message };
+  if (error instanceof Interrupted)
+    return stopped
+      ? { do: 'close', ended: { status: 'stopped', error: null } }
+      : { do: 'put back', as: 'interrupted', why: message };
+  if (error instanceof LockHeld) return { do: 'put back', as: 'queued', why: message };
+  const code = error instanceof TidemarkError ? error.code : 'defect';
+  return { do: 'close', ended: { status: 'failed', error: { code, message } } };
+}
+
+async function settle(
+  deps: WorkerDeps,
+  hand: InHand,
+  runs: readonly string[],
+  outcome: Outcome,
+  log: RunLog,
+): Promise<void> {
+  const { warehouse, times, ended } = deps;
+  const { db } = warehouse;
+  const { claimed } = hand;
+  if (outcome.do === 'close') {
+    const ours = await close(db, claimed, runs, outcome.ended);
+    if (ours) await ended(claimed, outcome.ended);
+    else log.add('warn', 'it had been taken over by another worker: what this one did of it is not its end');
+    return;
+  }
+  log.add('warn', outcome.why);
+  if (outcome.do === 'put back')
+    await putBack(db, claimed, runs, { as: outcome.as, pauseMs: outcome.as === 'queued' ? times.heldMs : 0 });
+  // If it was taken over already, this finds nothing.
+  else await reap(db, times, claimed);
+}
+
+const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
+
+/** A database session of its own for signs of life: that it is gone tells others that the worker is. */
+function heartbeatSession(pool: pg.Pool) {
+  let client: pg.PoolClient | undefined;
+  const drop = (): void => {
+    client?.release(true);
+    client = undefined;
+  };
+  return {
+    async query(text: string, values: readonly unknown[]) {
+      try {
+        client ??= await pool.connect();
+        return await client.query<{ id: string; claim: number; stop: boolean }>(text, [...values]);
+      } catch (error) {
+        drop();
+        throw error;
+      }
+    },
+    close: drop,
+  };
+}
+
+/** The database clock, as a count of milliseconds. */
+export async function databaseNow(db: Kysely<AnyDatabase>): Promise<number> {
+  const { rows } = await sql<{
+    ms: number;
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  const ms = rows[0]?.ms;
+  if (ms === undefined) throw new Error('the warehouse does not know the time');
+  return ms;
+}

@@ -1,0 +1,29 @@
+/** The description of the API for programs, made of the same schemas that requests are checked by. */
+
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+
+/** Options of the plugin that collects the routes. */
+export const describe = (version: string): FastifyDynamicSwaggerOptions => ({
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidemark control API',
+      version,
+      description:
+        'Start, stop and inspect runs of the pipelines. Every answer is an envelope: {"status": "success", "data": …} or {"status": "error", "message": …}. Instants are ISO 8601, UTC.',
+    },
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'TIDEMARK_API_TOKEN, or TIDEMARK_READ_TOKEN to look only. Not needed where none is set (this machine only).',
+        },
+      },
+    },
+    security: [{ token: [] }],
+  },
+  hideUntagged: false,
+  refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+});

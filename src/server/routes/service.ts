@@ -1,0 +1,42 @@
+/** Beside the API: is it alive, is it ready, what does it measure, and how is it to be used. */
+
+import type { FastifyInstance } from 'fastify';
+import type { ServerDeps } from '../deps.ts';
+import { gate } from '../gate.ts';
+import { openMetrics } from '../metrics.ts';
+import { apiPage } from '../page.ts';
+
+export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Promise<void> {
+  // Alive is alive: whatever it depends on may be down.
+  app.get('/healthz', { schema: { hide: true } }, async (_request, reply) => reply.type('text/plain').send('ok\n'));
+
+  app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+    const why = await deps.unready();
+    reply.header('cache-control', 'no-store').type('text/plain');
+    return why.length === 0 ? reply.send('ready\n') : reply.code(503).send(`${why.join('\n')}\n`);
+  });
+
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/json').send(app.swagger()),
+  );
+
+  app.get('/api', { schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header(
+        'content-security-policy',
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+      )
+      .header('x-content-type-options', 'nosniff')
+      .send(apiPage(JSON.parse(JSON.stringify(app.swagger())))),
+  );
+
+  await app.register(async (metrics) => {
+    gate(metrics, deps, { audited: false });
+    const read = openMetrics(deps);
+    metrics.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+      const { contentType, text } = await read();
+      return reply.type(contentType).send(text);
+    });
+  });
+}
