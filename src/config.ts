@@ -91,6 +91,10 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly apiToken?: Secret;
+  /** Another token, with which one may only look. */
+  readonly readToken?: Secret;
+  /** A run that does not get ahead for so many minutes is stuck. */
+  readonly stuckMinutes: number;
 }
 
 /** The addresses are secrets: whoever knows them may post. */
@@ -110,6 +114,7 @@ export const secrets = [
   'ADS_REFRESH_TOKEN',
   'WORKFLOW_TOKEN',
   'TIDEMARK_API_TOKEN',
+  'TIDEMARK_READ_TOKEN',
   'TIDEMARK_WEBHOOK_URL',
   'TIDEMARK_WEBHOOK_SECRET',
   'TIDEMARK_SLACK_WEBHOOK_URL',
@@ -121,6 +126,7 @@ export const plain = [
   'TIDEMARK_HOST',
   'TIDEMARK_PORT',
   'TIDEMARK_RUN_HOURS',
+  'TIDEMARK_STUCK_MINUTES',
   'LOG_LEVEL',
   'TRACKER_BASE_URL',
   'TRACKER_EMAIL',
@@ -273,7 +279,18 @@ function readServer(from: Variables): ServerConfig {
       `is missing: ${host} can be reached from outside, so the control API needs a token`,
     );
   }
-  return { host, port, ...(apiToken ? { apiToken } : {}) };
+  const readToken = from.secret('TIDEMARK_READ_TOKEN');
+  if (readToken && !apiToken)
+    from.problem('TIDEMARK_API_TOKEN', 'is missing, though TIDEMARK_READ_TOKEN is set: nobody could start anything');
+  if (readToken && readToken.reveal() === apiToken?.reveal())
+    from.problem('TIDEMARK_READ_TOKEN', 'is the same as TIDEMARK_API_TOKEN: who may look could start and stop');
+  return {
+    host,
+    port,
+    ...(apiToken ? { apiToken } : {}),
+    ...(readToken ? { readToken } : {}),
+    stuckMinutes: integer(from, 'TIDEMARK_STUCK_MINUTES', 15, 1, 1440),
+  };
 }
 
 function readNotify(from: Variables): NotifyConfig {

@@ -1,7 +1,7 @@
 /** Which pipelines exist and which are configured. */
 
 import { ads } from '../../pipelines/ads.ts';
-import type { Pipeline } from '../../pipelines/pipeline.ts';
+import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
 import type { Config } from '../config.ts';
@@ -17,6 +17,9 @@ export const readable: readonly Pipeline['source'][] = ['tracker', 'ads'];
 /** Those that are configured and can be read. */
 export const configured = (config: Config): readonly Pipeline[] =>
   pipelines.filter((each) => config[each.source] !== undefined && readable.includes(each.source));
+
+/** What the pipeline of that name does when; nothing if there is none. */
+export const jobsOf = (name: string): readonly Job[] => pipelines.find((each) => each.name === name)?.jobs ?? [];
 
 /** The pipeline of that name. Throws Misconfigured, with the nearest one, if there is none; if it is not configured, with what it needs. */
 export function pipelineNamed(name: string, config: Config): Pipeline {

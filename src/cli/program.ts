@@ -1,6 +1,5 @@
 /** The words of the command line. Nothing here does any work: each verb is loaded when it is called, so that `--help` costs nothing. */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { Misconfigured } from '../core/errors.ts';
 import type { Context } from './context.ts';
 import type { Sink } from './terminal.ts';
 
@@ -143,14 +142,12 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
   verb('start', 'what npm start does: sync everything configured, or the demo if nothing is', true).action(() =>
     run(async (context) => (await import('./verbs/start.ts')).start(context, {})),
   );
-  verb('serve', 'scheduler, control API and dashboard', true)
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(() => {
-      throw new Misconfigured(
-        'serve is not in this version. Run `tidemark sync` from cron or a systemd timer instead.',
-      );
-    });
+  verb('serve', 'scheduler, control API and dashboard; runs until stopped')
+    .option('--host <address>', 'where to listen (TIDEMARK_HOST; 127.0.0.1)')
+    .option('--port <n>', 'on which port; 0 takes a free one (TIDEMARK_PORT; 8080)', port)
+    .action((options: { host?: string; port?: number }) =>
+      run(async (context) => (await import('./verbs/serve.ts')).serve(context, options)),
+    );
   return root;
 }
 
@@ -239,6 +236,10 @@ const shown: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
     ['tidemark demo --keep', 'and leave the warehouse open'],
   ],
   warehouse: [['tidemark warehouse', 'prints the connection string']],
+  serve: [
+    ['tidemark serve', 'every night at 02:00 UTC, and whenever the API is asked'],
+    ['TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0', 'for others, too'],
+  ],
 };
 
 function examples(name: string): string {

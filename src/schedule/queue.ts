@@ -116,20 +116,25 @@ export interface Ended {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** Closes a request, with the runs it became. False if it is no longer ours: then nothing is written of it. */
+/**
+ * Closes a request, with the runs it became; `also` is done in the same transaction. False if it is no longer ours: then nothing is written
+ * of it.
+ */
 export function close(
   db: Kysely<AnyDatabase>,
   { id, claim: number }: Pick<Claimed, 'id' | 'claim'>,
   runs: readonly string[],
   ended: Ended,
+  also: (trx: Kysely<AnyDatabase>) => Promise<void>,
 ): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     const { numAffectedRows } =
-      await sql`update ops.dag_runs set status = ${ended.status}, finished_at = clock_timestamp(),
-        stuck_since = null, expires_at = null, error_code = ${ended.error?.code ?? null}, error_message = ${ended.error?.message ?? null}
+      await sql`update ops.dag_runs set status = ${ended.status}, finished_at = clock_timestamp(), stuck_since = null,
+        expires_at = null, error_code = ${ended.error?.code ?? null}, error_message = ${ended.error?.message ?? null}
       where dag_run_id = ${id} and claim = ${number} and status = 'running'`.execute(trx);
     if (Number(numAffectedRows ?? 0) === 0) return false;
     await join(trx, id, runs);
+    await also(trx);
     return true;
   });
 }

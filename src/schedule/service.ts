@@ -1,9 +1,9 @@
 /** What `serve` does besides answering: makes ticks, takes up requests, finds dead workers, looks whether somebody is to be told. */
 
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { Interrupted } from '../core/errors.ts';
 import type { Finding } from '../outbound/health.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Runner } from './control.ts';
 import { fenceDead } from './fence.ts';
@@ -17,8 +17,8 @@ import { databaseNow, openWorker } from './worker.ts';
 export interface Told {
   /** A schedule came due and its run is queued. */
   readonly ticked: (tick: Tick) => void;
-  /** A request that ran here is over. */
-  readonly ended: (claimed: Claimed, ended: Ended) => Promise<void>;
+  /** What else is written when a request that ran here is over, in the transaction that says so. */
+  readonly ended: (claimed: Claimed, ended: Ended, trx: Kysely<AnyDatabase>) => Promise<void>;
   /** Once around: what is stale or stuck now, and whatever else is due outside. `findings`: what was found out here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
   /** Something beside the runs went wrong: the loop goes on. */

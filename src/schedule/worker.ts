@@ -20,8 +20,8 @@ export interface WorkerDeps {
   readonly times: Times;
   /** Told of what went wrong beside the runs: a warehouse that does not answer. */
   readonly trouble: (what: string, error: unknown) => void;
-  /** Told when a request is over. */
-  readonly ended: (claimed: Claimed, ended: Ended) => Promise<void>;
+  /** What else is written when a request is over, in the transaction that says so. */
+  readonly ended: (claimed: Claimed, ended: Ended, trx: Kysely<AnyDatabase>) => Promise<void>;
 }
 
 export interface Worker {
@@ -215,9 +215,8 @@ async function settle(
   const { db } = warehouse;
   const { claimed } = hand;
   if (outcome.do === 'close') {
-    const ours = await close(db, claimed, runs, outcome.ended);
-    if (ours) await ended(claimed, outcome.ended);
-    else log.add('warn', 'it had been taken over by another worker: what this one did of it is not its end');
+    const ours = await close(db, claimed, runs, outcome.ended, (trx) => ended(claimed, outcome.ended, trx));
+    if (!ours) log.add('warn', 'it had been taken over by another worker: what this one did of it is not its end');
     return;
   }
   log.add('warn', outcome.why);

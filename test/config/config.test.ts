@@ -39,7 +39,7 @@ test('with nothing set no source is configured, and the warehouse is the embedde
   const cwd = directory();
   const expected: Config = {
     home: path.join(cwd, '.tidemark'),
-    server: { host: '127.0.0.1', port: 8080 },
+    server: { host: '127.0.0.1', port: 8080, stuckMinutes: 15 },
     notify: {},
     runHours: 20,
     logLevel: 'info',

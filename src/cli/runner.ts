@@ -1,0 +1,158 @@
+/** Runs one request in this process: a pipeline from lease to goodbye, or `nightly`: all of them in turn. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nightly } from '../../pipelines/nightly.ts';
+import type { Config } from '../config.ts';
+import { Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
+import type { Observe, RunReport } from '../core/run.ts';
+import type { Source } from '../core/stream.ts';
+import { hours, seconds } from '../core/time.ts';
+import type { RunDeps } from '../run/deps.ts';
+import type { Ask, PlanLine, Runner } from '../schedule/control.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { censusDue } from './census-due.ts';
+import { combinedReport, type Part } from './combined.ts';
+import type { Context } from './context.ts';
+import { openSource } from './opening.ts';
+import { outboundOf } from './outbound.ts';
+import { configured, jobsOf } from './pipelines.ts';
+import { planLines } from './plan-lines.ts';
+import type { Progress } from './progress/types.ts';
+import { runDeps } from './running.ts';
+
+/** How a part is run. */
+type How = Parameters<Runner['run']>[1];
+
+/** While another run holds a pipeline, `nightly` looks again so often. */
+const heldPause = seconds(5);
+
+/**
+ * `warehouseOf`: connections for a pipeline's runs, its own, so that no run takes those of another. `shown`: the process's own display.
+ * `trouble`: told when nobody outside could be told of a run.
+ */
+export function openRunner(
+  context: Context,
+  config: Config,
+  warehouseOf: (pipeline: string) => Promise<Warehouse>,
+  shown: Progress,
+  trouble: (what: string, error: unknown) => void,
+): Runner {
+  const names = configured(config).map(({ name }) => name);
+
+  /** With what a run of the pipeline needs; its source is closed behind it. */
+  const during = async <T>(
+    pipeline: string,
+    how: { readonly signal: AbortSignal; readonly observe: Observe },
+    work: (deps: RunDeps) => Promise<T>,
+  ): Promise<T> => {
+    let opened: Source | undefined;
+    const parts: Context['parts'] = {
+      ...context.parts,
+      warehouse: () => warehouseOf(pipeline),
+      source: async (name, told) => {
+        opened = await openSource(name, config, context.version, told);
+        return opened;
+      },
+    };
+    const observe: Observe = (event) => {
+      shown.observe(event);
+      how.observe(event);
+    };
+    try {
+      return await work(await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...shown, observe }));
+    } finally {
+      await opened?.close();
+    }
+  };
+
+  const part = (ask: Ask, how: How): Promise<RunReport> => {
+    let ended: RunReport | undefined;
+    const observe: Observe = (event) => {
+      if (event.type === 'run.finished') ended = event.report;
+      how.observe(event);
+    };
+    return during(ask.pipeline, { ...how, observe }, async (deps) => {
+      try {
+        return await runOf(ask, { ...deps, trigger: how.trigger });
+      } finally {
+        // Also of a run that ended with an error: it has said itself what became of it.
+        if (ended !== undefined) await tell(deps, ended);
+      }
+    });
+  };
+
+  const tell = async ({ warehouse }: RunDeps, report: RunReport): Promise<void> => {
+    const { afterRun } = await import('../outbound/outbound.ts');
+    try {
+      await afterRun(outboundOf(warehouse, config), report, context.signal);
+    } catch (error) {
+      trouble(`${report.pipeline}: nobody could be told of run ${report.runId}`, error);
+    }
+  };
+
+  const all = async (ask: Ask, how: How): Promise<RunReport> => {
+    const started = performance.now();
+    const until = started + hours(config.runHours);
+    const done: Part[] = [];
+    const waiting: Ask[] = names.filter((name) => takesPart(name, ask)).map((pipeline) => ({ ...ask, pipeline }));
+    let censusAsked = ask.does !== 'sync' && ask.does !== 'full';
+    for (;;) {
+      const next = waiting.shift();
+      if (next === undefined) {
+        if (censusAsked) break;
+        censusAsked = true;
+        for (const pipeline of names)
+          if (await censusDue((await warehouseOf(pipeline)).db, pipeline)) waiting.push({ pipeline, does: 'census' });
+        continue;
+      }
+      try {
+        done.push({ pipeline: next.pipeline, report: await part(next, how) });
+      } catch (error) {
+        if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
+        if (error instanceof LockHeld && performance.now() < until) {
+          how.observe({
+            type: 'note',
+            pipeline: next.pipeline,
+            level: 'info',
+            message: `${error.message}; it comes later`,
+          });
+          waiting.push(next);
+          await sleep(heldPause, undefined, { signal: how.signal }).catch(() => undefined);
+        } else done.push({ pipeline: next.pipeline, error });
+      }
+      if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
+    }
+    return combinedReport(nightly.name, ask.does, done, (performance.now() - started) / 1000);
+  };
+
+  return {
+    configured: names,
+    run: (ask, how) => (ask.pipeline === nightly.name ? all(ask, how) : part(ask, how)),
+    async preview(ask, signal) {
+      const lines: PlanLine[] = [];
+      for (const pipeline of ask.pipeline === nightly.name ? names : [ask.pipeline]) {
+        const planned = await during(pipeline, { signal, observe: () => undefined }, (deps) => planLines(deps, ask));
+        const prefix = ask.pipeline === nightly.name ? `${pipeline}.` : '';
+        lines.push(...planned.map((line) => ({ ...line, stream: `${prefix}${line.stream}` })));
+      }
+      return lines;
+    },
+  };
+}
+
+/** Not every source has a census. */
+const takesPart = (name: string, { does }: Ask): boolean =>
+  does !== 'census' || jobsOf(name).some((job) => job.does === 'census');
+
+async function runOf({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
+  const some = streams === undefined ? {} : { streams };
+  switch (does) {
+    case 'census':
+      return (await import('../run/census.ts')).census(deps, some);
+    case 'backfill':
+      if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
+      return (await import('../run/backfill.ts')).backfill(deps, { ...window, ...some });
+    default:
+      return (await import('../run/sync.ts')).sync(deps, { ...some, full: does === 'full' });
+  }
+}

@@ -1,0 +1,203 @@
+import { nightly } from '../../../pipelines/nightly.ts';
+import { isLoopback } from '../../config/parse.ts';
+import type { Config } from '../../config.ts';
+import { Misconfigured } from '../../core/errors.ts';
+import { minutes } from '../../core/time.ts';
+import type { Catalogue } from '../../schedule/catalogue.ts';
+import { due } from '../../schedule/cron.ts';
+import { openControl } from '../../schedule/open-control.ts';
+import { startService, type Told } from '../../schedule/service.ts';
+import { type Times, usualTimes } from '../../schedule/times.ts';
+import type { Warehouse } from '../../warehouse/connect.ts';
+import { catalogueOf } from '../catalogue.ts';
+import type { Context, Verb } from '../context.ts';
+import { exit, said } from '../exit.ts';
+import { outboundOf } from '../outbound.ts';
+import { progress, toJson } from '../progress/choose.ts';
+import { plain } from '../progress/plain.ts';
+import { openRunner } from '../runner.ts';
+import { current } from '../schema.ts';
+import { settingsOf } from '../settings.ts';
+import { minute, plural } from '../text.ts';
+import { untilStopped } from '../until.ts';
+
+/** Connections for the queue, the API and the pages; runs have their own. */
+const ownConnections = 8;
+
+/** Scheduler, control API and dashboard, until asked to stop. `times`: how long things take and wait. */
+export const serve: Verb<{
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly times?: Partial<Times>;
+}> = async (context, options) => {
+  const { parts, signal, version, json, quiet } = context;
+  const config = await parts.config();
+  const { host, port } = listening(config, options);
+  const say = (text: string): void => (quiet || json ? undefined : context.err.line(text));
+  const trouble = troubles(context);
+  const [warehouse, catalogue] = await Promise.all([ownWarehouse(context, say), catalogueOf(config, version)]);
+  const shown = json || quiet ? progress(context) : plain(context.err);
+  const runner = openRunner(context, config, warehouses(context, config, warehouse), shown, trouble);
+  const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes), ...options.times };
+  const name = await ownName();
+  const service = startService({
+    warehouse,
+    catalogue,
+    runner,
+    name,
+    times,
+    told: told(context, config, warehouse, say, trouble),
+  });
+  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
+  const { buildApp } = await import('../../server/app.ts');
+  const ending = new AbortController();
+  const app = await buildApp({
+    control,
+    catalogue,
+    db: warehouse.db,
+    tokens: { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() },
+    version,
+    unready: () => unready(warehouse, signal),
+    signal: ending.signal,
+    trouble,
+  });
+  try {
+    const url = await app.listen({ host, port });
+    announce(context, url, catalogue, config);
+    await untilStopped(signal);
+  } finally {
+    // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
+    if (service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
+    await service.end();
+    ending.abort();
+    await app.close();
+    shown.end();
+  }
+  return exit.ok;
+};
+
+/** Throws Misconfigured where an address that others can reach has no token. */
+function listening(
+  { server }: Config,
+  flags: { readonly host?: string | undefined; readonly port?: number | undefined },
+) {
+  const host = flags.host ?? server.host;
+  if (!isLoopback(host) && server.apiToken === undefined)
+    throw new Misconfigured(
+      `--host ${host} can be reached from outside: set TIDEMARK_API_TOKEN, or listen on 127.0.0.1`,
+    );
+  return { host, port: flags.port ?? server.port };
+}
+
+/** The warehouse with its schema up to date, through connections that no run can take. */
+async function ownWarehouse(context: Context, say: (text: string) => void): Promise<Warehouse> {
+  say('opening the warehouse');
+  const opened = await current(context, say);
+  return context.parts.connected(opened.url.reveal(), ownConnections);
+}
+
+/** Each pipeline's connections, opened at its first run. Every slice that is read at once may load at once; the rest is for the bookkeeping. */
+function warehouses({ parts }: Context, config: Config, { url }: Warehouse): (pipeline: string) => Promise<Warehouse> {
+  const opened = new Map<string, Promise<Warehouse>>();
+  return (pipeline) => {
+    const known = opened.get(pipeline) ?? parts.connected(url.reveal(), settingsOf(config, pipeline).concurrency + 4);
+    opened.set(pipeline, known);
+    // One that could not be opened is tried again.
+    known.catch(() => opened.delete(pipeline));
+    return known;
+  };
+}
+
+async function ownName(): Promise<string> {
+  const { hostname } = await import('node:os');
+  return `${hostname()} process ${process.pid}`;
+}
+
+/** Says what went wrong beside the runs; the same again only once a minute. */
+function troubles({ err, verbose }: Context): (what: string, error?: unknown) => void {
+  const told = new Map<string, number>();
+  return (what, error) => {
+    const text = error === undefined ? what : `${what}: ${said(error).message}`;
+    const now = performance.now();
+    if (now - (told.get(text) ?? Number.NEGATIVE_INFINITY) < minutes(1)) return;
+    if (told.size > 1000) told.clear();
+    told.set(text, now);
+    err.line(`${err.paint('yellow', 'warning')}: ${text}`);
+    if (verbose && error instanceof Error)
+      for (const line of (error.stack ?? '').split('\n').slice(1, 8)) err.line(line);
+  };
+}
+
+function told(
+  context: Context,
+  config: Config,
+  warehouse: Warehouse,
+  say: (text: string) => void,
+  trouble: Told['trouble'],
+): Told {
+  const outbound = outboundOf(warehouse, config);
+  return {
+    trouble,
+    ticked: ({ pipeline, does, scheduledFor, covers, dagRunId, joined }) =>
+      say(
+        `${pipeline} ${does}: due at ${minute(scheduledFor)} UTC${covers > 1 ? ` (the newest of ${covers} that were missed)` : ''}, ${joined ? 'joins' : 'queued as'} ${dagRunId}`,
+      ),
+    async ended({ id, ask }, { status }, trx) {
+      if (ask.pipeline !== nightly.name || nightly.onSuccess === undefined || status !== 'succeeded') return;
+      const { intend } = await import('../../outbound/handoff.ts');
+      await intend(trx, { pipeline: nightly.name, runKey: id }, nightly.onSuccess);
+    },
+    async look(findings, signal) {
+      const { lookAround } = await import('../../outbound/outbound.ts');
+      const { configured } = await import('../pipelines.ts');
+      await lookAround(
+        outbound,
+        configured(config).map((each) => each.name),
+        findings,
+        AbortSignal.any([signal, context.signal]),
+      );
+    },
+  };
+}
+
+/** What keeps the service from being ready. */
+async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
+  if (signal.aborted) return ['it is ending'];
+  const { pending } = await import('../../warehouse/migrate.ts');
+  try {
+    const missing = await pending(warehouse);
+    return missing.length === 0 ? [] : [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
+  } catch (error) {
+    return [
+      error instanceof Misconfigured ? 'the warehouse was made by a newer version' : 'the warehouse does not answer',
+    ];
+  }
+}
+
+function announce({ out, err, json, quiet }: Context, url: string, { dags }: Catalogue, { server }: Config): void {
+  const now = new Date();
+  const schedules = dags.flatMap((dag) =>
+    dag.configured
+      ? dag.timed
+          .filter(({ starts }) => starts)
+          .map((timed) => ({
+            dag: dag.name,
+            does: timed.does,
+            cron: timed.cron,
+            timeZone: timed.timeZone,
+            nextAt: due(timed).next(now),
+            runs: dag.parts,
+          }))
+      : [],
+  );
+  if (json) {
+    out.line(toJson({ type: 'serving', url, schedules }));
+    return;
+  }
+  out.line(`Serving on ${url}`);
+  for (const { dag, does, cron, timeZone, nextAt, runs } of schedules)
+    out.line(`${dag} ${does}: ${cron} ${timeZone}, next ${minute(nextAt)} UTC (${runs.join(', ')})`);
+  if (schedules.length === 0) out.line('Nothing is scheduled: no source is configured.');
+  if (!quiet && server.apiToken === undefined)
+    err.line('No TIDEMARK_API_TOKEN is set: whoever is on this machine may start and stop runs.');
+}
