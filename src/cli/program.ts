@@ -1,5 +1,6 @@
 /** The words of the command line. Nothing here does any work: each verb is loaded when it is called, so that `--help` costs nothing. */
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { Misconfigured } from '../core/errors.ts';
 import type { Context } from './context.ts';
 import type { Sink } from './terminal.ts';
 
@@ -148,6 +149,28 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .action((options: { host?: string; port?: number }) =>
       run(async (context) => (await import('./verbs/serve.ts')).serve(context, options)),
     );
+  verb('remote <action> <dag> [run]', 'drive a tidemark serve elsewhere: start, status, stop, retry, runs or log')
+    .option(
+      '--url <address>',
+      'where it serves (default: TIDEMARK_HOST and TIDEMARK_PORT); the token is TIDEMARK_API_TOKEN',
+    )
+    .option('--params <pairs>', 'start: e.g. "FROM=2024-01-01 TO=2024-02-01 STREAMS=issues"')
+    .option('--run-id <id>', 'start: the same id again gives the same run')
+    .option('--limit <n>', 'runs and log: how many', whole, 50)
+    .action(
+      (
+        action: string,
+        name: string,
+        id: string | undefined,
+        options: { url?: string; params?: string; runId?: string; limit: number },
+      ) =>
+        run(async (context) => {
+          const { actions, remote } = await import('./verbs/remote.ts');
+          const known = actions.find((each) => each === action);
+          if (known === undefined) throw new Misconfigured(`remote: “${action}” is none of ${actions.join(', ')}`);
+          return remote(context, { ...options, action: known, name, id });
+        }),
+    );
   return root;
 }
 
@@ -239,6 +262,10 @@ const shown: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   serve: [
     ['tidemark serve', 'every night at 02:00 UTC, and whenever the API is asked'],
     ['TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0', 'for others, too'],
+  ],
+  remote: [
+    ['tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"', ''],
+    ['tidemark remote status nightly --url https://sync.example.com', ''],
   ],
 };
 

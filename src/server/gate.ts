@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { answered, type Deed, intended } from './audit.ts';
 import type { ServerDeps } from './deps.ts';
-import { failure, messages, Rejected } from './envelope.ts';
+import { failure, messages } from './envelope.ts';
 import { patience, type Role, roleOf } from './tokens.ts';
 
 /** What the gate found out about a request. */
@@ -31,7 +31,9 @@ export function gate(app: FastifyInstance, deps: ServerDeps, { audited }: { read
     const address = request.ip;
     if (isOpen && !isOurs(request)) {
       seen.set(request, { role: 'nobody', line: undefined, silent: false });
-      return refuse(reply, isLoopback(request.headers.host) ? 403 : 421);
+      return isLoopback(request.headers.host)
+        ? reply.code(403).send(failure('this request comes from a page of another site'))
+        : refuse(reply, 421);
     }
     const wait = guesses.waits(address);
     if (wait > 0) {
@@ -111,5 +113,3 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 
 /** Who sent the request, for the log of a run: its role and address. */
 export const callerOf = (request: FastifyRequest): string => `api ${request.ip}`;
-
-export { Rejected };

@@ -19,6 +19,8 @@ const verbs = [
   'simulate',
   'demo',
   'warehouse',
+  'serve',
+  'remote',
 ];
 
 test('--help lists every verb, examples first, on stdout', async () => {
@@ -26,7 +28,7 @@ test('--help lists every verb, examples first, on stdout', async () => {
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toMatch(/^Examples:\n {2}\$ tidemark /);
   for (const verb of verbs) expect(out).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
-  expect(out).not.toMatch(/^ {2}(serve|start)\b/m);
+  expect(out).not.toMatch(/^ {2}start\b/m);
 });
 
 test('every verb explains itself, examples first', async () => {
@@ -71,7 +73,9 @@ test.each([
   ['backfill tracker --from 2024-02-30 --to 2024-03-01', '2024-02-30'],
   ['backfill tracker --from 2024-02-01 --to 2024-01-01', 'half open'],
   ['simulate --issues many', 'whole number'],
-  ['serve --port 80', 'not in this version'],
+  ['serve --host 0.0.0.0', 'TIDEMARK_API_TOKEN'],
+  ['remote begin tracker', 'start, status, stop'],
+  ['remote retry tracker', 'which run'],
   ['', 'Usage:'],
 ])('`tidemark %s` is refused with what to do, and exit code 2', async (words, advice) => {
   const { code, out, err } = await tidemark(words);
