@@ -49,6 +49,10 @@ export interface HttpCounters {
   retries: number;
   /** Milliseconds spent waiting for a rate limit or a Retry-After, summed over concurrent requests. */
   throttledMs: number;
+  /** Answers that asked for patience (429); the same request was sent again later. */
+  throttled: number;
+  /** When no request left because the source asked for quiet, by `performance.now()` (ms); half-open, ascending, apart from each other. */
+  quiet: readonly { readonly fromMs: number; readonly untilMs: number }[];
   /** Bytes received, decompressed. */
   bytes: number;
 }

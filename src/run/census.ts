@@ -61,7 +61,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       seconds: (performance.now() - started) / 1000,
       ...(reason === undefined ? {} : { reason }),
     };
-    await finishStream(deps.warehouse.db, run, report);
+    await finishStream(deps.warehouse.db, run, report, flow.table);
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
     return report;
   };

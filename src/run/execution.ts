@@ -82,9 +82,11 @@ export async function withRun(
         message: `old slices were not cleaned up: ${String(error)}`,
       });
     });
-    await finishRun(db, report).catch((error: unknown) => {
-      if (thrown === undefined) throw error;
-    });
+    await finishRun(db, report, { throttled: counters.throttled - before.throttled, quiet: counters.quiet }).catch(
+      (error: unknown) => {
+        if (thrown === undefined) throw error;
+      },
+    );
     deps.observe({ type: 'run.finished', pipeline, report });
     if (thrown !== undefined && !isToldInReport(thrown)) throw thrown;
     return report;

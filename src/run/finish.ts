@@ -20,6 +20,7 @@ import { halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan
 import { readSlice, type StreamContext } from './slice.ts';
 import {
   addSlices,
+  beginSlice,
   closeIfLast,
   failSlice,
   type OpenSlice,
@@ -78,6 +79,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
           stream.unread.count += split.length - 1;
           return split;
         }
+        await beginSlice(db, open.sliceId, context.run.runId);
         const end = await readSlice(stream, open);
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];

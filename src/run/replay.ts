@@ -100,7 +100,7 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
     slices: 0,
     seconds: (performance.now() - started) / 1000,
   };
-  await finishStream(context.deps.warehouse.db, run, report);
+  await finishStream(context.deps.warehouse.db, run, report, flow.table);
   context.deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
   return report;
 }

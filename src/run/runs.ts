@@ -1,10 +1,12 @@
 import { type Kysely, sql } from 'kysely';
+import type { HttpCounters } from '../core/request.ts';
 import type { Counts, RunKind, RunReport, StreamReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
-import { nameOf } from '../core/table.ts';
+import { nameOf, type Table } from '../core/table.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { rowCount } from './history/streams.ts';
 
 /** A run while it goes. */
 export interface Run {
@@ -74,13 +76,25 @@ export async function beginRun(
   return rows[0]?.run_id ?? '';
 }
 
-export async function finishRun(db: Kysely<AnyDatabase>, report: RunReport): Promise<void> {
+/** How the source held the run up: answers that asked for patience, and the spans without requests (by `performance.now()`, ms). */
+export type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
+
+/** Closes the run's row. What began to be quiet before the run did is cut off there, and what would last beyond now, here. */
+export async function finishRun(db: Kysely<AnyDatabase>, report: RunReport, strain: Strain): Promise<void> {
   const { counts } = report;
+  const now = performance.now();
+  const quiet = strain.quiet.map(({ fromMs, untilMs }) => [now - fromMs, now - untilMs] as const);
   await sql`update ops.runs set status = ${report.status}, finished_at = clock_timestamp(),
       received = ${counts.received}, inserted = ${counts.inserted}, updated = ${counts.updated}, unchanged = ${counts.unchanged},
       deduplicated = ${counts.deduplicated}, superseded = ${counts.superseded}, rejected = ${counts.rejected},
       deleted = ${report.deleted}, requests = ${report.requests}, retries = ${report.retries},
-      throttled_ms = ${Math.round(report.throttledMs)}, error_code = ${report.error?.code ?? null},
+      throttled_ms = ${Math.round(report.throttledMs)}, throttled = ${strain.throttled}, quiet = (
+        select coalesce(range_agg(tstzrange(
+            greatest(started_at, clock_timestamp() - (span ->> 0)::float8 * interval '1 ms'),
+            least(clock_timestamp(), clock_timestamp() - (span ->> 1)::float8 * interval '1 ms'))), '{}')
+        from jsonb_array_elements(${JSON.stringify(quiet)}::jsonb) span
+        where clock_timestamp() - (span ->> 1)::float8 * interval '1 ms' > started_at),
+      error_code = ${report.error?.code ?? null},
       error_message = ${report.error?.message ?? null}
     where run_id = ${report.runId}::bigint and status = 'running'`.execute(db);
 }
@@ -107,10 +121,17 @@ export async function countBatch(session: Session, run: Run, stream: string, loa
     where run_id = ${run.runId}::bigint and stream = ${stream}`.execute(session.trx);
 }
 
-export async function finishStream(db: Kysely<AnyDatabase>, run: Run, report: StreamReport): Promise<void> {
+/** Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's estimate). */
+export async function finishStream(
+  db: Kysely<AnyDatabase>,
+  run: Run,
+  report: StreamReport,
+  table: Table,
+): Promise<void> {
+  const rows = await rowCount(db, table);
   await sql`update ops.run_streams set status = ${report.status}, reason = ${report.reason ?? null},
       finished_at = clock_timestamp(), slices = ${report.slices}, expected = ${report.receipt.expected},
-      fetched = ${report.receipt.fetched}, landed = ${report.receipt.landed}
+      fetched = ${report.receipt.fetched}, landed = ${report.receipt.landed}, rows = ${rows?.live ?? null}
     where run_id = ${run.runId}::bigint and stream = ${report.stream}`.execute(db);
 }
 

@@ -30,7 +30,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     ...(reason === undefined ? {} : { reason }),
   });
   const end = async (done: StreamReport): Promise<StreamReport> => {
-    await finishStream(deps.warehouse.db, run, done);
+    await finishStream(deps.warehouse.db, run, done, flow.table);
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
     return done;
   };

@@ -156,6 +156,12 @@ export async function splitSlice(
   });
 }
 
+/** Says that work on a slice begins, for those who watch. */
+export async function beginSlice(db: Kysely<AnyDatabase>, sliceId: string, runId: string): Promise<void> {
+  await sql`update ops.slices set run_id = ${runId}::bigint, started_at = clock_timestamp(), finished_at = null
+    where slice_id = ${sliceId}::bigint`.execute(db);
+}
+
 export interface SliceEnd {
   readonly status: 'done' | 'partial' | 'absent';
   readonly expected: number | null;

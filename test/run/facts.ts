@@ -195,7 +195,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     http: {
       origin: 'http://lab',
       send: () => Promise.reject(new Error('nothing is sent')),
-      counters: { requests: 0, retries: 0, throttledMs: 0, bytes: 0 },
+      counters: { requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 },
       close: async () => undefined,
     },
     close: async () => undefined,

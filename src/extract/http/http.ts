@@ -29,9 +29,13 @@ export const createHttp = (options: HttpOptions): Http => {
   const concurrency = options.concurrency ?? 8;
   const time: Time = { now: options.now ?? (() => performance.now()), sleep: options.sleep ?? sleep };
   const wall = options.wall ?? Date.now;
-  const counters: HttpCounters = { requests: 0, retries: 0, throttledMs: 0, bytes: 0 };
+  const counters: HttpCounters = { requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 };
   const closing = new AbortController();
   const source = pace(concurrency, options.rate ?? {}, time);
+  const pause = (ms: number): void => {
+    source.pause(ms);
+    counters.quiet = withSpan(counters.quiet, time.now(), time.now() + ms);
+  };
   const pool = new Pool(base.origin, {
     connections: concurrency,
     pipelining: 1,
@@ -49,7 +53,7 @@ export const createHttp = (options: HttpOptions): Http => {
     try {
       const got = await exchange(pool, sent, timeouts, limits, signal);
       counters.bytes += got.raw.length;
-      heed(got.headers, source, wall(), policy.retryAfterMaxMs);
+      heed(got.headers, { pause, slow: source.slow }, wall(), policy.retryAfterMaxMs);
       const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
       return { got, facts: { clean: cleaner(secrets), wallMs: wall() } };
     } catch (error) {
@@ -77,7 +81,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const send = retrying(renewed, policy, {
     time,
     random: options.random ?? Math.random,
-    pause: source.pause,
+    pause,
     idempotent: options.idempotent ?? ((request) => request.once !== true),
     counters,
     observe: options.observe ?? (() => {}),
@@ -155,8 +159,21 @@ const written = {
 } as const;
 
 /** What a good answer says about the next ones. A wait beyond `mostMs` is not served here: the next request will hear of it by a 429. */
-const heed = (headers: Readonly<Record<string, string>>, source: Pace, wallMs: number, mostMs: number): void => {
+const heed = (
+  headers: Readonly<Record<string, string>>,
+  source: Pick<Pace, 'pause' | 'slow'>,
+  wallMs: number,
+  mostMs: number,
+): void => {
   const quietMs = usedUpMs(headers, wallMs);
   if (quietMs !== undefined && quietMs <= mostMs) source.pause(quietMs);
   if (isNearLimit(headers)) source.slow();
+};
+
+/** Pauses begin one after the other; one that begins within the last is the same quiet. */
+const withSpan = (spans: HttpCounters['quiet'], fromMs: number, untilMs: number): HttpCounters['quiet'] => {
+  const last = spans.at(-1);
+  if (!(untilMs > fromMs)) return spans;
+  if (last === undefined || last.untilMs < fromMs) return [...spans, { fromMs, untilMs }];
+  return [...spans.slice(0, -1), { fromMs: last.fromMs, untilMs: Math.max(last.untilMs, untilMs) }];
 };

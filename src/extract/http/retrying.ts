@@ -13,8 +13,8 @@ export interface Surroundings {
   /** No request of this source leaves for so long. */
   readonly pause: (ms: number) => void;
   readonly idempotent: (request: Request) => boolean;
-  /** Requests and retries so far; `retries` is counted here. */
-  readonly counters: { readonly requests: number; retries: number };
+  /** Requests and retries so far; `retries` and `throttled` are counted here. */
+  readonly counters: { readonly requests: number; retries: number; throttled: number };
   readonly observe: (event: HttpEvent) => void;
   /** Epoch ms, for events. */
   readonly wall: () => number;
@@ -44,6 +44,7 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
       if (again === 'no') throw error;
       if (afterMs > policy.retryAfterMaxMs) throw tooLong(error, afterMs);
       if (again === 'wait') {
+        around.counters.throttled++;
         const ms = Math.max(afterMs, jitter(throttles++));
         throttled = outcome.failed;
         patience -= ms;
