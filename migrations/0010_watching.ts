@@ -23,10 +23,13 @@ const columns: Readonly<Record<string, { readonly type: string; readonly about: 
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-const statements: readonly string[] = Object.entries(columns).flatMap(([name, { type, about }]) => {
-  const [table, column] = name.split('.');
-  return [
-    `alter table ops.${table} add column ${column} ${type}`,
-    `comment on column ops.${table}.${column} is ${quoted(about)}`,
-  ];
-});
+const statements: readonly string[] = [
+  'create index on ops.slices (run_id)',
+  ...Object.entries(columns).flatMap(([name, { type, about }]) => {
+    const [table, column] = name.split('.');
+    return [
+      `alter table ops.${table} add column ${column} ${type}`,
+      `comment on column ops.${table}.${column} is ${quoted(about)}`,
+    ];
+  }),
+];

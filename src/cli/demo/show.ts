@@ -1,10 +1,10 @@
 /** The demo's last page. */
 import type { RunReport } from '../../core/run.ts';
+import { receiptText } from '../../run/history/sentence.ts';
 import { outcome } from '../progress/state.ts';
 import { type Cell, table } from '../table.ts';
 import type { Sink } from '../terminal.ts';
 import { count, duration, plural } from '../text.ts';
-import { receiptText } from '../verbs/status.ts';
 import { type Facts, isTrue } from './facts.ts';
 
 /** Writes the summary a newcomer understands. */

@@ -1,5 +1,6 @@
 import { Misconfigured } from '../../core/errors.ts';
 import { type BadSlice, runs as listRuns, type RunDetail, type RunLine, run } from '../../run/history/runs.ts';
+import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/choose.ts';
@@ -7,7 +8,6 @@ import { filled } from '../schema.ts';
 import { type Cell, facts, table } from '../table.ts';
 import type { Sink, Style } from '../terminal.ts';
 import { duration, escaped, minute, relative } from '../text.ts';
-import { receiptText } from './status.ts';
 
 /** The last runs, or one of them in detail. */
 export const runs: Verb<{

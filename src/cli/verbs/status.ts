@@ -1,4 +1,5 @@
 import { type RunLine, runs } from '../../run/history/runs.ts';
+import { inOrder, receiptText, sentence } from '../../run/history/sentence.ts';
 import { type StreamState, streamStates } from '../../run/history/status.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
@@ -6,7 +7,7 @@ import { toJson } from '../progress/choose.ts';
 import { existing } from '../schema.ts';
 import { type Cell, table } from '../table.ts';
 import type { Style } from '../terminal.ts';
-import { clock, count, duration, escaped, plural, relative } from '../text.ts';
+import { escaped, plural, relative } from '../text.ts';
 
 /** One sentence of truth, then every stream with its age. */
 export const status: Verb<object> = async (context) => {
@@ -38,35 +39,6 @@ export const status: Verb<object> = async (context) => {
   return exit.ok;
 };
 
-/** The state of everything in one sentence. */
-export function sentence(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
-  const [newest] = last;
-  if (streams.length === 0 || newest === undefined) return 'Nothing has been synced yet.';
-  const going = newest.status === 'running' && newest.alive === true;
-  const ended = last.find((each) => each.finishedAt !== null && (each.kind === 'sync' || each.kind === 'full'));
-  const tail = going
-    ? `run ${newest.runId} (${newest.kind}) is going since ${clock(newest.startedAt, now)} UTC`
-    : ended === undefined
-      ? `run ${newest.runId} ended without a word`
-      : `last run ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
-  return `${freshness(streams, now)}; ${tail}.`;
-}
-
-function freshness(streams: readonly StreamState[], now: Date): string {
-  const of = (...kinds: readonly StreamState['freshness'][]) =>
-    streams.filter((each) => kinds.includes(each.freshness));
-  const late = of('stale', 'never');
-  const absent = of('unavailable', 'forbidden');
-  const present = streams.length - absent.length;
-  const aside = absent.length === 0 ? '' : `, ${count(absent.length)} not available from the source`;
-  if (late.length === 0) return `All ${plural(present, 'stream')} fresh${aside}`;
-  const named = late
-    .slice(0, 3)
-    .map((each) => `${each.stream} ${each.freshAt === null ? 'never loaded' : `as of ${relative(each.freshAt, now)}`}`);
-  const more = late.length > 3 ? ` and ${late.length - 3} more` : '';
-  return `${count(late.length)} of ${plural(present, 'stream')} not fresh (${named.join(', ')}${more})${aside}`;
-}
-
 /** What somebody should look at, one line each. */
 function attention(streams: readonly StreamState[], last: readonly RunLine[], now: Date): readonly string[] {
   const [newest] = last;
@@ -81,11 +53,6 @@ function attention(streams: readonly StreamState[], last: readonly RunLine[], no
     ...(rejected > 0 ? [`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`] : []),
   ];
 }
-
-const order: readonly StreamState['freshness'][] = ['stale', 'never', 'forbidden', 'fresh', 'unavailable'];
-
-const inOrder = (streams: readonly StreamState[]): readonly StreamState[] =>
-  [...streams].sort((a, b) => order.indexOf(a.freshness) - order.indexOf(b.freshness));
 
 const styles: Readonly<Record<StreamState['freshness'], Style>> = {
   fresh: 'green',
@@ -114,20 +81,6 @@ const row = (each: StreamState, now: Date): readonly Cell[] => [
   each.openRejects,
   each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : (each.reason ?? ''),
 ];
-
-/** `5,000 = 5,000 = 5,000` (expected = fetched = landed), `≠` where they differ, `–` where the source states no total. */
-export function receiptText({
-  expected,
-  fetched,
-  landed,
-}: {
-  expected: number | null;
-  fetched: number;
-  landed: number;
-}): string {
-  const first = expected === null ? '–' : `${count(expected)} ${expected === fetched ? '=' : '≠'}`;
-  return `${first} ${count(fetched)} ${fetched === landed ? '=' : '≠'} ${count(landed)}`;
-}
 
 function hint(context: Context): void {
   context.err.line(

@@ -1,4 +1,5 @@
 import type { Db } from '../../run/history/db.ts';
+import { receiptText } from '../../run/history/sentence.ts';
 import { type StreamState, streamStates } from '../../run/history/status.ts';
 import { columns, type RowCount, receipts, rowCount, tableName } from '../../run/history/streams.ts';
 import type { Context, Verb } from '../context.ts';
@@ -8,7 +9,6 @@ import { toJson } from '../progress/choose.ts';
 import { filled } from '../schema.ts';
 import { facts, table } from '../table.ts';
 import { count, duration, minute, relative } from '../text.ts';
-import { receiptText } from './status.ts';
 
 /** The streams with their tables, or one of them in detail. */
 export const streams: Verb<{ readonly name?: string | undefined }> = async (context, { name }) => {

@@ -1,5 +1,6 @@
 import { Misconfigured } from '../../core/errors.ts';
 import { type Lineage, type LineageSlice, lineage, syncedTable } from '../../run/history/lineage.ts';
+import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/choose.ts';
@@ -7,7 +8,6 @@ import { filled } from '../schema.ts';
 import { facts, table } from '../table.ts';
 import { clip, duration, escaped, minute, relative } from '../text.ts';
 import { partitionText } from './runs.ts';
-import { receiptText } from './status.ts';
 
 /** The lineage of one row, by id, key or former key. Exit code 1 if there is no such row. */
 export const why: Verb<{ readonly table: string; readonly key: string }> = async (context, { table: name, key }) => {

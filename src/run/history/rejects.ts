@@ -12,6 +12,10 @@ export interface Reject {
   readonly field: string | null;
   readonly message: string;
   readonly status: string;
+  /** The record was too large to be kept whole. */
+  readonly truncated: boolean;
+  /** Partition and window in which it was met. */
+  readonly slice: unknown;
   readonly attempts: number;
   readonly firstRunId: string;
   readonly lastRunId: string;
@@ -30,6 +34,10 @@ export interface RejectFilter {
   /** Also those that are resolved or replayed. */
   readonly all?: boolean | undefined;
   readonly limit: number;
+  readonly code?: string | undefined;
+  readonly rejectId?: string | undefined;
+  /** How many to leave out, from the newest on. */
+  readonly offset?: number;
   /** How much of the payload is read, bytes. */
   readonly excerptBytes?: number;
 }
@@ -41,16 +49,18 @@ export async function rejects(db: Db, filter: RejectFilter): Promise<readonly Re
     filter.pipeline === undefined ? undefined : sql`src.name = ${filter.pipeline}`,
     filter.stream === undefined ? undefined : sql`r.stream = ${filter.stream}`,
     filter.key === undefined ? undefined : sql`r.record_key = any (${[...filter.key]}::text[])`,
+    filter.code === undefined ? undefined : sql`r.code = ${filter.code}`,
+    filter.rejectId === undefined ? undefined : sql`r.reject_id = ${filter.rejectId}::bigint`,
   ].filter((each) => each !== undefined);
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
   const found = await rowsOf(
     sql<Row>`
       select r.reject_id::text as reject_id, src.name as pipeline, r.stream, r.record_key, r.stage, r.code, r.field, r.message,
-        r.status, r.attempts::float8 as attempts, r.first_run_id::text as first_run_id, r.last_run_id::text as last_run_id,
+        r.status, r.truncated, r.slice, r.attempts::float8 as attempts, r.first_run_id::text as first_run_id, r.last_run_id::text as last_run_id,
         r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,
         substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
       from ops.rejects r join ops.sources src using (source_id) ${where}
-      order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit}`,
+      order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`,
     db,
   );
   return found.map(rejectOf);
@@ -74,6 +84,8 @@ interface Row {
   readonly field: string | null;
   readonly message: string;
   readonly status: string;
+  readonly truncated: boolean;
+  readonly slice: unknown;
   readonly attempts: number;
   readonly first_run_id: string;
   readonly last_run_id: string;
@@ -93,6 +105,8 @@ const rejectOf = (row: Row): Reject => ({
   field: row.field,
   message: row.message,
   status: row.status,
+  truncated: row.truncated,
+  slice: row.slice,
   attempts: row.attempts,
   firstRunId: row.first_run_id,
   lastRunId: row.last_run_id,

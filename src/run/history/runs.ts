@@ -17,6 +17,8 @@ export interface RunLine {
   readonly counts: Counters;
   readonly requests: number;
   readonly retries: number;
+  /** Requests that were answered with a wish for patience. */
+  readonly throttled: number;
   readonly throttledMs: number;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
@@ -59,12 +61,25 @@ export interface RunDetail extends RunLine {
   readonly badSlices: readonly BadSlice[];
 }
 
+export interface RunFilter {
+  readonly pipeline?: string | undefined;
+  /** Any of these kinds. */
+  readonly kinds?: readonly string[] | undefined;
+  readonly status?: string | undefined;
+  /** Only runs older than this one. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
 /** The newest runs first. */
-export async function runs(
-  db: Db,
-  { pipeline, limit }: { readonly pipeline?: string | undefined; readonly limit: number },
-): Promise<readonly RunLine[]> {
-  const where = pipeline === undefined ? sql`` : sql`where r.pipeline = ${pipeline}`;
+export async function runs(db: Db, { pipeline, kinds, status, before, limit }: RunFilter): Promise<readonly RunLine[]> {
+  const conditions = [
+    pipeline === undefined ? undefined : sql`r.pipeline = ${pipeline}`,
+    kinds === undefined ? undefined : sql`r.kind = any (${[...kinds]}::text[])`,
+    status === undefined ? undefined : sql`r.status = ${status}`,
+    before === undefined ? undefined : sql`r.run_id < ${before}::bigint`,
+  ].filter((each) => each !== undefined);
+  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
   return (await rowsOf(selectRuns(sql`${where} order by r.run_id desc limit ${limit}`), db)).map(lineOf);
 }
 
@@ -93,6 +108,7 @@ interface RunRow extends Counters {
   readonly seconds: number;
   readonly requests: number;
   readonly retries: number;
+  readonly throttled: number;
   readonly throttled_ms: number;
   readonly error_code: string | null;
   readonly error_message: string | null;
@@ -108,7 +124,8 @@ const selectRuns = (rest: ReturnType<typeof sql>) => sql<RunRow>`
         and (a.backend_start is null or a.backend_start = l.backend_start)
       where l.run_id = r.run_id and l.expires_at > now()) end as alive,
     ${countColumns('r')},
-    r.requests::float8 as requests, r.retries::float8 as retries, r.throttled_ms::float8 as throttled_ms,
+    r.requests::float8 as requests, r.retries::float8 as retries, r.throttled::float8 as throttled,
+    r.throttled_ms::float8 as throttled_ms,
     r.error_code, r.error_message, r.params, r.app_version
   from ops.runs r ${rest}`;
 
@@ -125,6 +142,7 @@ const lineOf = (row: RunRow): RunLine => ({
   counts: pickCounters(row),
   requests: row.requests,
   retries: row.retries,
+  throttled: row.throttled,
   throttledMs: row.throttled_ms,
   error: errorOf(row),
 });

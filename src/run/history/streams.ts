@@ -74,7 +74,10 @@ export interface ReceiptLine {
   readonly kind: string;
   readonly status: string;
   readonly reason: string | null;
+  readonly startedAt: Date;
   readonly finishedAt: Date | null;
+  /** Live rows of the table at its end; null where they were not counted. */
+  readonly rows: number | null;
   readonly seconds: number | null;
   readonly receipt: Receipt;
   readonly counts: Counters;
@@ -89,13 +92,15 @@ export async function receipts(
 ): Promise<readonly ReceiptLine[]> {
   type Row = Counters &
     Receipt &
-    Pick<ReceiptLine, 'kind' | 'status' | 'reason' | 'seconds'> & {
+    Pick<ReceiptLine, 'kind' | 'status' | 'reason' | 'seconds' | 'rows'> & {
       readonly run_id: string;
+      readonly started_at: Date;
       readonly finished_at: Date | null;
     };
   const found = await rowsOf(
     sql<Row>`
-      select rs.run_id::text as run_id, r.kind, rs.status, rs.reason, rs.finished_at,
+      select rs.run_id::text as run_id, r.kind, rs.status, rs.reason, rs.started_at, rs.finished_at,
+        rs.rows::float8 as rows,
         extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds,
         rs.expected::float8 as expected, rs.fetched::float8 as fetched, rs.landed::float8 as landed, ${countColumns('rs')}
       from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
@@ -107,6 +112,8 @@ export async function receipts(
     kind: row.kind,
     status: row.status,
     reason: row.reason,
+    startedAt: row.started_at,
+    rows: row.rows,
     finishedAt: row.finished_at,
     seconds: row.seconds,
     receipt: { expected: row.expected, fetched: row.fetched, landed: row.landed },
