@@ -1,0 +1,212 @@
+/** One run: as the warehouse tells it, and as it was asked for. Either may be missing. */
+
+import { count, duration, plural } from '../../../core/words.ts';
+import { type RunDetail, type RunStream, run as readRun } from '../../../run/history/runs.ts';
+import { receiptText } from '../../../run/history/sentence.ts';
+import { type Progress, progressOf, type Timeline, timeline } from '../../../run/history/timeline.ts';
+import type { DagRun, LogLine } from '../../../schedule/control.ts';
+import type { DashboardDeps } from '../deps.ts';
+import { gantt } from '../figures/gantt.ts';
+import { fields } from '../figures/slices.ts';
+import { facts, table } from '../figures/table.ts';
+import { type Html, html } from '../html.ts';
+import { csrf, live, type Page, type View } from '../layout.ts';
+import { askOf, canRetry, isActive, requestOf } from '../requests.ts';
+import { ago, at, lasting, orDash, state } from '../words.ts';
+import { stateOf } from './runs.ts';
+
+/** So many lines of the log are shown at first. */
+const tail = 200;
+
+/** What is known of one run. */
+interface Known {
+  readonly run: RunDetail | undefined;
+  readonly request: DagRun | undefined;
+  readonly timeline: Timeline | undefined;
+  readonly progress: readonly Progress[];
+  readonly log: readonly LogLine[];
+}
+
+/** A run of the warehouse by its number; undefined if there is none. */
+export async function runPage(deps: DashboardDeps, view: View, runId: string): Promise<Page | undefined> {
+  const run = await readRun(deps.db, runId);
+  if (run === undefined) return undefined;
+  return page(await known(deps, run, await requestOf(deps.control, run)), view);
+}
+
+/** A request by its id: what it became, if it became anything. Throws `UnknownDag`, `UnknownRun`. */
+export async function requestPage(
+  deps: DashboardDeps,
+  view: View,
+  asked: { readonly pipeline: string; readonly runId: string },
+): Promise<Page> {
+  const request = await deps.control.run(asked.pipeline, asked.runId);
+  const newest = request.runs.at(-1);
+  return page(await known(deps, newest === undefined ? undefined : await readRun(deps.db, newest), request), view);
+}
+
+async function known(deps: DashboardDeps, run: RunDetail | undefined, request: DagRun | undefined): Promise<Known> {
+  const [found, progress, log] = await Promise.all([
+    run && timeline(deps.db, run.runId),
+    run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(deps.db, run.runId) : [],
+    request === undefined ? [] : deps.control.log(request.pipeline, request.runId, { tail }),
+  ]);
+  return { run, request, timeline: found, progress, log };
+}
+
+function page(what: Known, view: View): Page {
+  const { run, request, timeline, progress, log } = what;
+  const pipeline = run?.pipeline ?? request?.pipeline ?? '';
+  const kind = run?.kind ?? request?.does ?? '';
+  const title = run === undefined ? `${pipeline} ${kind}` : `Run ${run.runId}`;
+  return {
+    title: `${title} · ${pipeline}`,
+    at: kind === 'backfill' ? '/backfill' : '/runs',
+    ...(request === undefined
+      ? {}
+      : {
+          log: `/events/log/${encodeURIComponent(request.pipeline)}/${encodeURIComponent(request.runId)}?after=${log.at(-1)?.seq ?? 0}`,
+        }),
+    body: html`<p class="crumbs"><a href="/runs">Runs</a> / <a href="/runs?pipeline=${pipeline}">${pipeline}</a></p>
+${live(
+  'head',
+  html`<div class="title"><h1>${title} <small>${pipeline} ${kind}</small></h1><div class="acts">${acts(what, view)}</div></div>
+${facts(head(what, view))}
+${said(what)}`,
+)}
+${(kind === 'backfill' || progress.length > 0) && live('progress', html`<h2>Slices</h2>${fields(progress)}`)}
+${run !== undefined && timeline !== undefined && live('gantt', html`<h2>When</h2>${gantt(timeline, { startedAt: run.startedAt, end: run.finishedAt ?? view.now })}`)}
+${run !== undefined && live('rows', html`<h2>What</h2>${rows(run)}${badSlices(run)}`)}
+${run === undefined && request !== undefined && live('waiting', html`<p class="empty">${request.finishedAt === null ? 'It waits for a worker to take it up.' : 'It ended before it became a run.'}</p>`)}
+${request !== undefined ? html`<section><h2>Log</h2>${logOf(log)}</section>` : html`<section><h2>Log</h2><p class="empty">This run was started from a command line, which printed its log.</p></section>`}`,
+  };
+}
+
+function head({ run, request }: Known, view: View): readonly (readonly [string, Html | string])[] {
+  const status =
+    request?.stopping === true && isActive(request)
+      ? state('stopping')
+      : run === undefined
+        ? state(request?.status ?? '')
+        : stateOf(run);
+  return [
+    ['State', status],
+    ...(run === undefined
+      ? []
+      : ([
+          ['Began', html`${at(run.startedAt)} <span class="soft">${ago(run.startedAt, view.now)}</span>`],
+          [run.finishedAt === null ? 'Running for' : 'Took', lasting(run.seconds)],
+          ['Received', count(run.finishedAt === null ? sum(run.streams, 'received') : run.counts.received)],
+          ['Changed', html`${count(changed(run))}`],
+          ['Rejected', count(run.finishedAt === null ? sum(run.streams, 'rejected') : run.counts.rejected)],
+          [
+            'Requests',
+            run.finishedAt === null
+              ? orDash(null)
+              : `${count(run.requests)}${run.retries > 0 ? `, ${count(run.retries)} retried` : ''}${run.throttled > 0 ? `, ${count(run.throttled)} throttled` : ''}`,
+          ],
+          ...(run.throttledMs >= 1000
+            ? ([['Waited', `${duration(run.throttledMs / 1000)} for the rate limit, summed over requests`]] as const)
+            : []),
+        ] as const)),
+    ['By', run?.trigger ?? request?.trigger ?? ''],
+    ...(request === undefined
+      ? []
+      : ([
+          ['Request', html`<a href="/requests/${request.pipeline}/${request.runId}"><code>${request.runId}</code></a>`],
+          ...(run === undefined ? ([['Asked for', ago(request.queuedAt, view.now)]] as const) : []),
+          ...(request.params === '' ? [] : ([['Parameters', html`<code>${request.params}</code>`]] as const)),
+          ...(request.runs.length > 1
+            ? ([
+                ['All its runs', html`${request.runs.map((each) => html`<a href="/runs/${each}">${each}</a> `)}`],
+              ] as const)
+            : []),
+        ] as const)),
+    ...(run?.appVersion ? ([['Version', run.appVersion]] as const) : []),
+  ];
+}
+
+const sum = (
+  streams: readonly RunStream[],
+  counter: 'received' | 'rejected' | 'inserted' | 'updated' | 'deleted',
+): number => streams.reduce((total, each) => total + each.counts[counter], 0);
+
+const changed = (run: RunDetail): number =>
+  run.finishedAt === null
+    ? sum(run.streams, 'inserted') + sum(run.streams, 'updated') + sum(run.streams, 'deleted')
+    : run.counts.inserted + run.counts.updated + run.counts.deleted;
+
+function said({ run, request }: Known): Html | undefined {
+  const error = run?.error ?? request?.error ?? null;
+  return error === null ? undefined : html`<p class="said"><code>${error.code}</code> ${error.message}</p>`;
+}
+
+/** Buttons: stop what goes on, ask again for what did not succeed. */
+function acts({ run, request }: Known, view: View): Html | undefined {
+  if (request !== undefined && isActive(request))
+    return html`<form method="post" action="/stop">${csrf(view)}<input type="hidden" name="pipeline" value="${request.pipeline}"><input type="hidden" name="runId" value="${request.runId}"><button class="stop" ${request.stopping && html`disabled`}>${request.stopping ? 'Stopping' : 'Stop'}</button></form>`;
+  if (request !== undefined && canRetry(request))
+    return html`<form method="post" action="/retry">${csrf(view)}<input type="hidden" name="pipeline" value="${request.pipeline}"><input type="hidden" name="runId" value="${request.runId}"><button>Retry</button></form>`;
+  if (request !== undefined || run === undefined || run.finishedAt === null || askOf(run) === undefined)
+    return undefined;
+  return html`<form method="post" action="/again">${csrf(view)}<input type="hidden" name="run" value="${run.runId}"><button>${run.status === 'succeeded' ? 'Run again' : 'Retry'}</button></form>`;
+}
+
+const rows = (run: RunDetail): Html =>
+  table(
+    'What each stream brought',
+    [
+      {
+        name: 'Stream',
+        cell: (each: RunStream) => html`<a href="/streams/${run.pipeline}/${each.stream}">${each.stream}</a>`,
+      },
+      { name: 'State', cell: (each) => state(each.status) },
+      {
+        name: 'Receipt',
+        number: true,
+        wide: true,
+        cell: (each) => (each.status === 'running' ? orDash(null) : receiptText(each.receipt)),
+      },
+      { name: 'Received', number: true, cell: (each) => count(each.counts.received) },
+      { name: 'Inserted', number: true, cell: (each) => count(each.counts.inserted) },
+      { name: 'Updated', number: true, cell: (each) => count(each.counts.updated) },
+      { name: 'Unchanged', number: true, wide: true, cell: (each) => count(each.counts.unchanged) },
+      { name: 'Removed', number: true, wide: true, cell: (each) => count(each.counts.deleted) },
+      {
+        name: 'Rejected',
+        number: true,
+        wide: true,
+        cell: (each) =>
+          each.counts.rejected === 0
+            ? '0'
+            : html`<a href="/rejects?pipeline=${run.pipeline}&stream=${each.stream}&all=1">${count(each.counts.rejected)}</a>`,
+      },
+      { name: 'Took', number: true, wide: true, cell: (each) => lasting(each.seconds) },
+      { name: 'Why', wraps: true, cell: (each) => each.reason ?? '' },
+    ],
+    run.streams,
+    'No stream has begun yet.',
+  );
+
+function badSlices(run: RunDetail): Html | undefined {
+  // What waits in a run that goes on is not a fault.
+  const bad = run.badSlices.filter((slice) => slice.status !== 'pending' || run.finishedAt !== null);
+  if (bad.length === 0) return undefined;
+  return html`<details><summary>${plural(bad.length, 'slice')} not finished</summary>${table(
+    'Slices that this run did not finish',
+    [
+      { name: 'Stream', cell: (slice: (typeof bad)[number]) => slice.stream },
+      { name: 'State', cell: (slice) => state(slice.status) },
+      { name: 'From', cell: (slice) => at(slice.from) },
+      { name: 'To', cell: (slice) => at(slice.to) },
+      { name: 'Error', cell: (slice) => slice.error?.message ?? '', wraps: true },
+    ],
+    bad,
+  )}</details>`;
+}
+
+const logOf = (log: readonly LogLine[]): Html =>
+  html`<ol class="log" id="log" tabindex="0" aria-label="Log, the newest line last">${log.map(
+    (line) =>
+      html`<li class="${line.level}"><time datetime="${line.at.toISOString()}">${line.at.toISOString().slice(11, 19)}</time> ${line.level !== 'info' && html`<b>${line.level}</b> `}<span>${line.message}</span></li>`,
+  )}</ol>`;
