@@ -17,6 +17,8 @@ export interface Rig {
   sync(options?: { streams?: readonly string[]; full?: boolean }, how?: RigRun): Promise<RunReport>;
   backfill(options: { from: Date; to: Date; streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
   census(options?: { streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
+  /** Anything else that a run's parts can do, with a source opened for it. */
+  during<T>(work: (deps: RunDeps) => Promise<T>, how?: RigRun): Promise<T>;
   /** Rows of a query, values as the warehouse gives them. */
   rows<R extends object = Record<string, unknown>>(
     query: string,
@@ -40,7 +42,7 @@ export async function openRig(options: TrackerOptions = {}, settings: Partial<Tr
   const tracker = await startTracker({ seed: 7, issues: 300, ...options });
   const database = await testDatabase();
   const events: RunEvent[] = [];
-  const during = async (how: RigRun, work: (deps: RunDeps) => Promise<RunReport>): Promise<RunReport> => {
+  const during = async <T>(how: RigRun, work: (deps: RunDeps) => Promise<T>): Promise<T> => {
     const source: Source = openTracker(
       {
         baseUrl: tracker.url,
@@ -81,6 +83,7 @@ export async function openRig(options: TrackerOptions = {}, settings: Partial<Tr
     sync: (what = {}, how = {}) => during(how, (deps) => sync(deps, what)),
     backfill: (what, how = {}) => during(how, (deps) => backfill(deps, what)),
     census: (what = {}, how = {}) => during(how, (deps) => census(deps, what)),
+    during: (work, how = {}) => during(how, work),
     async rows<R extends object>(query: string, parameters: readonly unknown[] = []) {
       const { rows } = await database.warehouse.pool.query<R>(query, [...parameters]);
       return rows;

@@ -21,6 +21,8 @@ export interface Page {
   /** Which entry of the navigation it belongs to. */
   readonly at?: string;
   readonly body: Part;
+  /** Without navigation: nobody is signed in. */
+  readonly alone?: boolean;
   /** Follows what happens; default true. */
   readonly live?: boolean;
   /** Address of the event stream of a log that this page shows. */
@@ -59,14 +61,7 @@ ${live && html`<script type="module" src="${asset('live.js')}"></script>`}
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
   <a class="mark" href="/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M2 9c3.3-3 6.7-3 10 0s6.7 3 10 0"/><path d="M2 16c3.3-3 6.7-3 10 0s6.7 3 10 0"/></svg>Tidemark</a>
-  <nav aria-label="Pages"><ul>${places.map(
-    ([path, name]) =>
-      html`<li><a href="${path}"${page.at === path && html` aria-current="page"`}>${name}${
-        path === '/rejects' &&
-        (view.rejects ?? 0) > 0 &&
-        html` <span class="badge" id="open-rejects">${view.rejects}<span class="vh"> open</span></span>`
-      }</a></li>`,
-  )}<li><a href="/api">API</a></li></ul></nav>
+  ${page.alone !== true && navigation(view, page)}
   ${view.signedIn && html`<form method="post" action="/logout" class="leave">${csrf(view)}<button class="quiet">Sign out</button></form>`}
 </header>
 <main id="main" tabindex="-1"${page.log !== undefined && html` data-log="${page.log}"`}>
@@ -77,6 +72,16 @@ ${page.body}
 </html>
 `.text;
 }
+
+const navigation = (view: View, page: Page): Html =>
+  html`<nav aria-label="Pages"><ul>${places.map(
+    ([path, name]) =>
+      html`<li><a href="${path}"${page.at === path && html` aria-current="page"`}>${name}${
+        path === '/rejects' &&
+        (view.rejects ?? 0) > 0 &&
+        html` <span class="badge" id="open-rejects">${view.rejects}<span class="vh"> open</span></span>`
+      }</a></li>`,
+  )}<li><a href="/api">API</a></li></ul></nav>`;
 
 /** The hidden field that every form of a page carries. */
 export const csrf = (view: View): Html => html`<input type="hidden" name="csrf" value="${view.csrf}">`;

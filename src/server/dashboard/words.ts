@@ -1,7 +1,7 @@
 /** How states and times look on a page: a sign and a word beside every colour. */
 
 import { duration, minute, relative } from '../../core/words.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
 
 /** Four colours and none: good, needs a look, bad, going on, and nothing to say. */
 export type Tone = 'good' | 'warn' | 'bad' | 'going' | 'none';
@@ -20,6 +20,9 @@ const tones: Readonly<Record<string, Tone>> = {
   attention: 'warn',
   interrupted: 'warn',
   stopped: 'warn',
+  open: 'warn',
+  resolved: 'good',
+  replayed: 'good',
   stuck: 'bad',
   lost: 'bad',
   failed: 'bad',
@@ -58,6 +61,10 @@ export const at = (instant: Date | null): Html =>
 
 export const lasting = (seconds: number | null): Html =>
   seconds === null ? html`<span class="nil">–</span>` : html`${duration(seconds)}`;
+
+/** What the colours of a figure mean. */
+export const key = (items: readonly (readonly [color: string, words: Part])[]): Html =>
+  html`<p class="key">${items.map(([color, words]) => html`<span class="item"><span class="k ${color}"></span>${words}</span> `)}</p>`;
 
 /** Text that may be missing. */
 export const orDash = (text: string | number | null): Html =>

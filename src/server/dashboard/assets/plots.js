@@ -14,7 +14,10 @@ const duration = (seconds) => {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} m`;
 };
 
-const words = { seconds: { long: duration, short: (n) => (n === 0 ? '0' : duration(n)) } };
+/** Seconds that people count in. */
+const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400];
+
+const words = { seconds: { long: duration, short: (n) => (n === 0 ? '0' : duration(n).replace(/ 0 [sm]$/, '')) } };
 const plain = { long: (n) => grouped.format(n), short: (n) => short.format(n) };
 
 const colors = (figure) => {
@@ -88,7 +91,8 @@ function draw(figure) {
         {
           stroke: color('soft-ink'),
           font: '11px system-ui',
-          size: 52,
+          size: given.unit === 'seconds' ? 64 : 48,
+          ...(given.unit === 'seconds' ? { incrs: steps } : {}),
           space: 36,
           grid: { stroke: color('line'), width: 1 },
           ticks: { show: false },
@@ -130,7 +134,13 @@ function draw(figure) {
         }),
         ...given.levels.map(({ value }) => dashed(() => say.long(value))),
       ],
-      hooks: { init: [(made) => labelLevels(made, given, order.length)] },
+      hooks: {
+        init: [(made) => labelLevels(made, given, order.length)],
+        // Without a cursor there is nothing to read.
+        setCursor: [
+          ({ root, cursor }) => root.querySelector('.u-legend')?.classList.toggle('idle', cursor.idx == null),
+        ],
+      },
     },
     [
       bars ? places : given.at,
@@ -144,6 +154,7 @@ function draw(figure) {
     },
   );
   plot.root.setAttribute('aria-hidden', 'true');
+  plot.root.querySelector('.u-legend')?.classList.add('idle');
   drawn.set(figure, { plot, wide });
 }
 

@@ -3,7 +3,7 @@
 import { count, duration, minute, plural } from '../../../core/words.ts';
 import type { Quiet, SliceLine, StreamSpan, Timeline } from '../../../run/history/timeline.ts';
 import { type Html, html } from '../html.ts';
-import { spoken, state, toneOf } from '../words.ts';
+import { key, spoken, state, toneOf } from '../words.ts';
 import { sliceName } from './slices.ts';
 import { table } from './table.ts';
 
@@ -35,9 +35,16 @@ export function gantt(found: Timeline, run: { readonly startedAt: Date; readonly
   )}</ol><span></span></div>
 ${found.streams.map((stream) => row(stream, found, scale, run.end))}
 </div>
-<p class="key"><span class="k going"></span>being read <span class="k good"></span>done <span class="k warn"></span>does not match or was stopped <span class="k bad"></span>failed <span class="k hatch"></span>the source wanted quiet${
-    found.quiet.length > 0 && html` (${duration(lengthOf(found.quiet))} in all)`
-  }${found.sliceCount > found.slices.length && html` · the first ${count(found.slices.length)} of ${count(found.sliceCount)} slices are drawn`}</p>
+${key([
+  ['going', 'being read'],
+  ['good', 'done'],
+  ['warn', 'does not match or was stopped'],
+  ['bad', 'failed'],
+  [
+    'hatch',
+    html`the source wanted quiet${found.quiet.length > 0 && html` (${duration(lengthOf(found.quiet))} in all)`}`,
+  ],
+])}${found.sliceCount > found.slices.length && html`<p class="soft">The first ${count(found.slices.length)} of ${count(found.sliceCount)} slices are drawn.</p>`}
 <details><summary>As a table</summary>${table(
     'When each stream was read',
     [
@@ -77,11 +84,23 @@ function row(stream: StreamSpan, found: Timeline, scale: Scale, end: Date): Html
         html`<rect class="slice ${toneOf(slice.status)}" ${span(slice.startedAt, slice.finishedAt ?? end, scale)} y="${7 + place * lane}" height="${lane - 1}"><title>${sliceName(slice)}: ${spoken(slice.status)}${slice.fetched !== null && `, ${plural(slice.fetched, 'record')}`}</title></rect>`,
     ),
   );
-  return html`<div class="row"><span class="name">${stream.stream}</span><svg height="${height}" role="img" aria-label="${stream.stream}: ${spoken(
-    stream.status,
-  )}, ${plural(slices.length, 'slice')}, ${duration(took)}"><rect class="whole ${toneOf(stream.status)}" ${span(stream.startedAt, stream.finishedAt ?? end, scale)} y="2" height="3" rx="1.5"/>${bars}${found.quiet.map(
-    (quiet) =>
-      html`<rect class="hatched" ${span(quiet.from, quiet.to, scale)} y="0" height="${height}"><title>The source wanted quiet for ${duration((quiet.to.getTime() - quiet.from.getTime()) / 1000)}</title></rect>`,
+  // Hatched where the stream was going on; elsewhere the quiet is a shade in the background.
+  const quiet = found.quiet.map((each) => {
+    const from = Math.max(each.from.getTime(), stream.startedAt.getTime());
+    const to = Math.min(each.to.getTime(), endOf(stream, end));
+    const words = html`<title>The source wanted quiet for ${duration((each.to.getTime() - each.from.getTime()) / 1000)}</title>`;
+    return {
+      back: html`<rect class="quiet" ${span(each.from, each.to, scale)} y="0" height="${height}">${words}</rect>`,
+      front:
+        to > from &&
+        html`<rect class="hatched" ${span(new Date(from), new Date(to), scale)} y="0" height="${height}">${words}</rect>`,
+    };
+  });
+  const label = `${stream.stream}: ${spoken(stream.status)}, ${plural(slices.length, 'slice')}, ${duration(took)}`;
+  return html`<div class="row"><span class="name">${stream.stream}</span><svg height="${height}" role="img" aria-label="${label}">${quiet.map(
+    ({ back }) => back,
+  )}<rect class="whole ${toneOf(stream.status)}" ${span(stream.startedAt, stream.finishedAt ?? end, scale)} y="2" height="3" rx="1.5"/>${bars}${quiet.map(
+    ({ front }) => front,
   )}</svg><span class="took">${duration(took)}</span></div>
 `;
 }
@@ -94,7 +113,7 @@ function lanesOf(slices: readonly SliceLine[], end: Date): readonly (readonly Sl
     const free = lanes.find((each) => each.until <= from) ?? (lanes.length < mostLanes ? undefined : lanes.at(-1));
     const taken = free ?? { until: 0, slices: [] };
     if (free === undefined) lanes.push(taken);
-    taken.until = (slice.finishedAt ?? end).getTime();
+    taken.until = Math.max(taken.until, (slice.finishedAt ?? end).getTime());
     taken.slices.push(slice);
   }
   return lanes.map((each) => each.slices);

@@ -2,7 +2,7 @@
 
 import { count, duration, minute } from '../../../core/words.ts';
 import { data, type Html, html } from '../html.ts';
-import type { Tone } from '../words.ts';
+import { key, type Tone } from '../words.ts';
 import { table } from './table.ts';
 
 export interface Series {
@@ -45,9 +45,10 @@ export function plot(given: Plot): Html {
     levels,
   })}">
 <figcaption>${given.title}${given.about !== undefined && html` <span class="about">${given.about}</span>`}</figcaption>
-<p class="key">${series.map(({ name, color }) => html`<span class="k ${color}"></span>${name} `)}${levels.map(
-    ({ name, value }) => html`<span class="k level"></span>${name} ${text(given, value)} `,
-  )}</p>
+${key([
+  ...series.map(({ name, color }) => [color, name] as const),
+  ...levels.map(({ name, value }) => ['level', html`${name} ${text(given, value)}`] as const),
+])}
 <div class="canvas"><span class="top">${text(given, top)}</span><svg role="img" aria-label="${given.title}; the numbers are in the table below" width="100%" height="${height}" preserveAspectRatio="none" ${given.kind === 'line' && html`viewBox="0 0 1000 ${height}"`}>${
     given.kind === 'bars' ? bars(given, top) : line(given, top)
   }${levels.map(({ value }) => html`<line class="level" x1="0" x2="${given.kind === 'line' ? '1000' : '100%'}" y1="${y(value, top)}" y2="${y(value, top)}"/>`)}</svg></div>

@@ -3,7 +3,7 @@
 import { plural } from '../../../core/words.ts';
 import type { Night } from '../../../run/history/nights.ts';
 import { type Html, html } from '../html.ts';
-import { spoken, type Tone, toneOf } from '../words.ts';
+import { key, spoken, type Tone, toneOf } from '../words.ts';
 
 /** So many nights are shown. */
 export const nightsShown = 30;
@@ -46,4 +46,9 @@ const title = (day: string, night: Night | undefined): string =>
 
 /** How to read a strip, once a page. */
 export const stripKey = (): Html =>
-  html`<p class="key"><span class="k good"></span>succeeded <span class="k warn"></span>partly, stopped or needs a look <span class="k bad"></span>failed <span class="k none"></span>no run</p>`;
+  key([
+    ['good', 'succeeded'],
+    ['warn', 'partly, stopped or needs a look'],
+    ['bad', 'failed'],
+    ['none', 'no run'],
+  ]);

@@ -94,12 +94,19 @@ function pipeline(dag: Dag, found: readonly Night[], view: View): Html {
   }</header>
 <p class="about">${dag.about}</p>
 ${own.length > 0 && strip(dag.name, own, view.now)}
-<dl class="pair"><div><dt>Last</dt><dd>${
-    dag.last === null
-      ? html`<span class="nil">never asked for</span>`
-      : html`${state(dag.last.stopping ? 'stopping' : dag.last.status)} <a href="/requests/${dag.last.pipeline}/${dag.last.runId}">${ago(dag.last.startedAt ?? dag.last.queuedAt, view.now)}</a>`
-  }</dd></div><div><dt>Next</dt><dd>${dag.nextAt === null ? html`<span class="nil">no schedule</span>` : html`${ago(dag.nextAt, view.now)} <span class="soft">(${at(dag.nextAt)})</span>`}</dd></div></dl>
+<dl class="pair"><div><dt>Last</dt><dd>${lastOf(dag, own, view)}</dd></div><div><dt>Next</dt><dd>${dag.nextAt === null ? html`<span class="nil">no schedule</span>` : html`${ago(dag.nextAt, view.now)} <span class="soft">(${at(dag.nextAt)})</span>`}</dd></div></dl>
 </article>`;
+}
+
+/** The newest request, or the newest day on which it ran without one. */
+function lastOf(dag: Dag, own: readonly Night[], view: View): Html {
+  const { last } = dag;
+  const night = own.at(-1);
+  if (last !== null)
+    return html`${state(last.stopping && isActive(last) ? 'stopping' : last.status)} <a href="/requests/${last.pipeline}/${last.runId}">${ago(last.startedAt ?? last.queuedAt, view.now)}</a>`;
+  return night === undefined
+    ? html`<span class="nil">has not run</span>`
+    : html`${state(night.status)} <a href="/runs/${night.lastRunId}">${night.day}</a>`;
 }
 
 function streamTable(streams: readonly StreamState[], found: readonly Night[], view: View): Html {
@@ -109,7 +116,7 @@ function streamTable(streams: readonly StreamState[], found: readonly Night[], v
       {
         name: 'Stream',
         cell: (each: StreamState) =>
-          html`<a href="/streams/${each.pipeline}/${each.stream}"><span class="soft">${each.pipeline}.</span>${each.stream}</a>`,
+          html`<a href="/streams/${each.pipeline}/${each.stream}"><span class="soft wide">${each.pipeline}.</span>${each.stream}</a>`,
       },
       { name: 'State', cell: (each) => state(each.freshness) },
       { name: 'As of', cell: (each) => ago(each.freshAt, view.now) },

@@ -10,9 +10,10 @@ export const nextOf = (given: string | undefined): string =>
 export const signIn = (next: string, wrong?: string): Page => ({
   title: 'Sign in',
   live: false,
+  alone: true,
   body: html`<div class="door"><h1>Sign in</h1>
 <form method="post" action="/login"><input type="hidden" name="next" value="${next}">
-<label>API token<input type="password" name="token" required autofocus autocomplete="current-password" maxlength="4096" spellcheck="false"></label>
+<input type="text" name="username" value="tidemark" autocomplete="username" hidden><label>API token<input type="password" name="token" required autofocus autocomplete="current-password" maxlength="4096" spellcheck="false"></label>
 ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Sign in</button></form>
 <p class="soft">It is the value of <code>TIDEMARK_API_TOKEN</code>. A session lasts twelve hours.</p></div>`,

@@ -4,6 +4,7 @@ import { count, plural } from '../../../core/words.ts';
 import { openRejects, type Reject, rejects } from '../../../run/history/rejects.ts';
 import { address } from '../address.ts';
 import type { DashboardDeps } from '../deps.ts';
+import { sliceName } from '../figures/slices.ts';
 import { facts, table } from '../figures/table.ts';
 import { html, lines } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
@@ -99,12 +100,22 @@ ${facts([
     html`${at(reject.lastSeenAt)} <span class="soft">run <a href="/runs/${reject.lastRunId}">${reject.lastRunId}</a></span>`,
   ],
   ['Met in', plural(reject.attempts, 'run')],
-  ['Where', reject.slice === null ? orDash(null) : html`<code>${JSON.stringify(reject.slice)}</code>`],
+  ['Where', whereOf(reject.slice)],
 ])}
 <h2>The record <small>${plural(reject.bytes, 'byte')}${reject.bytes > shownBytes && `, the first ${count(shownBytes)} are shown`}${reject.truncated && ', cut when it was stored'}</small></h2>
 <pre class="code payload" tabindex="0"><code>${lines(reject.bytes > shownBytes ? reject.excerpt : indented(reject.excerpt))}</code></pre>
 <p class="soft">As text, control characters written out. The exact bytes are in <code>ops.rejects.payload</code>.</p>`,
   };
+}
+
+/** The slice in which it was met: as it is stored, see `ops.rejects.slice`. */
+function whereOf(slice: unknown): string {
+  if (typeof slice !== 'object' || slice === null) return 'everything';
+  const { partition, window }: { partition?: unknown; window?: unknown } = slice;
+  const { field, from, to }: { field?: unknown; from?: unknown; to?: unknown } =
+    typeof window === 'object' && window !== null ? window : {};
+  const side = (value: unknown): Date | null => (typeof value === 'string' ? new Date(value) : null);
+  return sliceName({ partition, field: typeof field === 'string' ? field : null, from: side(from), to: side(to) });
 }
 
 /** JSON with line breaks between its members, without touching a number or a string; anything else as it is. */

@@ -9,7 +9,7 @@ import type { DashboardDeps } from '../deps.ts';
 import { gantt } from '../figures/gantt.ts';
 import { fields } from '../figures/slices.ts';
 import { facts, table } from '../figures/table.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, type Part } from '../html.ts';
 import { csrf, live, type Page, type View } from '../layout.ts';
 import { askOf, canRetry, isActive, requestOf } from '../requests.ts';
 import { ago, at, lasting, orDash, state } from '../words.ts';
@@ -75,56 +75,55 @@ ${facts(head(what, view))}
 ${said(what)}`,
 )}
 ${(kind === 'backfill' || progress.length > 0) && live('progress', html`<h2>Slices</h2>${fields(progress)}`)}
-${run !== undefined && timeline !== undefined && live('gantt', html`<h2>When</h2>${gantt(timeline, { startedAt: run.startedAt, end: run.finishedAt ?? view.now })}`)}
-${run !== undefined && live('rows', html`<h2>What</h2>${rows(run)}${badSlices(run)}`)}
+${run !== undefined && timeline !== undefined && live('gantt', html`<h2>When</h2>${gantt(timeline, { startedAt: run.startedAt, end: run.finishedAt ?? view.now })}`, run.finishedAt === null ? html`data-going` : html``)}
+${run !== undefined && live('rows', html`<h2>What</h2>${reasons(run)}${rows(run)}${badSlices(run)}`)}
 ${run === undefined && request !== undefined && live('waiting', html`<p class="empty">${request.finishedAt === null ? 'It waits for a worker to take it up.' : 'It ended before it became a run.'}</p>`)}
 ${request !== undefined ? html`<section><h2>Log</h2>${logOf(log)}</section>` : html`<section><h2>Log</h2><p class="empty">This run was started from a command line, which printed its log.</p></section>`}`,
   };
 }
 
-function head({ run, request }: Known, view: View): readonly (readonly [string, Html | string])[] {
-  const status =
-    request?.stopping === true && isActive(request)
-      ? state('stopping')
-      : run === undefined
-        ? state(request?.status ?? '')
-        : stateOf(run);
-  return [
-    ['State', status],
-    ...(run === undefined
-      ? []
-      : ([
-          ['Began', html`${at(run.startedAt)} <span class="soft">${ago(run.startedAt, view.now)}</span>`],
-          [run.finishedAt === null ? 'Running for' : 'Took', lasting(run.seconds)],
-          ['Received', count(run.finishedAt === null ? sum(run.streams, 'received') : run.counts.received)],
-          ['Changed', html`${count(changed(run))}`],
-          ['Rejected', count(run.finishedAt === null ? sum(run.streams, 'rejected') : run.counts.rejected)],
-          [
-            'Requests',
-            run.finishedAt === null
-              ? orDash(null)
-              : `${count(run.requests)}${run.retries > 0 ? `, ${count(run.retries)} retried` : ''}${run.throttled > 0 ? `, ${count(run.throttled)} throttled` : ''}`,
-          ],
-          ...(run.throttledMs >= 1000
-            ? ([['Waited', `${duration(run.throttledMs / 1000)} for the rate limit, summed over requests`]] as const)
-            : []),
-        ] as const)),
-    ['By', run?.trigger ?? request?.trigger ?? ''],
-    ...(request === undefined
-      ? []
-      : ([
-          ['Request', html`<a href="/requests/${request.pipeline}/${request.runId}"><code>${request.runId}</code></a>`],
-          ...(run === undefined ? ([['Asked for', ago(request.queuedAt, view.now)]] as const) : []),
-          ...(request.params === '' ? [] : ([['Parameters', html`<code>${request.params}</code>`]] as const)),
-          ...(request.runs.length > 1
-            ? ([
-                ['All its runs', html`${request.runs.map((each) => html`<a href="/runs/${each}">${each}</a> `)}`],
-              ] as const)
-            : []),
-        ] as const)),
-    ...(run?.appVersion ? ([['Version', run.appVersion]] as const) : []),
+function head({ run, request }: Known, view: View): readonly (readonly [string, Part])[] {
+  const ends = run?.finishedAt ?? null;
+  const all: readonly (readonly [string, Part] | undefined)[] = [
+    ['State', stateNow(run, request)],
+    run && ['Began', at(run.startedAt)],
+    run && [ends === null ? 'Running for' : 'Took', lasting(run.seconds)],
+    run && ['Received', count(ends === null ? sum(run.streams, 'received') : run.counts.received)],
+    run && ['Changed', count(changed(run))],
+    run && ['Rejected', count(ends === null ? sum(run.streams, 'rejected') : run.counts.rejected)],
+    run && ends !== null ? ['Requests', requestsOf(run)] : undefined,
+    run && run.throttledMs >= 1000
+      ? [
+          'Waited',
+          html`${duration(run.throttledMs / 1000)} <span class="soft">for limits, all requests together</span>`,
+        ]
+      : undefined,
+    ['By', run?.trigger ?? request?.trigger],
+    request && run === undefined ? ['Asked for', ago(request.queuedAt, view.now)] : undefined,
+    request && request.params !== '' ? ['Parameters', html`<code>${request.params}</code>`] : undefined,
+    request && [
+      'Request',
+      html`<a class="cut" href="/requests/${request.pipeline}/${request.runId}"><code>${request.runId}</code></a>`,
+    ],
+    request && request.runs.length > 1
+      ? ['All its runs', request.runs.map((each) => html`<a href="/runs/${each}">${each}</a> `)]
+      : undefined,
+    run?.appVersion ? ['Version', run.appVersion] : undefined,
   ];
+  return all.filter((each) => each !== undefined);
 }
+
+const stateNow = (run: RunDetail | undefined, request: DagRun | undefined): Html => {
+  if (request?.stopping === true && isActive(request)) return state('stopping');
+  return run === undefined ? state(request?.status ?? '') : stateOf(run);
+};
+
+const requestsOf = (run: RunDetail): string =>
+  [
+    count(run.requests),
+    ...(run.retries > 0 ? [`${count(run.retries)} retried`] : []),
+    ...(run.throttled > 0 ? [`${count(run.throttled)} throttled`] : []),
+  ].join(', ');
 
 const sum = (
   streams: readonly RunStream[],
@@ -150,6 +149,14 @@ function acts({ run, request }: Known, view: View): Html | undefined {
   if (request !== undefined || run === undefined || run.finishedAt === null || askOf(run) === undefined)
     return undefined;
   return html`<form method="post" action="/again">${csrf(view)}<input type="hidden" name="run" value="${run.runId}"><button>${run.status === 'succeeded' ? 'Run again' : 'Retry'}</button></form>`;
+}
+
+/** What the streams that are not ok say. */
+function reasons(run: RunDetail): Html | undefined {
+  const found = run.streams.filter((each) => each.status !== 'ok' && each.status !== 'running' && each.reason !== null);
+  return found.length === 0
+    ? undefined
+    : html`<ul class="notes">${found.map((each) => html`<li>${state(each.status)} <b>${each.stream}</b> <span class="soft">${each.reason}</span></li>`)}</ul>`;
 }
 
 const rows = (run: RunDetail): Html =>
@@ -182,7 +189,6 @@ const rows = (run: RunDetail): Html =>
             : html`<a href="/rejects?pipeline=${run.pipeline}&stream=${each.stream}&all=1">${count(each.counts.rejected)}</a>`,
       },
       { name: 'Took', number: true, wide: true, cell: (each) => lasting(each.seconds) },
-      { name: 'Why', wraps: true, cell: (each) => each.reason ?? '' },
     ],
     run.streams,
     'No stream has begun yet.',

@@ -7,7 +7,7 @@ import { type ColumnLine, columns, type ReceiptLine, receipts, tableName } from 
 import type { DashboardDeps } from '../deps.ts';
 import { plot } from '../figures/plot.ts';
 import { facts, table } from '../figures/table.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, lines } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
 import { ago, at, lasting, orDash, state } from '../words.ts';
 import { rowsOf, rowText } from './streams.ts';
@@ -63,7 +63,7 @@ ${live(
 ${live('figures', html`<h2>Over time</h2>${figures(past)}`)}
 ${live('errors', html`<h2>What went wrong <small>in its last ${plural(past.length, 'run')}</small></h2>${errors(bad, view)}`)}
 ${live('runs', html`<h2>Its runs</h2>${runTable(past.slice(0, 20), view)}`)}
-<h2>Ask it</h2><p>A query to begin with:</p><pre class="code"><code>${query(stream.target, shape)}</code></pre>
+<h2>Ask it</h2><p>A query to begin with:</p><pre class="code"><code>${lines(query(stream.target, shape))}</code></pre>
 <h2>Columns</h2>${columnTable(shape)}`,
   };
 }

@@ -36,7 +36,7 @@ ${live(
       {
         name: 'Stream',
         cell: (each: StreamState) =>
-          html`<a href="/streams/${each.pipeline}/${each.stream}"><span class="soft">${each.pipeline}.</span>${each.stream}</a>`,
+          html`<a href="/streams/${each.pipeline}/${each.stream}"><span class="soft wide">${each.pipeline}.</span>${each.stream}</a>`,
       },
       { name: 'State', cell: (each) => state(each.freshness) },
       { name: 'As of', cell: (each) => ago(each.freshAt, view.now) },
