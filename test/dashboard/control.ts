@@ -12,6 +12,8 @@ export interface TestControl extends Control {
   readonly asked: readonly string[];
   /** Waits until nothing runs. */
   idle(): Promise<void>;
+  /** Ends what runs. */
+  close(): Promise<void>;
 }
 
 interface Job {
@@ -122,6 +124,10 @@ export function testControl(rig: Rig, now: () => Date = () => new Date()): TestC
   return {
     asked,
     idle: async () => {
+      await Promise.all(jobs.map((job) => job.going));
+    },
+    close: async () => {
+      for (const job of jobs) job.stop.abort(new Interrupted('the test is over'));
       await Promise.all(jobs.map((job) => job.going));
     },
     list: async () => dags.map((dag) => ({ ...dag, last: newest(dag.name)?.run ?? null })),

@@ -41,7 +41,7 @@ export async function openScene({ token, tracker = {}, now = () => new Date() }:
     url,
     async close() {
       await app.close();
-      await control.idle();
+      await control.close();
       await rig.close();
     },
   };

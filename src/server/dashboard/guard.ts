@@ -33,7 +33,7 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
   const known = new WeakMap<FastifyRequest, Session>();
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders);
-    if (!request.routeOptions.config.open) reply.header('cache-control', 'no-store');
+    reply.header('cache-control', 'no-store');
     if (!sessions.needsToken && !isLoopback(request.headers.host))
       return refuse(reply, 421, 'Without an API token the dashboard answers to names of this machine only.');
     const session = sessions.read(request.headers.cookie);

@@ -6,11 +6,10 @@ import type { Ask, Control, DagRun } from '../../schedule/control.ts';
 /** Requests that may be asked for again. */
 const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
 
-export const canRetry = (request: DagRun): boolean => retryable.includes(request.status);
+export const canRetry = (request: DagRun): boolean => request.finishedAt !== null && retryable.includes(request.status);
 
-/** Requests that are queued or at work. */
-export const isActive = (request: DagRun): boolean =>
-  request.finishedAt === null && (['queued', 'running', 'stuck'] as const).some((each) => each === request.status);
+/** Requests that wait, are at work, or will be taken up again by themselves. */
+export const isActive = (request: DagRun): boolean => request.finishedAt === null;
 
 const perPage = 50;
 const mostPages = 20;

@@ -115,6 +115,8 @@ function head({ run, request }: Known, view: View): readonly (readonly [string, 
 
 const stateNow = (run: RunDetail | undefined, request: DagRun | undefined): Html => {
   if (request?.stopping === true && isActive(request)) return state('stopping');
+  // To the engine a run that was told to stop is interrupted; that somebody wanted it so, the request knows.
+  if (request?.status === 'stopped' && run?.runId === request.runs.at(-1)) return state('stopped');
   return run === undefined ? state(request?.status ?? '') : stateOf(run);
 };
 
