@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/tracker/faults.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import { chromiumPath, openBrowser } from './browser.ts';
 import { openScene, type Scene } from './scene.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { status, tooManyRequests } from '../../src/simulator/tracker/faults.ts';
+import { status, tooManyRequests } from '../../src/simulator/shared/faults.ts';
 import { openScene, type Scene } from './scene.ts';
 import { textOf, type Visitor, visitor } from './visitor.ts';
 

@@ -50,12 +50,22 @@ export const serve: Verb<{
   });
   const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
   const { buildApp } = await import('../../server/app.ts');
+  const { dashboard } = await import('../../server/dashboard/dashboard.ts');
+  const token = config.server.apiToken?.reveal();
   const ending = new AbortController();
   const app = await buildApp({
     control,
     catalogue,
     db: warehouse.db,
-    tokens: { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() },
+    pages: (pages) =>
+      dashboard(pages, {
+        control,
+        db: warehouse.db,
+        now: () => new Date(),
+        version,
+        ...(token === undefined ? {} : { token }),
+      }),
+    tokens: { operate: token, read: config.server.readToken?.reveal() },
     version,
     unready: () => unready(warehouse, signal),
     signal: ending.signal,
