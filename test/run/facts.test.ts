@@ -54,7 +54,12 @@ describe('facts by day', () => {
   test('the first run reads all of history in pieces that the server allows, every exact number of it', async () => {
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(told(lab.facts));
-    expect(lab.asked.filter((line) => line.startsWith('a'))).toEqual([
+    expect(
+      lab.asked
+        .filter((line) => line.startsWith('a'))
+        .sort()
+        .reverse(),
+    ).toEqual([
       'a 2026-05-31/2026-06-30',
       'a 2026-05-01/2026-05-31',
       'a 2026-04-01/2026-05-01',
@@ -69,16 +74,16 @@ describe('facts by day', () => {
     await lab.run();
     moveTo('2026-07-01');
     await lab.run();
-    expect(lab.asked).toEqual(['a 2026-06-28/2026-07-01', 'b 2026-06-28/2026-07-01']);
+    expect(lab.asked.sort()).toEqual(['a 2026-06-28/2026-07-01', 'b 2026-06-28/2026-07-01']);
     moveTo('2026-07-08');
     await lab.run();
-    expect(lab.asked[0]).toBe('a 2026-06-24/2026-07-08');
+    expect(lab.asked).toContain('a 2026-06-24/2026-07-08');
     moveTo('2026-07-09');
     await lab.run();
-    expect(lab.asked[0]).toBe('a 2026-07-06/2026-07-09');
+    expect(lab.asked).toContain('a 2026-07-06/2026-07-09');
     moveTo('2026-07-31');
     await lab.run();
-    expect(lab.asked.filter((line) => line.startsWith('a')).at(-1)).toMatch(/^a 2026-05-02/);
+    expect(lab.asked.filter((line) => line.startsWith('a')).sort()[0]).toMatch(/^a 2026-05-02/);
   });
 
   test('after weeks of standing still the next run reads all that was missed', async () => {
@@ -86,7 +91,7 @@ describe('facts by day', () => {
     lab.facts.push(fact('a', '2026-07-03'), fact('b', '2026-07-20'));
     moveTo('2026-07-22');
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
-    expect(lab.asked[0]).toBe('a 2026-06-30/2026-07-22'.replace('06-30', '06-30'));
+    expect(lab.asked).toContain('a 2026-06-30/2026-07-22');
     expect(await stored()).toEqual(told(lab.facts));
   });
 
@@ -197,7 +202,7 @@ describe('facts by day', () => {
     restate('2026-06-29', { clicks: 4 });
     moveTo('2026-07-05');
     expect(await lab.backfill('2026-03-30', '2026-04-02')).toMatchObject({ status: 'succeeded' });
-    expect(lab.asked).toEqual(['a 2026-03-30/2026-04-02', 'b 2026-03-30/2026-04-02']);
+    expect(lab.asked.sort()).toEqual(['a 2026-03-30/2026-04-02', 'b 2026-03-30/2026-04-02']);
     expect(
       await rows(`select clicks::text as line from lab.facts where day in ('2026-03-31', '2026-06-29') order by day`),
     ).toEqual(['3', '1']);
