@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { Interrupted, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -41,7 +42,7 @@ export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs
 /**
  * Runs `work` in one transaction and gives its result once it is certainly committed. `settings`: SET LOCAL statements for it.
  * A deadlock, a lock time-out or a lost connection repeats the whole transaction (`work` must be repeatable); after a lost COMMIT reply
- * the transaction's fate is asked of the server (`pg_xact_status`), never assumed (guarantee G2).
+ * the transaction's fate is asked of the server (`pg_xact_status` and the token it left in ops.commits), never assumed (guarantee G2).
  * `on`: the transaction needs what this session holds; where the session breaks there is nothing to repeat.
  * Throws what `work` throws, or `Transient` when the patience is spent.
  */
@@ -52,18 +53,18 @@ export async function inTransaction<T>(
   options: { readonly settings?: string; readonly patience?: Patience; readonly on?: pg.PoolClient } = {},
 ): Promise<T> {
   const patience = options.patience ?? usualPatience;
-  const opening = `${options.settings ?? ''}; select pg_current_xact_id()::text as xid`;
   const deadline = performance.now() + patience.totalMs;
   let pause = patience.firstMs;
   for (;;) {
     let fate: { readonly xid: string; readonly result: T } | undefined;
+    const token = randomUUID();
     let client: pg.PoolClient | undefined;
     try {
       client = options.on ?? (await pool.connect());
       const db = kyselyOn(client);
       const session = client;
       const result = await db.transaction().execute(async (trx) => {
-        const xid = await opened(session, opening);
+        const xid = await opened(session, options.settings ?? '', token);
         const done = await work({ trx, client: session });
         fate = { xid, result: done };
         return done;
@@ -74,7 +75,8 @@ export async function inTransaction<T>(
       const broken = isConnectionLoss(error);
       if (options.on === undefined) client?.release(broken);
       if (broken && client !== undefined) await endBackend(pool, client, deadline, signal);
-      if (fate !== undefined && broken && (await wasCommitted(pool, fate.xid, deadline, signal))) return fate.result;
+      if (fate !== undefined && broken && (await wasCommitted(pool, { xid: fate.xid, token }, deadline, signal)))
+        return fate.result;
       const isOver = performance.now() + pause > deadline || (broken && options.on !== undefined);
       if (!isRepeatable(error) || isOver) throw wrapped(error);
       if (signal.aborted) throw reasonOf(signal);
@@ -109,22 +111,36 @@ async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number
   }
 }
 
-/** Settings and the transaction's id in one round trip. */
-async function opened(client: pg.PoolClient, opening: string): Promise<string> {
-  const answer: unknown = await client.query(opening);
+/** Settings, the transaction's token and its number in one round trip. */
+async function opened(client: pg.PoolClient, settings: string, token: string): Promise<string> {
+  const answer: unknown = await client.query(
+    `${settings}; insert into ops.commits (token) values ('${token}'); select pg_current_xact_id()::text as xid`,
+  );
   const results = (Array.isArray(answer) ? answer : [answer]) as readonly pg.QueryResult<{ xid: string }>[];
   return results.at(-1)?.rows[0]?.xid ?? '';
 }
 
-/** Asks until the server knows whether the transaction was committed. */
-async function wasCommitted(pool: pg.Pool, xid: string, deadline: number, signal: AbortSignal): Promise<boolean> {
+/**
+ * Asks until the server knows whether the transaction was committed. Its number tells when it is over, its token how: a server that crashed
+ * before the transaction reached the disk knows nothing of the number, and gives it to the next one.
+ */
+async function wasCommitted(
+  pool: pg.Pool,
+  { xid, token }: { readonly xid: string; readonly token: string },
+  deadline: number,
+  signal: AbortSignal,
+): Promise<boolean> {
   for (;;) {
     try {
       const { rows } = await pool.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [xid]);
       const status = rows[0]?.status;
-      if (status === 'committed') return true;
       if (status === 'aborted') return false;
+      if (status === 'committed') {
+        const found = await pool.query('select from ops.commits where token = $1', [token]);
+        return found.rowCount === 1;
+      }
     } catch (error) {
+      if (codeOf(error) === inTheFuture) return false;
       if (!isRepeatable(error)) throw error;
     }
     if (performance.now() > deadline)
@@ -133,6 +149,14 @@ async function wasCommitted(pool: pg.Pool, xid: string, deadline: number, signal
       throw reasonOf(signal);
     });
   }
+}
+
+/** `pg_xact_status` of a number that was not given yet. */
+const inTheFuture = '22023';
+
+/** Away with the tokens that nobody can ask for any more. */
+export async function pruneCommits(db: Kysely<AnyDatabase>): Promise<void> {
+  await sql`delete from ops.commits where committed_at < now() - interval '1 day'`.execute(db);
 }
 
 const reasonOf = (signal: AbortSignal): TidemarkError =>

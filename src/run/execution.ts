@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
+import { pruneCommits } from '../load/session.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -74,12 +75,12 @@ export async function withRun(
       seconds: (performance.now() - started) / 1000,
       ...errorOf(streams, thrown),
     };
-    await pruneWalks(db, sourceId).catch((error: unknown) => {
+    await Promise.all([pruneWalks(db, sourceId), pruneCommits(db)]).catch((error: unknown) => {
       deps.observe({
         type: 'note',
         pipeline,
         level: 'warn',
-        message: `old slices were not cleaned up: ${String(error)}`,
+        message: `old slices and commits were not cleaned up: ${String(error)}`,
       });
     });
     await finishRun(db, report, { throttled: counters.throttled - before.throttled, quiet: counters.quiet }).catch(
