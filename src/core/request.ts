@@ -15,6 +15,10 @@ export interface Request {
   readonly endpoint: string;
   /** True for what changes something at the source (a report job): never sent again by itself. */
   readonly once?: true;
+  /** The answer may hold at most so many bytes, however it came; absent: what the client allows. */
+  readonly mostBytes?: number;
+  /** True where a good status without a body is an answer, too (something was done, nothing is told); its `body` is undefined then. */
+  readonly bodiless?: true;
   /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
   readonly url?: string;
 }

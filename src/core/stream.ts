@@ -42,6 +42,8 @@ export interface KeySet {
   readonly columns: Readonly<Record<string, string>>;
   /** Only rows whose column has this value, by column. */
   readonly of?: Readonly<Record<string, string>>;
+  /** Only rows whose column has one of these values, by column. */
+  readonly among?: Readonly<Record<string, readonly string[]>>;
   /** Further condition in SQL over the table's own columns; constant text of ours. */
   readonly where?: string;
 }

@@ -26,9 +26,12 @@ async function keysOf(
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const columns = Object.entries(set.columns);
   const of = Object.entries(set.of ?? {}).map(([column, value]) => sql`and ${sql.id(column)}::text = ${value}`);
+  const among = Object.entries(set.among ?? {}).map(
+    ([column, values]) => sql`and ${sql.id(column)} = any(${[...values]}::text[])`,
+  );
   const { rows } = await sql<Record<string, string | null>>`select distinct ${sql.join(
     columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
-  )} from ${sql.table(set.table)} where source_id = ${sourceId} ${sql.join(of, sql` `)}
+  )} from ${sql.table(set.table)} where source_id = ${sourceId} ${sql.join([...of, ...among], sql` `)}
     ${set.where === undefined ? sql`` : sql`and (${sql.raw(set.where)})`}
     order by ${sql.join(columns.map((_, place) => sql.raw(String(place + 1))))}`.execute(db);
   return rows.map((row) =>

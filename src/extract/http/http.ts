@@ -11,7 +11,7 @@ import { faultOf } from './faults.ts';
 import { isNearLimit, usedUpMs } from './headers.ts';
 import { type Facts, judge } from './judge.ts';
 import { cleaner, secretsIn } from './messages.ts';
-import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions } from './options.ts';
+import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions, type SizeLimits } from './options.ts';
 import { type Pace, pace } from './pace.ts';
 import { retrying } from './retrying.ts';
 import { baseOf, pathOf } from './target.ts';
@@ -51,7 +51,7 @@ export const createHttp = (options: HttpOptions): Http => {
     const sent = sentOf(request, pathOf(request, base), options, credentials);
     counters.requests++;
     try {
-      const got = await exchange(pool, sent, timeouts, limits, signal);
+      const got = await exchange(pool, sent, timeouts, within(limits, request.mostBytes), signal);
       counters.bytes += got.raw.length;
       heed(got.headers, { pause, slow: source.slow }, wall(), policy.retryAfterMaxMs);
       const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
@@ -149,6 +149,15 @@ const sentOf = (
     body,
   };
 };
+
+const within = (limits: SizeLimits, most: number | undefined): SizeLimits =>
+  most === undefined
+    ? limits
+    : {
+        ...limits,
+        wireBytes: Math.min(most, limits.wireBytes),
+        decodedBytes: Math.min(most, limits.decodedBytes),
+      };
 
 const contentTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' } as const;
 

@@ -37,7 +37,12 @@ const whole = new Set([200, 201, 202, 203]);
 const judgeContent = (request: Request, got: Received, facts: Facts): Attempt => {
   const odd = (what: string): Attempt =>
     once(new UnexpectedContent(`${request.method} ${request.endpoint} answered ${what}`));
-  if (!whole.has(got.status)) return odd(`${got.status}, which is no page`);
+  if (!whole.has(got.status) && !(got.status === 204 && request.bodiless === true))
+    return odd(`${got.status}, which is no page`);
+  if (got.raw.length === 0 && request.bodiless === true) {
+    const { status, headers, raw, receivedAt } = got;
+    return { answer: { status, headers, raw, body: undefined, date: dateOf(headers), receivedAt } };
+  }
   if (got.raw.length === 0) return odd(`${got.status} with an empty body`);
   const type = got.headers['content-type'];
   if (!isJson(type))

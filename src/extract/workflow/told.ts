@@ -1,0 +1,213 @@
+/**
+ * Where things are in the answers of a workflow engine. The contract does not say what is in a status; engines of its kind wrap it or do not,
+ * and write RequestId, requestId, run_id or dagRunId. Here every dialect becomes one record; what nobody knows keeps its own name.
+ */
+
+import { BadData } from '../../core/errors.ts';
+import type { Json } from '../../core/request.ts';
+import { formatInstant, parseInstant } from '../../core/time.ts';
+import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
+
+/** One execution of a DAG as a record: what src/transform/workflow.ts reads. */
+export interface ToldRun {
+  readonly dag: string;
+  /** The key: as told, else made from the start. */
+  readonly id: string;
+  /** What tells two executions of one id apart, RFC 3339; undefined where nothing does. */
+  readonly begun: string | undefined;
+  readonly run: JsonObject;
+  /** Undefined where the answer has no list of steps. */
+  readonly steps: readonly Json[] | undefined;
+  /** When the source first did not know the run any more, RFC 3339. */
+  readonly gone?: string;
+}
+
+const runNames: Names = {
+  runId: ['dagrunid', 'runid', 'requestid', 'executionid', 'id'],
+  name: ['name', 'dagname'],
+  status: ['status', 'currentstatus', 'state'],
+  label: ['statuslabel', 'statustext'],
+  scheduledAt: ['scheduletime', 'scheduledat', 'scheduledtime', 'scheduledfor'],
+  queuedAt: ['queuedat', 'queuetime'],
+  startedAt: ['startedat', 'starttime', 'started'],
+  finishedAt: ['finishedat', 'endedat', 'endtime', 'finishtime', 'completedat', 'finished'],
+  trigger: ['triggertype', 'trigger', 'triggeredby'],
+  params: ['params', 'parameters'],
+  labels: ['labels', 'tags'],
+  worker: ['workerid', 'worker'],
+  rootName: ['rootdagrunname', 'rootdagname'],
+  rootId: ['rootdagrunid', 'rootrunid'],
+  parentName: ['parentdagrunname', 'parentdagname'],
+  parentId: ['parentdagrunid', 'parentrunid'],
+  autoRetries: ['autoretrycount'],
+  log: ['log', 'logfile', 'logpath'],
+  error: ['error', 'errormessage'],
+  steps: ['nodes', 'steps', 'runningsteps', 'currentsteps'],
+  onInit: ['oninit'],
+  onSuccess: ['onsuccess'],
+  onFailure: ['onfailure'],
+  onCancel: ['oncancel', 'onabort'],
+  onWait: ['onwait'],
+  onExit: ['onexit'],
+};
+
+const handlers = ['onInit', 'onSuccess', 'onFailure', 'onCancel', 'onWait', 'onExit'] as const;
+
+const stepNames: Names = {
+  name: ['name', 'stepname', 'stream'],
+  status: ['status', 'state'],
+  label: ['statuslabel', 'statustext'],
+  startedAt: ['startedat', 'starttime', 'started'],
+  finishedAt: ['finishedat', 'endedat', 'endtime', 'finishtime', 'completedat', 'finished'],
+  retries: ['retrycount', 'retries'],
+  done: ['donecount'],
+  error: ['error', 'errormessage'],
+  depends: ['depends', 'dependson'],
+  subRuns: ['subruns'],
+  stdout: ['stdout'],
+  stderr: ['stderr'],
+  step: ['step'],
+};
+
+const dagNames: Names = {
+  name: ['name'],
+  fileName: ['filename', 'file'],
+  group: ['group'],
+  description: ['description', 'about'],
+  schedule: ['schedule', 'schedules'],
+  params: ['params', 'parameters'],
+  tags: ['tags', 'labels'],
+  queue: ['queue'],
+  maxActiveRuns: ['maxactiveruns'],
+  suspended: ['suspended', 'issuspended'],
+  errors: ['errors'],
+};
+
+/** Under which of its keys an answer holds the execution. */
+const holders = [
+  ...['dagrundetails', 'dagrun', 'run', 'status', 'execution', 'executiondetails', 'details', 'currentrun'],
+  ...['latestdagrun', 'last'],
+];
+
+/** What an answer is about: its `data` where it is the contract's envelope, else itself. */
+export const payloadOf = (body: Json): JsonObject | undefined => {
+  if (!isObject(body)) return undefined;
+  const { status, data } = body;
+  if ((status === 'success' || status === 'error') && isObject(data)) return data;
+  return body;
+};
+
+/** The message of an envelope that says `error` under a good status. */
+export const refusalIn = (body: Json): string | undefined =>
+  isObject(body) && body.status === 'error' && typeof body.message === 'string' ? body.message : undefined;
+
+/** The execution in a payload: an object within it, with what stands beside it, or the payload itself. Undefined where it is said to be none. */
+const executionIn = (payload: JsonObject): JsonObject | undefined => {
+  const keys = Object.keys(payload);
+  for (const name of holders) {
+    const key = keys.find((one) => plain(one) === name);
+    if (key === undefined) continue;
+    const inner = payload[key];
+    if (isObject(inner)) {
+      const beside = Object.entries(payload).filter(([one]) => one !== key && plain(one) !== 'dag');
+      return { ...renamed(Object.fromEntries(beside), runNames), ...renamed(inner, runNames) };
+    }
+    if (inner === null && name !== 'status') return undefined;
+  }
+  const { dag: _, ...rest } = payload;
+  return renamed(rest, runNames);
+};
+
+/**
+ * Which executions of one id are one run. `start`: every start is an execution of its own (engines that tell only their current status).
+ * `making`: a run that was retried keeps its id and its making (engines with a history).
+ */
+export type SameRun = 'start' | 'making';
+
+/** The execution that a payload tells of, keyed; undefined where it tells of none that could be told from others. */
+export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun | undefined => {
+  const whole = executionIn(payload);
+  if (whole === undefined) return undefined;
+  const { steps, ...rest } = whole;
+  const run = Object.fromEntries(Object.entries(rest).filter(([key, value]) => !(isHandler(key) && isObject(value))));
+  const started = instantText(run.startedAt);
+  const id = textOf(run.runId) ?? (started === undefined ? undefined : `started:${started}`);
+  if (id === undefined) return undefined;
+  const isList = Array.isArray(steps);
+  const after = handlers.flatMap((kind) => {
+    const one = rest[kind];
+    return isObject(one) ? [{ ...stepOf(one, kind), kind }] : [];
+  });
+  return {
+    dag,
+    id,
+    begun: same === 'start' ? started : madeAt(run.log),
+    run: isList || steps === undefined || steps === null ? run : { ...run, steps },
+    steps: isList ? [...steps.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
+  };
+};
+
+const isHandler = (key: string): boolean => handlers.some((one) => one === key);
+
+/** A step; what it is defined as may stand in an object of its own beside what became of it. */
+const stepOf = (told: Json, otherwise?: string): JsonObject => {
+  if (typeof told === 'string') return { name: told };
+  if (!isObject(told)) return { step: told };
+  const { step, ...own } = renamed(told, stepNames);
+  const inner = typeof step === 'string' ? { name: step } : isObject(step) ? renamed(step, stepNames) : {};
+  const { name = own.name ?? otherwise, depends = own.depends, ...definition } = inner;
+  return {
+    ...own,
+    ...(name !== undefined && { name }),
+    ...(depends !== undefined && { depends }),
+    ...(Object.keys(definition).length > 0 && { definition }),
+  };
+};
+
+/**
+ * When the engine made the run, from the folder of its log: `…/dag-run_20261121_072425Z_<id>/…`. A retry keeps it, a run that got an old id
+ * again does not (measured on the vendor's 1.30.2).
+ */
+export const madeAt = (log: Json): string | undefined => {
+  const found = typeof log === 'string' ? /dag-run_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)Z_/.exec(log) : null;
+  if (found === null) return undefined;
+  const [, year, month, day, hour, minute, second] = found;
+  return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+};
+
+/** An instant in one spelling; undefined for what is none. */
+export const instantText = (value: Json): string | undefined => {
+  if (typeof value !== 'string' || value === '' || value === '-' || value.startsWith('0001-')) return undefined;
+  try {
+    return formatInstant(parseInstant(value));
+  } catch (error) {
+    if (error instanceof BadData) return undefined;
+    throw error;
+  }
+};
+
+/** A DAG as a record: what src/transform/workflow.ts reads. Undefined where an element of the engine's list has no name. */
+export const dagInList = (element: Json): JsonObject | undefined => {
+  if (typeof element === 'string') return element === '' ? undefined : { name: element };
+  if (!isObject(element)) return undefined;
+  const { dag, latest, name, ...own } = renamed(element, { ...dagNames, dag: ['dag'], latest: ['latestdagrun'] });
+  const inner = isObject(dag) ? renamed(dag, dagNames) : {};
+  const named = textOf(inner.name) ?? textOf(name);
+  if (named === undefined) return undefined;
+  return { ...own, ...inner, name: named, ...(isObject(latest) && { latest: newest(latest, 'making') }) };
+};
+
+/** The same of a status: what it says of the DAG itself, and how its newest execution stands. */
+export const dagInStatus = (name: string, payload: JsonObject): JsonObject => {
+  const dag = Object.entries(payload).find(([key]) => plain(key) === 'dag')?.[1];
+  const own = isObject(dag) ? renamed(dag, dagNames) : {};
+  // How it last went is told by the run.
+  const { last: _, ...kept } = own;
+  return { ...kept, name, latest: newest(payload, 'start') };
+};
+
+const newest = (payload: JsonObject, same: SameRun): JsonObject => {
+  const { status, label } = executionIn(payload) ?? {};
+  const id = runIn(payload, '', same)?.id;
+  return { status, label, ...(id !== undefined && { dagRunId: id }) };
+};
