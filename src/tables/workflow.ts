@@ -69,7 +69,7 @@ export type DagRunRow = Extra & {
   readonly gone_at: Maybe<Instant>;
   readonly trigger_type: Maybe<string>;
   readonly params: Maybe<string>;
-  readonly labels: readonly string[];
+  readonly labels: Maybe<JsonText>;
   readonly worker_id: Maybe<string>;
   readonly root_dag_name: Maybe<string>;
   readonly root_dag_run_id: Maybe<string>;
@@ -98,7 +98,7 @@ export const dagRuns = table<DagRunRow>({
     gone_at: 'timestamptz',
     trigger_type: 'text',
     params: 'text',
-    labels: 'text[]',
+    labels: 'jsonb',
     worker_id: 'text',
     root_dag_name: 'text',
     root_dag_run_id: 'text',

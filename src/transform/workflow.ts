@@ -9,17 +9,7 @@ import { type Instant, parseInstant } from '../core/time.ts';
 import type { DagRow, DagRunRow, DagRunStepRow } from '../tables/workflow.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { Reading } from './reading.ts';
-import {
-  bool,
-  integer,
-  keyText,
-  list,
-  object,
-  requiredKey,
-  requireRecord,
-  soundText,
-  text,
-} from './values.ts';
+import { bool, integer, keyText, list, object, requiredKey, requireRecord, soundText, text } from './values.ts';
 
 const dagKeys = new Set([
   ...['name', 'fileName', 'group', 'description', 'schedule', 'params', 'tags', 'queue', 'maxActiveRuns'],
@@ -75,7 +65,7 @@ export const dagRun: Flow['via'] = (record) => {
     gone_at: moment(r, found, 'gone'),
     trigger_type: scalar(r, run, 'trigger'),
     params: asText(r, run, 'params'),
-    labels: texts(r, run, 'labels'),
+    labels: whatever(r, run, 'labels'),
     worker_id: scalar(r, run, 'worker'),
     root_dag_name: text(r, run, 'rootName'),
     root_dag_run_id: scalar(r, run, 'rootId'),
@@ -91,7 +81,7 @@ export const dagRun: Flow['via'] = (record) => {
 
 const stepKeys = new Set([
   ...['name', 'kind', 'status', 'label', 'startedAt', 'finishedAt', 'retries', 'done', 'error', 'depends'],
-  ...['subRuns', 'stdout', 'stderr', 'log'],
+  ...['subRuns', 'tails'],
 ]);
 
 /** Undefined where the answer told no list of steps: then what is known of them stays. */
@@ -113,7 +103,7 @@ const stepRows = (
     const occurrence = seen.get(name) ?? 0;
     seen.set(name, occurrence + 1);
     at.keepUnknown(step, stepKeys);
-    const log = object(at, step, 'log') ?? {};
+    const log = object(at, step, 'tails') ?? {};
     const row: Omit<DagRunStepRow, '_extra'> = {
       ...key,
       step_name: name,
@@ -214,4 +204,3 @@ const withNotes = <M extends object>(r: Reading, mapped: M): M & { readonly note
   const notes = r.notes();
   return notes.length === 0 ? mapped : { ...mapped, notes };
 };
-

@@ -1,0 +1,137 @@
+/** The DAGs of the engine. */
+
+import { Missing, UnexpectedContent } from '../../core/errors.ts';
+import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
+import type { Answer, Json } from '../../core/request.ts';
+import type { Stream } from '../../core/stream.ts';
+import { at, idBy } from '../lists.ts';
+import { pages } from '../pages.ts';
+import { several } from '../several.ts';
+import { type Dialect, listRequest, namesIn, statusRequest } from './dialect.ts';
+import type { JsonObject } from './objects.ts';
+import { dagInList, dagInStatus, payloadOf } from './told.ts';
+import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
+
+export const dags = (workflow: Workflow): Stream => ({
+  name: 'dags',
+  about: 'DAGs: those the engine lists, or those named in WORKFLOW_DAGS.',
+  endpoint: 'GET /api/v1/dags, GET /api/v1/dags/{dag}/status',
+  promised: true,
+  async read(_, _given, signal) {
+    const { dialect } = await workflow.found(signal);
+    const reading = dialect.kind === 'history' ? listed(workflow, dialect, signal) : asked(workflow, signal);
+    return madeReading(reading, idBy('name'));
+  },
+});
+
+type History = Extract<Dialect, { kind: 'history' }>;
+
+/** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}` beside the list; 1 follows 1 at its end (measured on 1.30.2). */
+const byPage: Paging = {
+  next(body, sent) {
+    const pagination = at(body, 'pagination');
+    const current = at(pagination, 'currentPage');
+    const last = at(pagination, 'totalPages');
+    if (typeof current !== 'number' || typeof last !== 'number')
+      throw new UnexpectedContent(`${sent.endpoint}: the answer does not say how many pages there are`);
+    if (current >= last) return undefined;
+    return { request: { ...sent, query: { ...sent.query, page: current + 1 } }, overlap: 0 };
+  },
+  total(body) {
+    const total = at(at(body, 'pagination'), 'totalRecords');
+    return typeof total === 'number' ? total : undefined;
+  },
+};
+
+const nameIn = idBy('name');
+
+/** The vendor's list, less what WORKFLOW_DAGS does not name. Throws `Missing` where none that is named is in it. */
+async function* listed(
+  { http, dags: wanted, note }: Workflow,
+  { prefix }: History,
+  signal: AbortSignal,
+): AsyncGenerator<Page, WalkEnd, void> {
+  const first = listRequest(prefix);
+  // An empty list is null.
+  const list = (body: Json): readonly Json[] => (at(body, 'dags') === null ? [] : (namesIn(body) ?? noList(prefix)));
+  const found = new Set<string>();
+  const files = new Map<string, string>();
+  const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
+  for (;;) {
+    const step = await walk.next();
+    if (step.done === true) {
+      missed(wanted, found, http.origin, note);
+      if (wanted.length === 0) return step.value;
+      return { ...step.value, expected: null };
+    }
+    const records: JsonObject[] = [];
+    for (const element of step.value.records) {
+      const dag = dagInList(element);
+      if (dag === undefined) throw new UnexpectedContent(`${first.endpoint}: a DAG in the list has no name`);
+      const names = [nameIn(dag), idBy('fileName')(dag)];
+      if (wanted.length > 0 && !names.some((name) => wanted.includes(name))) continue;
+      for (const name of names) found.add(name);
+      const [name = '', file = ''] = names;
+      if (files.has(name))
+        note(
+          `two files define a DAG ${name}: ${files.get(name)} and ${file}; the engine keeps their runs as one DAG's`,
+        );
+      files.set(name, file);
+      records.push(dag);
+    }
+    yield { ...step.value, records };
+  }
+}
+
+const noList = (prefix: string): never => {
+  throw new UnexpectedContent(`${prefix}/dags: the answer has no list of DAGs`);
+};
+
+/** Each DAG by its status: those that are named, or those of the list by which the engine was found out. */
+async function* asked(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
+  const { http, concurrency, note, heard, found } = workflow;
+  const first = await found(signal);
+  const listing = first.dag === undefined ? (namesIn(first.answer.body) ?? []) : [];
+  const told = new Map(
+    listing.flatMap((one) => {
+      const dag = dagInList(one);
+      return dag === undefined ? [] : [[nameIn(dag), dag] as const];
+    }),
+  );
+  const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
+  const ask = async (name: string, until: AbortSignal): Promise<readonly [string, Answer | Missing]> => {
+    if (name === first.dag && !heard.has(name)) return [name, first.answer];
+    try {
+      return [name, await http.send(statusRequest(name), until)];
+    } catch (cause) {
+      if (!(cause instanceof Missing)) throw cause;
+      return [name, cause];
+    }
+  };
+  const answered = new Set<string>();
+  for await (const [name, answer] of several(new Set(names), concurrency, ask, signal)) {
+    if (answer instanceof Missing) continue;
+    const payload = payloadOf(answer.body);
+    if (payload === undefined) throw new UnexpectedContent(`the status of ${name} is no object`);
+    answered.add(name);
+    heard.set(name, answer);
+    yield pageOf({ ...told.get(name), ...dagInStatus(name, payload) }, answer);
+  }
+  missed(names, answered, http.origin, note);
+  return endOf(new Set(names).size, answered.size);
+}
+
+/** A DAG that is named and not there costs itself alone; if that is true of all, the names or the address are wrong. */
+const missed = (
+  wanted: readonly string[],
+  found: ReadonlySet<string>,
+  origin: string,
+  note: (message: string) => void,
+): void => {
+  const absent = wanted.filter((name) => !found.has(name));
+  if (absent.length === 0) return;
+  const named = `${absent.slice(0, 5).join(', ')}${absent.length > 5 ? ` and ${absent.length - 5} more` : ''}`;
+  if (absent.length === wanted.length)
+    throw new Missing(`${origin} knows none of the DAGs that are wanted: ${named}`, 404);
+  note(`${origin} does not know ${named} of WORKFLOW_DAGS; the other DAGs are read`);
+};

@@ -1,0 +1,123 @@
+/** Which tongue the engine speaks, found out from its answers. */
+
+import { Misconfigured, Missing, UnexpectedContent } from '../../core/errors.ts';
+import type { Answer, Http, Json, Request } from '../../core/request.ts';
+import { isObject, plain } from './objects.ts';
+import { payloadOf } from './told.ts';
+
+/**
+ * status: the contract, `/dags/{dag}/status`, `/start` and `/stop`; only the current execution is told.
+ * history: the vendor's API with runs, steps and logs; under /api/v2 in its releases 1.17 to 1.30, under /api/v1 since 2.0.
+ */
+export type Dialect =
+  | { readonly kind: 'status'; readonly words: string }
+  | { readonly kind: 'history'; readonly prefix: '/api/v1' | '/api/v2'; readonly words: string };
+
+/** What was found, and the answer by which. */
+export interface Found {
+  readonly dialect: Dialect;
+  readonly answer: Answer;
+  /** The DAG whose status was asked; undefined where a list answered. */
+  readonly dag?: string;
+}
+
+export const statusRequest = (dag: string): Request => ({
+  method: 'GET',
+  path: `/api/v1/dags/${segment(dag)}/status`,
+  endpoint: '/api/v1/dags/{dag}/status',
+});
+
+/** The engine's list of DAGs, in pages of 100 (the vendor's largest; others ignore it). */
+export const listRequest = (prefix: '/api/v1' | '/api/v2'): Request => ({
+  method: 'GET',
+  path: `${prefix}/dags`,
+  endpoint: `${prefix}/dags`,
+  query: { page: 1, perPage: 100 },
+});
+
+/** A name as a segment of a path. Throws `Misconfigured` for one that would leave it. */
+export const segment = (name: string): string => {
+  if (name === '' || name === '.' || name === '..')
+    throw new Misconfigured(`${JSON.stringify(name)} cannot be the name of a DAG`);
+  return encodeURIComponent(name);
+};
+
+/**
+ * A status that answers is the contract; a list of DAGs with their files is the vendor. With names, the contract is tried first. Throws
+ * `Misconfigured` where nothing is named and the engine has no list, `Missing` where none of the names is known and nothing else answers.
+ */
+export const findDialect = async (http: Http, dags: readonly string[], signal: AbortSignal): Promise<Found> => {
+  const [first, ...others] = dags;
+  const byStatus = async (dag: string): Promise<Found | undefined> => {
+    const answer = await there(http, statusRequest(dag), signal);
+    return answer && { dialect: contract, answer, dag };
+  };
+  const told = first === undefined ? undefined : await byStatus(first);
+  if (told !== undefined) return told;
+  const v1 = await listThere(http, '/api/v1', signal);
+  if (v1 !== undefined && isVendorList(v1.body)) return { dialect: vendor('/api/v1'), answer: v1 };
+  if (v1 !== undefined && namesIn(v1.body) !== undefined && !isOldVendorList(v1.body))
+    return { dialect: contract, answer: v1 };
+  const v2 = await listThere(http, '/api/v2', signal);
+  if (v2 !== undefined && isVendorList(v2.body)) return { dialect: vendor('/api/v2'), answer: v2 };
+  for (const dag of others) {
+    const found = await byStatus(dag);
+    if (found !== undefined) return found;
+  }
+  if (dags.length === 0)
+    throw new Misconfigured(`${http.origin} has no list of its DAGs: name those to read in WORKFLOW_DAGS`);
+  throw new Missing(
+    `${http.origin} knows none of the DAGs ${dags.slice(0, 5).join(', ')}: are WORKFLOW_BASE_URL (without /api/v1) and the names right?`,
+    404,
+  );
+};
+
+const contract: Dialect = { kind: 'status', words: 'API: status, start and stop of each DAG (contract); no history' };
+const vendor = (prefix: '/api/v1' | '/api/v2'): Dialect => ({
+  kind: 'history',
+  prefix,
+  words: `API: runs, steps and logs (${prefix})`,
+});
+
+const there = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | undefined> => {
+  try {
+    return await http.send(request, signal);
+  } catch (cause) {
+    if (cause instanceof Missing) return undefined;
+    throw cause;
+  }
+};
+
+/** Servers with a user interface answer paths they do not know with its page: no list there, either. */
+const listThere = async (
+  http: Http,
+  prefix: '/api/v1' | '/api/v2',
+  signal: AbortSignal,
+): Promise<Answer | undefined> => {
+  try {
+    return await there(http, listRequest(prefix), signal);
+  } catch (cause) {
+    if (cause instanceof UnexpectedContent) return undefined;
+    throw cause;
+  }
+};
+
+/** `{dags: [{fileName, dag, latestDAGRun, …}], errors, pagination}`; `dags` is null where there is none. */
+const isVendorList = (body: Json): boolean =>
+  isObject(body) &&
+  isObject(body.pagination) &&
+  (body.dags === null || (Array.isArray(body.dags) && body.dags.every((one) => isObject(one) && 'fileName' in one)));
+
+/** `{DAGs: [{DAG, Status, …}]}`: the vendor's first API, which has newer ones beside it since 1.17. */
+const isOldVendorList = (body: Json): boolean => isObject(body) && 'DAGs' in body;
+
+/** The elements of a list of DAGs: a bare array, or the array of the payload that is called after them. */
+export const namesIn = (body: Json): readonly Json[] | undefined => {
+  if (Array.isArray(body)) return body;
+  if (isObject(body) && body.status === 'success' && Array.isArray(body.data)) return body.data;
+  const payload = payloadOf(body) ?? {};
+  const found = Object.entries(payload).find(
+    ([key, value]) => ['dags', 'items', 'workflows'].includes(plain(key)) && Array.isArray(value),
+  );
+  return Array.isArray(found?.[1]) ? found[1] : undefined;
+};

@@ -1,0 +1,128 @@
+/** What the warehouse holds of the runs of a DAG. */
+
+import { parseJson } from '../../core/json.ts';
+import type { Json } from '../../core/request.ts';
+import type { Given } from '../../core/stream.ts';
+import { isObject, type JsonObject } from './objects.ts';
+import { instantText, type ToldRun } from './told.ts';
+
+const table = 'workflow.dag_runs';
+
+/** A run as the warehouse has it. Instants in RFC 3339. */
+export interface Known {
+  /** The key. */
+  readonly id: string;
+  /** The id as the source told it. */
+  readonly told: string | undefined;
+  readonly status: string | undefined;
+  readonly begun: string | undefined;
+  readonly started: string | undefined;
+  readonly finished: string | undefined;
+  readonly gone: boolean;
+}
+
+const columns = {
+  id: 'dag_run_id',
+  told: 'told_run_id',
+  status: 'status',
+  begun: 'begun_at',
+  started: 'started_at',
+  finished: 'finished_at',
+  gone: 'gone_at',
+} as const;
+
+const knownIn = (row: Readonly<Record<string, string>>): Known => ({
+  id: row.id ?? '',
+  told: row.told,
+  status: row.status,
+  begun: instant(row.begun),
+  started: instant(row.started),
+  finished: instant(row.finished),
+  gone: row.gone !== undefined,
+});
+
+/** `2026-11-21 07:24:25.5+00`, as Postgres writes an instant, in our own spelling. */
+const instant = (text: string | undefined): string | undefined =>
+  instantText(text?.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+
+/** Rows of runs with these ids, as told. Postgres has no text with NUL: such an id is known to nobody. */
+export const known = async (given: Given, dag: string, ids: readonly string[]): Promise<readonly Known[]> => {
+  const among = { told_run_id: ids.filter((id) => !id.includes('\0')) };
+  return (await given.keys({ table, columns, of: { dag_name: dag }, among })).map(knownIn);
+};
+
+/** Runs that had not ended when they were last read and that the engine has not lost. */
+export const stillActive = async (given: Given, dag: string): Promise<readonly Known[]> => {
+  const where = `state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null`;
+  return (await given.keys({ table, columns, of: { dag_name: dag }, where })).map(knownIn);
+};
+
+/**
+ * The told run under the key of the row that is the same execution. An id that the engine gave again, to an execution that began at another
+ * moment, is another run: its key is the id, @ and that moment.
+ */
+export const knownAs = (told: ToldRun, rows: readonly Known[]): ToldRun => {
+  const same = rows.filter((row) => row.told === told.id);
+  const match =
+    same.find((row) => row.begun === told.begun) ??
+    same.find((row) => row.begun === undefined || told.begun === undefined);
+  if (match !== undefined) return { ...told, id: match.id };
+  return same.length === 0 ? told : { ...told, id: `${told.id}@${told.begun}` };
+};
+
+const everything = {
+  ...columns,
+  code: 'status_code',
+  scheduled: 'scheduled_at',
+  queued: 'queued_at',
+  trigger: 'trigger_type',
+  params: 'params',
+  labels: 'labels',
+  worker: 'worker_id',
+  rootName: 'root_dag_name',
+  rootId: 'root_dag_run_id',
+  parentName: 'parent_dag_name',
+  parentId: 'parent_dag_run_id',
+  retries: 'auto_retry_count',
+  log: 'log_path',
+  error: 'error',
+  extra: '_extra',
+} as const;
+
+/**
+ * A run that the source no longer tells of, as the record that its row came from, lost at this moment. Its steps are left as they are.
+ * Undefined where the row is gone, too.
+ */
+export const lost = async (given: Given, dag: string, id: string): Promise<ToldRun | undefined> => {
+  const of = { dag_name: dag, dag_run_id: id };
+  const [row] = await given.keys({ table, columns: everything, of });
+  if (row === undefined) return undefined;
+  const { told, status, code, labels, retries, extra, begun, scheduled, queued, started, finished, ...text } = row;
+  const { id: _, gone: __, ...same } = text;
+  return {
+    dag,
+    id,
+    begun: instant(begun),
+    steps: undefined,
+    gone: given.clock.toISOString(),
+    run: {
+      ...objectIn(extra),
+      ...same,
+      runId: told,
+      status: code === undefined ? status : Number(code),
+      label: status,
+      labels: json(labels),
+      autoRetries: retries === undefined ? undefined : Number(retries),
+      scheduledAt: instant(scheduled),
+      queuedAt: instant(queued),
+      startedAt: instant(started),
+      finishedAt: instant(finished),
+    },
+  };
+};
+
+const json = (text: string | undefined): Json => (text === undefined ? undefined : parseJson(Buffer.from(text)));
+const objectIn = (text: string | undefined): JsonObject => {
+  const value = json(text);
+  return isObject(value) ? value : {};
+};

@@ -1,0 +1,213 @@
+/** The executions of DAGs: a history where the engine has one, else what is current. */
+
+import { Missing, UnexpectedContent } from '../../core/errors.ts';
+import type { Page, WalkEnd } from '../../core/paging.ts';
+import type { Answer } from '../../core/request.ts';
+import { isOver, standingOf } from '../../core/run-states.ts';
+import type { Given, Slice, Stream } from '../../core/stream.ts';
+import { days, type Instant, parseInstant } from '../../core/time.ts';
+import { at, idBy, textAt } from '../lists.ts';
+import { several } from '../several.ts';
+import { segment, statusRequest } from './dialect.ts';
+import { type Known, known, knownAs, lost, stillActive } from './known.ts';
+import { beganAt, type History, type Part, partsOf, type Span } from './listing.ts';
+import { withLogs } from './logs.ts';
+import { isObject } from './objects.ts';
+import { instantText, payloadOf, runIn, type ToldRun } from './told.ts';
+import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
+
+export const dagRuns = (workflow: Workflow): Stream => ({
+  name: 'dag_runs',
+  about:
+    'Executions of DAGs with their steps. An engine with a history is read whole, run by run where something changed; of one without, what is current.',
+  endpoint: 'GET /api/v1/dags/{dag}/status; GET …/dag-runs/{name}, …/dag-runs/{name}/{id} and the logs of failed steps',
+  promised: true,
+  after: ['dags'],
+  parents: { table: 'workflow.dags', columns: { dag_name: 'name' }, where: dagsToRead(workflow.dags) },
+  windows: {
+    scope: 'all runs',
+    count: async () => undefined,
+    changes: async () => 'created',
+    instant: (record) => (isObject(record) ? instantIn(record) : undefined),
+  },
+  async read(slice, given, signal) {
+    const dag = slice.partition?.dag_name;
+    if (dag === undefined) throw new Error('a slice of runs names the DAG');
+    const { dialect } = await workflow.found(signal);
+    const pages =
+      dialect.kind === 'history'
+        ? past({ workflow, history: dialect, dag, slice, given, signal })
+        : present({ workflow, dag, given, signal });
+    return madeReading(pages, idBy('id'));
+  },
+});
+
+/** A DAG that is gone may still have a history; a status it has not. */
+const dagsToRead = (wanted: readonly string[]): string => {
+  const alive = '(_deleted_at is null or file_name is not null)';
+  if (wanted.length === 0) return alive;
+  const names = wanted.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
+  return `${alive} and (name in (${names}) or file_name in (${names}))`;
+};
+
+const instantIn = (record: object): Instant | undefined => {
+  const run = at(record, 'run');
+  const text = textAt(record, 'begun') ?? instantText(at(run, 'queuedAt')) ?? instantText(at(run, 'startedAt'));
+  return text === undefined ? undefined : parseInstant(text);
+};
+
+interface Asked {
+  readonly workflow: Workflow;
+  readonly dag: string;
+  readonly given: Given;
+  readonly signal: AbortSignal;
+}
+
+/** What the status tells; nothing where it tells of no execution. Throws `Missing` where the engine does not know the DAG. */
+async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator<Page, WalkEnd, void> {
+  const answer = workflow.heard.get(dag) ?? (await workflow.http.send(statusRequest(dag), signal));
+  workflow.heard.delete(dag);
+  const payload = payloadOf(answer.body);
+  if (payload === undefined) throw new UnexpectedContent(`the status of ${dag} is no object`);
+  const told = runIn(payload, dag, 'start');
+  const current = told && knownAs(told, await known(given, dag, [told.id]));
+  if (current !== undefined) yield pageOf(current, answer);
+  let gone = 0;
+  for (const { id } of await stillActive(given, dag)) {
+    if (id === current?.id) continue;
+    gone += 1;
+    yield* goodbye(workflow, given, dag, id);
+  }
+  const all = gone + (current === undefined ? 0 : 1);
+  return endOf(all, all);
+}
+
+/** The row of a run that had not ended and that the engine no longer tells of: its end will never be known. */
+async function* goodbye({ note }: Workflow, given: Given, dag: string, id: string): AsyncGenerator<Page, void, void> {
+  const row = await lost(given, dag, id);
+  if (row === undefined) return;
+  note(`${dag}: the engine no longer tells of the run ${id}, which had not ended when it was last read`);
+  const raw = Buffer.from(JSON.stringify(row));
+  yield pageOf(row, { raw, date: undefined, receivedAt: performance.now() });
+}
+
+interface AskedPast extends Asked {
+  readonly history: History;
+  readonly slice: Slice;
+}
+
+/** Runs made so recently are read again whatever their summary says: it tells nothing of the steps. */
+const recent = days(3);
+
+/**
+ * The whole history by its summaries; in detail what is not known here as it is told there, what is recent, what is not over, and in a full
+ * walk everything. A backfill keeps to its window. A run that was active and that the engine no longer knows is told once, as gone.
+ */
+async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
+  const { workflow, history, dag, slice, given, signal } = asked;
+  const isBackfill = slice.window?.to !== undefined;
+  const from = slice.window?.from?.getTime() ?? 0;
+  const anew = Math.min(from, given.clock.getTime() - recent);
+  const span: Span = isBackfill
+    ? { from: Math.max(1, Math.floor(from / 1000)), to: Math.ceil((slice.window?.to?.getTime() ?? 0) / 1000) }
+    : // 0 would mean today.
+      { from: 1, to: undefined };
+  const keys = new Set<string>();
+  let expected = 0;
+  let fetched = 0;
+  let missed = 0;
+  let whole = true;
+  const detail = (told: ToldRun, until: AbortSignal): Promise<Detailed | undefined> => detailed(asked, told.id, until);
+  for await (const part of partsOf(workflow, history, dag, span, signal)) {
+    const { rows, wanted } = await choose(given, part, dag, (told) => isBackfill || isSince(told, anew));
+    for (const told of part.runs) keys.add(knownAs(told, rows).id);
+    whole &&= part.whole;
+    expected += wanted.length;
+    for await (const one of several(wanted, workflow.concurrency, detail, signal)) {
+      if (one === undefined) missed += 1;
+      else {
+        fetched += 1;
+        yield pageOf(knownAs(one.told, rows), one.answer);
+      }
+    }
+  }
+  if (missed > 0) workflow.note(`${dag}: ${missed} runs were in the history and gone when they were asked for`);
+  if (!whole) workflow.note(`${dag}: the engine cuts its list even of a single second; runs may be missing`);
+  for (const { id, told } of isBackfill ? [] : await stillActive(given, dag)) {
+    if (keys.has(id)) continue;
+    const one = told === undefined ? undefined : await detailed(asked, told, signal);
+    const same = one && knownAs(one.told, await known(given, dag, [one.told.id]));
+    expected += 1;
+    fetched += 1;
+    if (one !== undefined && same?.id === id) yield pageOf(same, one.answer);
+    else yield* goodbye(workflow, given, dag, id);
+  }
+  return endOf(expected, fetched, whole);
+}
+
+const isSince = (told: ToldRun, sinceMs: number): boolean => {
+  const began = beganAt(told);
+  return began === undefined || parseInstant(began) >= BigInt(sinceMs) * 1000n;
+};
+
+/** The runs of a part to read in detail, with what is known of them here. */
+const choose = async (
+  given: Given,
+  { runs }: Part,
+  dag: string,
+  anew: (told: ToldRun) => boolean,
+): Promise<{ readonly rows: readonly Known[]; readonly wanted: readonly ToldRun[] }> => {
+  const rows = await known(
+    given,
+    dag,
+    runs.map(({ id }) => id),
+  );
+  const byId = new Map(rows.map((row) => [row.told, row]));
+  return { rows, wanted: runs.filter((told) => anew(told) || differs(told, byId.get(told.id))) };
+};
+
+const differs = ({ run }: ToldRun, row: Known | undefined): boolean => {
+  const { status, label, startedAt, finishedAt } = run;
+  const standing = standingOf('run', {
+    label: typeof label === 'string' ? label : undefined,
+    code: typeof status === 'number' ? status : undefined,
+  });
+  return (
+    row === undefined ||
+    !isOver(standing.state) ||
+    row.gone ||
+    row.status !== (standing.word ?? undefined) ||
+    row.started !== instantText(startedAt) ||
+    row.finished !== instantText(finishedAt)
+  );
+};
+
+interface Detailed {
+  readonly told: ToldRun;
+  readonly answer: Answer;
+}
+
+/** One run with its steps and the logs of those that failed; undefined where the engine does not know it. */
+const detailed = async (
+  { workflow, history, dag }: AskedPast,
+  id: string,
+  signal: AbortSignal,
+): Promise<Detailed | undefined> => {
+  const { http } = workflow;
+  const { prefix } = history;
+  const endpoint = `${prefix}/dag-runs/{name}/{dagRunId}`;
+  try {
+    const answer = await http.send(
+      { method: 'GET', path: `${prefix}/dag-runs/${segment(dag)}/${segment(id)}`, endpoint },
+      signal,
+    );
+    const payload = payloadOf(answer.body);
+    const told = payload && runIn(payload, dag, 'making');
+    if (told?.id !== id)
+      throw new UnexpectedContent(`${endpoint}: asked for ${id}, the answer is ${told?.id ?? 'no run'}`);
+    return { told: await withLogs(http, prefix, told, id, signal), answer };
+  } catch (cause) {
+    if (cause instanceof Missing) return undefined;
+    throw cause;
+  }
+};
