@@ -48,7 +48,7 @@ export async function* partsOf(
   };
   const { body } = await workflow.http.send(first, signal);
   const cursor = textAt(body, 'nextCursor');
-  if (cursor !== undefined && cursor !== '') return yield* byCursor(workflow, first, body, signal);
+  if (cursor !== undefined && cursor !== '') return yield* byCursor(workflow, dag, first, body, signal);
   const found = runsOf(first, body);
   if (!looksCut(found.length)) return yield { runs: toldRuns(found, dag), whole: true };
   const cut = middle(found, span);
@@ -59,11 +59,11 @@ export async function* partsOf(
 
 async function* byCursor(
   { http }: Workflow,
+  dag: string,
   first: Request,
   body: Json,
   signal: AbortSignal,
 ): AsyncGenerator<Part, void, void> {
-  const dag = decodeURIComponent(first.path.slice(first.path.lastIndexOf('/') + 1));
   const seen = new Set<string>();
   let answer = body;
   for (let page = 1; page <= mostPages; page++) {
