@@ -79,7 +79,7 @@ const tables: Readonly<Record<string, Made>> = {
       ],
       trigger_type: ['text', 'What started it, e.g. scheduler, manual, retry; null if the source does not tell.'],
       params: ['text', 'Parameters it ran with, as NAME=value pairs or JSON, as delivered.'],
-      labels: ["text[] not null default '{}'", 'Labels (tags) of the run.'],
+      labels: ['jsonb', 'Labels (tags) of the run, as delivered: a list as a rule.'],
       worker_id: ['text', 'The worker that ran it; local: the engine itself.'],
       root_dag_name: ['text', 'DAG of the run that all this began with; its own where it began by itself.'],
       root_dag_run_id: ['text', 'That run.'],
@@ -185,7 +185,12 @@ const views: Readonly<Record<string, View>> = {
       is_gone: ['r.gone_at is not null', 'True where the engine lost the run before its end was seen.'],
       trigger_type: ['r.trigger_type', 'What started it, where the engine tells.'],
       params: ['r.params', 'Parameters it ran with, as delivered.'],
-      labels: [`array_to_string(r.labels, ', ')`, 'Labels, separated by commas.'],
+      labels: [
+        `case jsonb_typeof(r.labels)
+          when 'array' then (select string_agg(one, ', ' order by place) from jsonb_array_elements_text(r.labels) with ordinality l (one, place))
+          else r.labels #>> '{}' end`,
+        'Labels, separated by commas.',
+      ],
       worker_id: ['r.worker_id', 'The worker that ran it.'],
       scheduled_at: ['r.scheduled_at', 'The tick of the schedule it belongs to (UTC).'],
       queued_at: ['r.queued_at', 'When it was queued (UTC).'],
