@@ -13,7 +13,7 @@ let complaints: string[];
 
 const search = { match: ({ endpoint }: { readonly endpoint: string }) => endpoint.includes('search/jql') };
 
-describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 }, () => {
   beforeAll(async () => {
     scene = await openScene({ token });
     await scene.rig.sync();
@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   const open = async (options: Parameters<Browser['newContext']>[0] = {}): Promise<void> => {
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     page = await context.newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(20_000);
     complaints = [];
     // Also what the content security policy holds back.
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByLabel('To').fill('2026-03-01');
     await page.getByRole('button', { name: 'Show the plan' }).click();
     expect(await page.locator('#plan').innerText()).toMatch(/1 stream, about \d+ records/);
-    expect(await scene.control.history('tracker', { limit: 1 })).toEqual([]);
+    expect(await scene.asked()).toEqual([]);
 
     // The source holds the line.
     const held = scene.rig.tracker.script.at(
@@ -75,9 +75,12 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByRole('button', { name: 'Start the backfill' }).click();
     await page.waitForURL(/\/requests\/tracker\//);
     await page.getByText('0 of 1 slice done, 1 reading').waitFor();
-    await page.locator('#log').getByText('issues: begins').waitFor();
+    await page
+      .locator('#log')
+      .getByText(/run \d+ \(backfill\) started/)
+      .waitFor();
     expect(await stateOf()).toContain('running');
-    await expect.poll(() => held.fired, { timeout: 8000 }).toBeGreaterThan(0);
+    await expect.poll(() => held.fired, { timeout: 20_000 }).toBeGreaterThan(0);
 
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#head .state', { hasText: 'stopped' }).waitFor();
@@ -130,7 +133,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const loaded = await page.evaluate('performance.timeOrigin');
     await scene.rig.sync({ streams: ['projects'] });
     await expect
-      .poll(async () => Number(/\d+/.exec(await page.locator('#figures h2').innerText())?.[0]), { timeout: 8000 })
+      .poll(async () => Number(/\d+/.exec(await page.locator('#figures h2').innerText())?.[0]), { timeout: 20_000 })
       .toBe(before + 1);
     expect(await page.evaluate('performance.timeOrigin')).toBe(loaded);
     expect(await page.locator('#plot-duration details').getAttribute('open')).not.toBeNull();
@@ -148,7 +151,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.goto(`${scene.url}/backfill/plan?pipeline=tracker&from=2026-02-01&to=2026-03-01`);
     await page.getByRole('button', { name: 'Start the backfill' }).click();
     await page.waitForURL(/\/requests\/tracker\//);
-    await scene.control.idle();
+    await scene.idle();
     await page.reload();
     expect(await stateOf()).toContain('succeeded');
   });
@@ -179,9 +182,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ];
     const found: string[] = [];
     for (const path of paths) {
-      for (const width of [1280, 768, 390, 320]) {
+      await page.setViewportSize({ width: 320, height: 800 });
+      await page.goto(`${scene.url}${path}`);
+      for (const width of [320, 390, 768, 1280]) {
         await page.setViewportSize({ width, height: 800 });
-        await page.goto(`${scene.url}${path}`);
         const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
         if (over !== 0) found.push(`${path} at ${width}: ${over}`);
       }

@@ -1,210 +1,94 @@
-import crypto from 'node:crypto';
-import { Interrupted, TidemarkError } from '../../src/core/errors.ts';
-import type { RunEvent, RunReport } from '../../src/core/run.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ads } from '../../pipelines/ads.ts';
+import { nightly } from '../../pipelines/nightly.ts';
+import { tracker } from '../../pipelines/tracker.ts';
+import type { RunReport } from '../../src/core/run.ts';
 import { plan } from '../../src/run/preview.ts';
-import type { Ask, Control, Dag, DagRun, LogLine } from '../../src/schedule/control.ts';
-import { AlreadyActive, NothingActive, UnknownDag, UnknownRun } from '../../src/schedule/refusals.ts';
+import type { Catalogue } from '../../src/schedule/catalogue.ts';
+import type { Control, Runner } from '../../src/schedule/control.ts';
+import { openControl } from '../../src/schedule/open-control.ts';
+import { startService } from '../../src/schedule/service.ts';
+import { usualTimes } from '../../src/schedule/times.ts';
+import { connect } from '../../src/warehouse/connect.ts';
 import type { Rig } from '../support/rig.ts';
 
-/** A `Control` that really runs what it is asked for, in this process, between a rig's tracker and its warehouse. */
-export interface TestControl extends Control {
-  /** Everything that was asked of it, oldest first. */
-  readonly asked: readonly string[];
-  /** Waits until nothing runs. */
+/** The control with a worker behind it, as `serve` has them, between a rig's tracker and its warehouse. */
+export interface TestControl {
+  readonly control: Control;
+  /** What was asked for, oldest first: `tracker sync by dashboard`. */
+  asked(): Promise<readonly string[]>;
+  /** Waits until every request is over. */
   idle(): Promise<void>;
-  /** Ends what runs. */
+  /** Interrupts what runs and ends. */
   close(): Promise<void>;
 }
 
-interface Job {
-  run: DagRun;
-  readonly ask: Ask;
-  readonly log: LogLine[];
-  readonly stop: AbortController;
-  going: Promise<void>;
-}
-
-export function testControl(rig: Rig, now: () => Date = () => new Date()): TestControl {
-  const jobs: Job[] = [];
-  const asked: string[] = [];
-  const dags: readonly Omit<Dag, 'last'>[] = [
-    {
-      name: 'tracker',
-      about: 'Projects, boards, sprints and issues with their history, from the issue tracker.',
-      configured: true,
-      schedule: [{ does: 'sync', cron: '0 2 * * *', timeZone: 'UTC' }],
-      nextAt: new Date(Math.ceil((now().getTime() + 1) / 86_400_000) * 86_400_000 + 7_200_000),
+export async function openTestControl(rig: Rig): Promise<TestControl> {
+  const warehouse = await connect(rig.database.url, { max: 4 });
+  const streams = await rig.during(async ({ source }) => source.flows.map(({ stream }) => stream.name));
+  const timed = tracker.jobs.map(({ does, on }) => ({ does, ...on, starts: true }));
+  const catalogue: Catalogue = {
+    dags: [
+      { ...tracker, configured: true, timed, streams, parts: ['tracker'] },
+      { ...ads, configured: false, timed: [], streams: [], parts: ['ads'] },
+      { ...nightly, configured: false, needs: 'a source', timed: [], streams: [], parts: [] },
+    ],
+  };
+  const runner: Runner = {
+    configured: ['tracker'],
+    run: ({ does, streams: names, window }, { trigger, signal, observe }): Promise<RunReport> => {
+      const only = names === undefined ? {} : { streams: names };
+      const how = { signal, deps: { observe, trigger } };
+      if (window !== undefined) return rig.backfill({ ...window, ...only }, how);
+      return does === 'census' ? rig.census(only, how) : rig.sync({ ...only, full: does === 'full' }, how);
     },
-    {
-      name: 'ads',
-      about: 'Accounts, campaigns, ad sets, ads, assets, audiences and reports, from the ads platform.',
-      configured: false,
-      schedule: [],
-      nextAt: null,
+    preview: async ({ streams: names, window }, signal) => {
+      const what = { ...(names === undefined ? {} : { streams: names }), ...(window === undefined ? {} : { window }) };
+      const lines = await rig.during((deps) => plan(deps, what), { signal });
+      return lines.map(({ stream, slices, records, requests, mode }) => ({
+        stream,
+        slices,
+        ...(records === undefined ? {} : { records }),
+        ...(requests === undefined ? {} : { requests, seconds: requests / 10 }),
+        about: mode,
+      }));
     },
-  ];
-  const known = (name: string): Omit<Dag, 'last'> => {
-    const dag = dags.find((each) => each.name === name);
-    if (dag === undefined) throw new UnknownDag(`there is no pipeline ${name}`);
-    return dag;
   };
-  const newest = (name: string): Job | undefined => jobs.findLast((job) => job.run.pipeline === name);
-  const active = (name: string): Job | undefined =>
-    jobs.findLast((job) => job.run.pipeline === name && job.run.finishedAt === null);
-  const found = (name: string, runId: string): Job => {
-    const job = jobs.find((each) => each.run.pipeline === name && each.run.runId === runId);
-    if (job === undefined) throw new UnknownRun(`there is no run ${runId} of ${name}`);
-    return job;
-  };
-  const work = async (job: Job): Promise<void> => {
-    const observe = (event: RunEvent): void => {
-      if (event.type === 'run.started') job.run = { ...job.run, runs: [...job.run.runs, event.runId] };
-      if (event.type === 'stream.progress') return;
-      const level = event.type === 'note' ? event.level : 'info';
-      job.log.push({ seq: job.log.length + 1, at: now(), level, message: textOf(event) });
-    };
-    const how = { signal: job.stop.signal, deps: { observe, trigger: 'api' as const } };
-    const { does, streams, window } = job.ask;
-    const only = streams === undefined ? {} : { streams };
-    job.run = { ...job.run, status: 'running', startedAt: now() };
-    try {
-      const report =
-        does === 'backfill' && window !== undefined
-          ? await rig.backfill({ ...window, ...only }, how)
-          : does === 'census'
-            ? await rig.census(only, how)
-            : await rig.sync({ ...only, full: does === 'full' }, how);
-      job.run = { ...job.run, ...endOf(report, job), finishedAt: now() };
-    } catch (error) {
-      const stopped = error instanceof Interrupted && job.run.stopping;
-      job.run = {
-        ...job.run,
-        status: stopped ? 'stopped' : 'failed',
-        finishedAt: now(),
-        error: stopped
-          ? null
-          : {
-              code: error instanceof TidemarkError ? error.code : 'internal',
-              message: error instanceof Error ? error.message : String(error),
-            },
-      };
-    }
-  };
-  const queue = (ask: Ask, params: string, runId: string): DagRun => {
-    const busy = active(ask.pipeline);
-    if (busy !== undefined) throw new AlreadyActive(`${ask.pipeline} is running already`, busy.run);
-    const job: Job = {
-      ask,
-      log: [],
-      stop: new AbortController(),
-      going: Promise.resolve(),
-      run: {
-        runId,
-        pipeline: ask.pipeline,
-        does: ask.does,
-        trigger: 'api',
-        status: 'queued',
-        params,
-        queuedAt: now(),
-        startedAt: null,
-        finishedAt: null,
-        runs: [],
-        received: 0,
-        changed: 0,
-        rejected: 0,
-        error: null,
-        stopping: false,
-      },
-    };
-    jobs.push(job);
-    const queued = job.run;
-    job.going = work(job);
-    return queued;
-  };
+  const troubles: string[] = [];
+  const service = startService({
+    warehouse,
+    catalogue,
+    runner,
+    name: 'the test',
+    times: { ...usualTimes, pollMs: 50, heartbeatMs: 50, logMs: 50 },
+    told: {
+      ticked: () => undefined,
+      ended: async () => undefined,
+      look: async () => undefined,
+      trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),
+    },
+  });
+  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
   return {
-    asked,
-    idle: async () => {
-      await Promise.all(jobs.map((job) => job.going));
-    },
-    close: async () => {
-      for (const job of jobs) job.stop.abort(new Interrupted('the test is over'));
-      await Promise.all(jobs.map((job) => job.going));
-    },
-    list: async () => dags.map((dag) => ({ ...dag, last: newest(dag.name)?.run ?? null })),
-    status: async (name) => ({
-      dag: { ...known(name), last: newest(name)?.run ?? null },
-      run: newest(name)?.run ?? null,
-      steps: [],
-    }),
-    start: async (ask, how) => {
-      known(ask.pipeline);
-      asked.push(`start ${ask.pipeline} ${ask.does} by ${how.by}`);
-      return queue(ask, how.params ?? '', how.runId ?? crypto.randomUUID());
-    },
-    stop: async (name, { by }) => {
-      known(name);
-      asked.push(`stop ${name} by ${by}`);
-      const job = active(name) ?? newest(name);
-      if (job === undefined) throw new NothingActive(`${name} has nothing to stop`);
-      if (job.run.finishedAt === null) {
-        job.run = { ...job.run, stopping: true };
-        job.stop.abort(new Interrupted('asked to stop'));
+    control,
+    asked: async () =>
+      (
+        await rig.rows<{ asked: string }>(
+          `select concat_ws(' ', pipeline, does, 'by', asked_by) as asked from ops.dag_runs order by seq`,
+        )
+      ).map(({ asked }) => asked),
+    async idle() {
+      const deadline = performance.now() + 20_000;
+      for (;;) {
+        const waiting = await rig.rows('select from ops.dag_runs where finished_at is null');
+        if (waiting.length === 0) return;
+        if (performance.now() > deadline) throw new Error(`a request is not over: ${troubles.join('; ')}`);
+        await sleep(30);
       }
-      return job.run;
     },
-    retry: async (name, runId, { by }) => {
-      asked.push(`retry ${name} ${runId} by ${by}`);
-      const { ask, run } = found(name, runId);
-      if (run.status === 'succeeded' || run.finishedAt === null)
-        throw new NothingActive(`run ${runId} is ${run.status}: there is nothing to retry`);
-      return queue(ask, run.params, crypto.randomUUID());
+    async close() {
+      await service.end();
+      await warehouse.close();
     },
-    history: async (name, { limit, before }) => {
-      const own = jobs.filter((job) => job.run.pipeline === known(name).name).map((job) => job.run);
-      const upTo = before === undefined ? own.length : own.findIndex((run) => run.runId === before);
-      return own.slice(0, upTo).reverse().slice(0, limit);
-    },
-    run: async (name, runId) => found(known(name).name, runId).run,
-    log: async (name, runId, { after = 0, tail }) => {
-      const own = found(name, runId).log.filter((line) => line.seq > after);
-      return tail === undefined ? own : own.slice(-tail);
-    },
-    plan: (ask, signal) =>
-      rig.during(
-        async (deps) =>
-          (
-            await plan(deps, {
-              ...(ask.streams === undefined ? {} : { streams: ask.streams }),
-              ...(ask.window === undefined ? {} : { window: ask.window }),
-            })
-          ).map((each) => ({
-            stream: each.stream,
-            slices: each.slices,
-            ...(each.records === undefined ? {} : { records: each.records }),
-            ...(each.requests === undefined ? {} : { requests: each.requests, seconds: each.requests / 10 }),
-            about: `${each.mode} ${each.from?.toISOString().slice(0, 10) ?? ''} to ${each.to?.toISOString().slice(0, 10) ?? ''}`,
-          })),
-        { signal },
-      ),
   };
 }
-
-const endOf = (
-  report: RunReport,
-  { run }: Job,
-): Pick<DagRun, 'status' | 'received' | 'changed' | 'rejected' | 'error'> => ({
-  status: report.status === 'interrupted' && run.stopping ? 'stopped' : report.status,
-  received: report.counts.received,
-  changed: report.counts.inserted + report.counts.updated,
-  rejected: report.counts.rejected,
-  error: report.error ?? null,
-});
-
-const textOf = (event: RunEvent): string => {
-  if (event.type === 'run.started') return `run ${event.runId} began`;
-  if (event.type === 'stream.started') return `${event.stream}: begins`;
-  if (event.type === 'stream.finished')
-    return `${event.report.stream}: ${event.report.status}, ${event.report.counts.received} records`;
-  if (event.type === 'note') return event.message;
-  return event.type === 'run.finished' ? `run ended: ${event.report.status}` : event.stream;
-};

@@ -54,7 +54,7 @@ test('pages hear that something changed while a run goes on', async () => {
   const events = await heard;
   expect(new Set(events.map(({ event }) => event))).toEqual(new Set(['change']));
   expect(new Set(events.map(({ data }) => data)).size).toBe(events.length);
-  await scene.control.idle();
+  await scene.idle();
 });
 
 test('a log is followed from where the page left off, and from where a reader was cut off', async () => {

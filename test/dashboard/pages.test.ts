@@ -10,7 +10,7 @@ const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
 /** One of each: a good first sync that was throttled, rejects with hostile text, a sync that failed, a backfill. */
 beforeAll(async () => {
   scene = await openScene();
-  const { rig, control } = scene;
+  const { rig, control, idle } = scene;
   const [first = '', second = ''] = [...rig.tracker.oracle().issues.keys()];
   rig.tracker.state.setRaw(first, 'created', JSON.stringify(hostile));
   rig.tracker.state.setRaw(second, 'summary', '"half \\ud800 a pair \\u202e and \\u001b[31m"');
@@ -19,14 +19,14 @@ beforeAll(async () => {
     tooManyRequests(1),
   );
   await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
-  await control.idle();
+  await idle();
   expect(throttle.fired).toBe(1);
   const failing = rig.tracker.script.at(
     { match: ({ endpoint }) => endpoint.includes('search/jql'), times: 200 },
     status(500, { body: hostile }),
   );
   await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
-  await control.idle();
+  await idle();
   expect(failing.fired).toBeGreaterThan(0);
   rig.tracker.script.clear();
   const window = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-03-01T00:00:00Z') };
@@ -34,7 +34,7 @@ beforeAll(async () => {
     { pipeline: 'tracker', does: 'backfill', window },
     { by: 'test', params: 'FROM=2026-01-01 TO=2026-03-01' },
   );
-  await control.idle();
+  await idle();
   await rig.rows(`insert into ops.schema_changes (source_id, stream, note, run_id) values (1, 'issues', $1, 1)`, [
     hostile,
   ]);
@@ -194,13 +194,13 @@ describe('the backfill form', () => {
     const page = (await person.get('/backfill/plan?pipeline=tracker&from=2026-01-01&to=2026-02-01&streams=issues'))
       .body;
     expect(textOf(page)).toMatch(/1 stream, about \d+ records, about \d+ requests?/);
-    const before = scene.control.asked.length;
+    const before = (await scene.asked()).length;
     const fields = { pipeline: 'tracker', from: '2026-01-01', to: '2026-02-01', streams: 'issues' };
     const started = await person.send(`/backfill/plan?${new URLSearchParams(fields)}`, '/backfill', fields);
-    expect(scene.control.asked.slice(before)).toEqual(['start tracker backfill by dashboard']);
+    expect((await scene.asked()).slice(before)).toEqual(['tracker backfill by dashboard']);
     const where = started.headers.location ?? '';
-    expect(where).toMatch(/^\/requests\/tracker\/[0-9a-f-]+$/);
-    await scene.control.idle();
+    expect(where).toMatch(/^\/requests\/tracker\/tracker-backfill-[0-9a-f-]+$/);
+    await scene.idle();
     const text = textOf((await person.get(where)).body);
     expect(text).toContain('1 of 1 slice done');
     expect(text).toContain('FROM=2026-01-01 TO=2026-02-01 STREAMS=issues');
@@ -217,14 +217,14 @@ describe('a run of the command line', () => {
     expect(textOf(page.body)).toContain('started from a command line');
     const again = await person.send(`/runs/${id}`, '/again', { run: id });
     expect(again.status).toBe(303);
-    await scene.control.idle();
+    await scene.idle();
     const [{ params } = {}] = await scene.rig.rows('select params from ops.runs order by run_id desc limit 1');
     expect(params).toMatchObject({ streams: ['projects'] });
   });
 });
 
 test('a run that goes on is stopped from its page, once, and only that one', async () => {
-  const { rig, control } = scene;
+  const { rig, control, idle } = scene;
   const held = rig.tracker.script.at(
     { match: ({ endpoint }) => endpoint.includes('search/jql'), times: Number.POSITIVE_INFINITY },
     {
@@ -244,13 +244,34 @@ test('a run that goes on is stopped from its page, once, and only that one', asy
   expect((await control.run('tracker', runId)).stopping).toBe(false);
   expect((await person.send(where, '/stop', { pipeline: 'tracker', runId })).status).toBe(303);
   rig.tracker.script.clear();
-  await control.idle();
+  await idle();
   expect(textOf((await person.get(where)).body)).toMatch(/State ▲ stopped/);
   expect((await control.run('tracker', runId)).status).toBe('stopped');
   const retried = await person.send(where, '/retry', { pipeline: 'tracker', runId });
   expect(retried.status).toBe(303);
-  await control.idle();
+  await idle();
   expect(textOf((await person.get(retried.headers.location ?? '')).body)).toMatch(/State .{0,4}succeeded/);
+});
+
+test('what people do is written down, with what came of it', async () => {
+  const lines = await scene.rig.rows(
+    'select role, address, action, pipeline, http_status, dag_run_id is not null as named from ops.audit order by audit_id',
+  );
+  expect(lines).toContainEqual({
+    role: 'local',
+    address: '127.0.0.1',
+    action: 'POST /backfill of the dashboard',
+    pipeline: 'tracker',
+    http_status: 303,
+    named: true,
+  });
+  const actions = lines.map(({ action, http_status }) => `${action} ${http_status}`);
+  for (const each of ['/start of the dashboard 303', '/stop of the dashboard 409', '/stop of the dashboard 303'])
+    expect(actions).toContain(`POST ${each}`);
+  expect(lines.filter(({ http_status }) => http_status === null)).toEqual([]);
+  await person.post('/start', { pipeline: 'tracker' });
+  const [refused] = await scene.rig.rows('select role, http_status from ops.audit order by audit_id desc limit 1');
+  expect(refused).toEqual({ role: 'local', http_status: 403 });
 });
 
 test('a fault of ours is told, and nothing of the inside with it', async () => {
@@ -262,6 +283,7 @@ test('a fault of ours is told, and nothing of the inside with it', async () => {
     expect(body).toContain('Something went wrong here');
     expect(body).not.toContain('streams_away');
     expect(body).not.toContain('ops.streams');
+    expect(scene.troubles.at(-1)).toMatch(/^GET \/streams of the dashboard failed: .*ops\.streams/);
   } finally {
     await pool.query('alter table ops.streams_away rename to streams');
   }

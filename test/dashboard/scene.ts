@@ -1,47 +1,62 @@
 import fastify, { type FastifyInstance } from 'fastify';
+import type { Control } from '../../src/schedule/control.ts';
 import { dashboard } from '../../src/server/dashboard/dashboard.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
-import { type TestControl, testControl } from './control.ts';
+import { openTestControl, type TestControl } from './control.ts';
 
 /** A dashboard on a real port, over a warehouse that real runs fill. */
-export interface Scene {
+export interface Scene extends Pick<TestControl, 'asked' | 'idle'> {
   readonly rig: Rig;
-  readonly control: TestControl;
+  readonly control: Control;
   readonly app: FastifyInstance;
   /** `http://127.0.0.1:port` */
   readonly url: string;
+  /** Errors of ours that the dashboard told of. */
+  readonly troubles: readonly string[];
   close(): Promise<void>;
 }
 
 export interface SceneOptions {
   readonly token?: string;
+  readonly readToken?: string;
   readonly tracker?: TrackerOptions;
   readonly now?: () => Date;
 }
 
-export async function openScene({ token, tracker = {}, now = () => new Date() }: SceneOptions = {}): Promise<Scene> {
+export async function openScene({
+  token,
+  readToken,
+  tracker = {},
+  now = () => new Date(),
+}: SceneOptions = {}): Promise<Scene> {
   const rig = await openRig({ ...smallSite, dialect: 'vendor', ...tracker });
-  const control = testControl(rig, now);
+  const { control, asked, idle, close } = await openTestControl(rig);
+  const troubles: string[] = [];
   const app = fastify({ logger: false });
   await app.register(dashboard, {
     control,
     db: rig.database.warehouse.db,
+    token,
+    readToken,
     now,
     version: 'test',
+    trouble: (what: string, error?: unknown) => troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
     pulseMs: 100,
-    ...(token === undefined ? {} : { token }),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     rig,
     control,
+    asked,
+    idle,
     app,
     url,
+    troubles,
     async close() {
       await app.close();
-      await control.close();
+      await close();
       await rig.close();
     },
   };

@@ -2,16 +2,22 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { run as readRun } from '../../run/history/runs.ts';
+import { paramsOf } from '../../schedule/asks.ts';
 import type { Ask, DagRun } from '../../schedule/control.ts';
 import { AlreadyActive } from '../../schedule/refusals.ts';
+import { audited } from './audited.ts';
 import type { DashboardDeps } from './deps.ts';
-import { fieldOf, type Refuse } from './guard.ts';
+import { fieldOf, type Refuse, type SessionOf } from './guard.ts';
 import { askOfForm } from './pages/backfill.ts';
-import { askOf, paramsOf } from './requests.ts';
+import { askOf } from './requests.ts';
 
 const by = 'dashboard';
 
-export function actions(app: FastifyInstance, { control, db }: DashboardDeps, refuse: Refuse): void {
+/** In a scope of its own. */
+export function actions(app: FastifyInstance, deps: DashboardDeps, sessionOf: SessionOf, refuse: Refuse): void {
+  const { control, db } = deps;
+  audited(app, deps, sessionOf);
+
   const start = async (reply: FastifyReply, ask: Ask): Promise<FastifyReply> => {
     try {
       return toRequest(reply, await control.start(ask, { params: paramsOf(ask), by }));

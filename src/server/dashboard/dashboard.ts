@@ -35,7 +35,7 @@ type Query = Readonly<Record<string, string | undefined>>;
  * (`/api`, `/healthz`) are not touched by them.
  */
 export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
-  const sessions = makeSessions(deps.token, deps.now);
+  const sessions = makeSessions({ operate: deps.token, read: deps.readToken }, deps.now);
   const asset = assets(app);
 
   const viewOf = (request: FastifyRequest, rejects?: number): View => {
@@ -45,6 +45,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
       version: deps.version,
       asset,
       csrf: session?.csrf ?? '',
+      mayChange: session !== undefined && session.role !== 'read',
       signedIn: sessions.needsToken && session !== undefined,
       ...(rejects === undefined ? {} : { rejects }),
     };
@@ -64,7 +65,8 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   );
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const { status, message } = told(error);
-    if (status >= 500) request.log.error({ err: error }, 'a page of the dashboard failed');
+    if (status >= 500)
+      deps.trouble(`${request.method} ${request.routeOptions.url ?? ''} of the dashboard failed`, error);
     return refuse(reply, status, message);
   });
 
@@ -135,8 +137,8 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   );
   page('/schema-changes', (view, { query }) => changesPage(deps, view, query.page));
 
-  door(app, sessions, sessionOf, show);
-  actions(app, deps, refuse);
+  door(app, deps, sessions, sessionOf, show);
+  await app.register(async (scope) => actions(scope, deps, sessionOf, refuse));
   events(app, deps, sessionOf);
 }
 

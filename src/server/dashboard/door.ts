@@ -1,7 +1,8 @@
 /** Signing in and out. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { attempts } from './attempts.ts';
+import { patience } from '../tokens.ts';
+import type { DashboardDeps } from './deps.ts';
 import { fieldOf, type SessionOf } from './guard.ts';
 import type { Page } from './layout.ts';
 import { nextOf, signIn } from './pages/plain.ts';
@@ -10,8 +11,14 @@ import { type Sessions, setCookie } from './session.ts';
 /** Sends a page. */
 export type Show = (request: FastifyRequest, reply: FastifyReply, page: Page, status?: number) => FastifyReply;
 
-export function door(app: FastifyInstance, sessions: Sessions, sessionOf: SessionOf, show: Show): void {
-  const tries = attempts(() => performance.now());
+export function door(
+  app: FastifyInstance,
+  { trouble }: Pick<DashboardDeps, 'trouble'>,
+  sessions: Sessions,
+  sessionOf: SessionOf,
+  show: Show,
+): void {
+  const guesses = patience(() => performance.now());
 
   app.get<{ Querystring: { next?: string } }>('/login', { config: { open: true } }, (request, reply) => {
     const next = nextOf(request.query.next);
@@ -20,25 +27,24 @@ export function door(app: FastifyInstance, sessions: Sessions, sessionOf: Sessio
 
   app.post('/login', { config: { open: true } }, (request, reply) => {
     const next = nextOf(fieldOf(request.body, 'next'));
-    const waitMs = tries.waitMs(request.ip);
-    if (waitMs > 0) {
-      const seconds = Math.ceil(waitMs / 1000);
+    const seconds = guesses.waits(request.ip);
+    if (seconds > 0) {
       reply.header('retry-after', seconds);
       return show(request, reply, signIn(next, `Too many wrong tokens. Try again in ${seconds} s.`), 429);
     }
-    if (!sessions.isToken(fieldOf(request.body, 'token') ?? '')) {
-      tries.failed(request.ip);
-      request.log.warn({ address: request.ip }, 'a wrong token at the dashboard');
+    const role = sessions.roleOf(fieldOf(request.body, 'token') ?? '');
+    if (role === undefined) {
+      const holdsBack = guesses.failed(request.ip);
+      trouble(`${request.ip} signed in with a wrong token${holdsBack ? ' once too often; it is held back' : ''}`);
       return show(request, reply, signIn(next, 'That is not the token.'), 403);
     }
-    tries.succeeded(request.ip);
-    const { value } = sessions.open();
+    const { value } = sessions.open(role);
     return reply
       .header('set-cookie', setCookie(sessions.cookie, value, 12 * 3600, request.protocol === 'https'))
       .redirect(next, 303);
   });
 
-  app.post('/logout', (request, reply) => {
+  app.post('/logout', { config: { reading: true } }, (request, reply) => {
     const session = sessionOf(request);
     if (session !== undefined) sessions.close(session);
     return reply

@@ -1,12 +1,15 @@
 /** What every request passes: headers, the name it was sent to, who sends it, and for forms where they come from. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../../config/parse.ts';
 import { type Session, type Sessions, setCookie } from './session.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** May be asked for without a session: styles, scripts and the sign-in page. */
     readonly open?: boolean;
+    /** A form that changes nothing but the session. */
+    readonly reading?: boolean;
   }
 }
 
@@ -34,7 +37,7 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders);
     reply.header('cache-control', 'no-store');
-    if (!sessions.needsToken && !isLoopback(request.headers.host))
+    if (!sessions.needsToken && !isLoopback(nameOf(request.headers.host)))
       return refuse(reply, 421, 'Without an API token the dashboard answers to names of this machine only.');
     const session = sessions.read(request.headers.cookie);
     if (session !== undefined) known.set(request, session);
@@ -48,6 +51,8 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
     // Signing in needs no session, so it has no token to carry; its origin was checked.
     if (request.method !== 'POST' || request.routeOptions.config.open === true) return undefined;
     const session = known.get(request);
+    if (session?.role === 'read' && request.routeOptions.config.reading !== true)
+      return refuse(reply, 403, 'This token may look, and change nothing.');
     if (session !== undefined && sessions.isCsrf(session, fieldOf(request.body, 'csrf') ?? '')) return undefined;
     return refuse(reply, 403, 'This page is too old to be sent. Go back, load it again, and send it once more.');
   });
@@ -58,7 +63,7 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
 export type Refuse = (reply: FastifyReply, status: number, message: string) => FastifyReply;
 
 function welcome(request: FastifyRequest, reply: FastifyReply, sessions: Sessions): Session {
-  const { session, value } = sessions.open();
+  const { session, value } = sessions.open('local');
   // An event stream or a script must not replace the session of the page that asked for it.
   if (request.method === 'GET' && request.headers.accept?.includes('text/html'))
     reply.header('set-cookie', setCookie(sessions.cookie, value, 12 * 3600, request.protocol === 'https'));
@@ -78,11 +83,9 @@ function isSameOrigin(request: FastifyRequest): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }
 
-function isLoopback(host: string | undefined): boolean {
-  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
-  const { hostname } = new URL(`http://${host}`);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
+/** The name of a `Host` header without its port; empty where it is none. */
+const nameOf = (host: string | undefined): string =>
+  host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 
 /** One field of a form; undefined if it is not there or not text. */
 export function fieldOf(body: unknown, name: string): string | undefined {

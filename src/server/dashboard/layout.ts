@@ -10,6 +10,8 @@ export interface View {
   readonly asset: AssetPath;
   /** Hidden field of this session's forms. */
   readonly csrf: string;
+  /** Whether this session's forms would be taken. */
+  readonly mayChange: boolean;
   /** Whether there is a session that can be left. */
   readonly signedIn: boolean;
   /** Open dead letters, shown beside their page. */

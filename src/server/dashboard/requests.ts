@@ -1,7 +1,11 @@
 /** What joins a run in the warehouse and the request that it came from. */
 
+import type { Db } from '../../run/history/db.ts';
+import { requestOfRun } from '../../run/history/requests.ts';
 import type { RunDetail, RunLine } from '../../run/history/runs.ts';
 import type { Ask, Control, DagRun } from '../../schedule/control.ts';
+import { manualId } from '../../schedule/records.ts';
+import { UnknownDag, UnknownRun } from '../../schedule/refusals.ts';
 
 /** Requests that may be asked for again. */
 const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
@@ -11,27 +15,21 @@ export const canRetry = (request: DagRun): boolean => request.finishedAt !== nul
 /** Requests that wait, are at work, or will be taken up again by themselves. */
 export const isActive = (request: DagRun): boolean => request.finishedAt === null;
 
-const perPage = 50;
-const mostPages = 20;
-
-/** The request that a run came from; undefined where there is none (a run of the command line) or it is too long ago. */
-export async function requestOf(control: Control, run: RunLine): Promise<DagRun | undefined> {
-  for (const { name } of await control.list()) {
-    let before: string | undefined;
-    for (let page = 0; page < mostPages; page++) {
-      const found = await control.history(name, { limit: perPage, ...(before === undefined ? {} : { before }) });
-      const request = found.find((each) => each.runs.includes(run.runId));
-      if (request !== undefined) return request;
-      before = found.at(-1)?.runId;
-      const oldest = found.at(-1)?.queuedAt.getTime();
-      // A request is queued before its run begins, and taken up long before two days are over.
-      if (found.length < perPage || oldest === undefined || oldest < run.startedAt.getTime() - 2 * 86_400_000) break;
-    }
+/** The request that a run came from; for a run of the command line, that run as a request. Undefined: neither. */
+export async function requestOf(control: Control, db: Db, run: RunLine): Promise<DagRun | undefined> {
+  const queued = await requestOfRun(db, run.runId);
+  const asked =
+    queued ?? (run.trigger === 'manual' ? { pipeline: run.pipeline, runId: manualId(run.runId) } : undefined);
+  try {
+    return asked && (await control.run(asked.pipeline, asked.runId));
+  } catch (error) {
+    // A pipeline that is no longer among those of this program.
+    if (error instanceof UnknownDag || error instanceof UnknownRun) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
-/** What a run of the command line was asked to do, as an ask that can be queued. */
+/** What a run was asked to do, as an ask that can be queued again. */
 export function askOf(run: RunDetail): Ask | undefined {
   const { kind } = run;
   if (kind !== 'sync' && kind !== 'full' && kind !== 'backfill' && kind !== 'census') return undefined;
@@ -51,17 +49,3 @@ export function askOf(run: RunDetail): Ask | undefined {
 }
 
 const instantOf = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
-
-/** What an ask says, as the API's `params` would: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
-export function paramsOf(ask: Ask): string {
-  return [
-    ...(ask.window === undefined ? [] : [`FROM=${dayOf(ask.window.from)}`, `TO=${dayOf(ask.window.to)}`]),
-    ...(ask.streams === undefined ? [] : [`STREAMS=${ask.streams.join(',')}`]),
-    ...(ask.does === 'full' ? ['FULL=true'] : []),
-  ].join(' ');
-}
-
-const dayOf = (instant: Date): string => {
-  const text = instant.toISOString();
-  return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
-};

@@ -146,6 +146,7 @@ ${table(
 )}
 ${
   lines.length > 0 &&
+  view.mayChange &&
   html`<form method="post" action="/backfill">${csrf(view)}<input type="hidden" name="pipeline" value="${ask.pipeline}"><input type="hidden" name="from" value="${ask.window?.from.toISOString().slice(0, 10) ?? ''}"><input type="hidden" name="to" value="${ask.window?.to.toISOString().slice(0, 10) ?? ''}">${(
     ask.streams ?? []
   ).map(

@@ -89,7 +89,8 @@ function pipeline(dag: Dag, found: readonly Night[], view: View): Html {
   const busy = dag.last !== null && isActive(dag.last);
   return html`<article class="card${!dag.configured && ' off'}"><header><h3>${dag.name}</h3>${
     dag.configured
-      ? html`<form method="post" action="/start">${csrf(view)}<input type="hidden" name="pipeline" value="${dag.name}"><button ${busy && html`disabled`}>${busy ? 'Running' : 'Run now'}</button></form>`
+      ? view.mayChange &&
+        html`<form method="post" action="/start">${csrf(view)}<input type="hidden" name="pipeline" value="${dag.name}"><button ${busy && html`disabled`}>${busy ? 'Running' : 'Run now'}</button></form>`
       : html`<span class="tag">not configured</span>`
   }</header>
 <p class="about">${dag.about}</p>

@@ -31,7 +31,7 @@ interface Known {
 export async function runPage(deps: DashboardDeps, view: View, runId: string): Promise<Page | undefined> {
   const run = await readRun(deps.db, runId);
   if (run === undefined) return undefined;
-  return page(await known(deps, run, await requestOf(deps.control, run)), view);
+  return page(await known(deps, run, await requestOf(deps.control, deps.db, run)), view);
 }
 
 /** A request by its id: what it became, if it became anything. Throws `UnknownDag`, `UnknownRun`. */
@@ -49,7 +49,9 @@ async function known(deps: DashboardDeps, run: RunDetail | undefined, request: D
   const [found, progress, log] = await Promise.all([
     run && timeline(deps.db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(deps.db, run.runId) : [],
-    request === undefined ? [] : deps.control.log(request.pipeline, request.runId, { tail }),
+    request === undefined || request.trigger === 'manual'
+      ? []
+      : deps.control.log(request.pipeline, request.runId, { tail }),
   ]);
   return { run, request, timeline: found, progress, log };
 }
@@ -62,7 +64,7 @@ function page(what: Known, view: View): Page {
   return {
     title: `${title} · ${pipeline}`,
     at: kind === 'backfill' ? '/backfill' : '/runs',
-    ...(request === undefined
+    ...(request === undefined || request.trigger === 'manual'
       ? {}
       : {
           log: `/events/log/${encodeURIComponent(request.pipeline)}/${encodeURIComponent(request.runId)}?after=${log.at(-1)?.seq ?? 0}`,
@@ -78,7 +80,7 @@ ${(kind === 'backfill' || progress.length > 0) && live('progress', html`<h2>Slic
 ${run !== undefined && timeline !== undefined && live('gantt', html`<h2>When</h2>${gantt(timeline, { startedAt: run.startedAt, end: run.finishedAt ?? view.now })}`, run.finishedAt === null ? html`data-going` : html``)}
 ${run !== undefined && live('rows', html`<h2>What</h2>${reasons(run)}${rows(run)}${badSlices(run)}`)}
 ${run === undefined && request !== undefined && live('waiting', html`<p class="empty">${request.finishedAt === null ? 'It waits for a worker to take it up.' : 'It ended before it became a run.'}</p>`)}
-${request !== undefined ? html`<section><h2>Log</h2>${logOf(log)}</section>` : html`<section><h2>Log</h2><p class="empty">This run was started from a command line, which printed its log.</p></section>`}`,
+${request !== undefined && request.trigger !== 'manual' ? html`<section><h2>Log</h2>${logOf(log)}</section>` : html`<section><h2>Log</h2><p class="empty">This run was started from a command line, which printed its log.</p></section>`}`,
   };
 }
 
@@ -142,16 +144,33 @@ function said({ run, request }: Known): Html | undefined {
   return error === null ? undefined : html`<p class="said"><code>${error.code}</code> ${error.message}</p>`;
 }
 
-/** Buttons: stop what goes on, ask again for what did not succeed. */
+/** Buttons: stop what goes on, ask again for what is over. */
 function acts({ run, request }: Known, view: View): Html | undefined {
+  if (!view.mayChange) return undefined;
   if (request !== undefined && isActive(request))
-    return html`<form method="post" action="/stop">${csrf(view)}<input type="hidden" name="pipeline" value="${request.pipeline}"><input type="hidden" name="runId" value="${request.runId}"><button class="stop" ${request.stopping && html`disabled`}>${request.stopping ? 'Stopping' : 'Stop'}</button></form>`;
-  if (request !== undefined && canRetry(request))
-    return html`<form method="post" action="/retry">${csrf(view)}<input type="hidden" name="pipeline" value="${request.pipeline}"><input type="hidden" name="runId" value="${request.runId}"><button>Retry</button></form>`;
-  if (request !== undefined || run === undefined || run.finishedAt === null || askOf(run) === undefined)
-    return undefined;
-  return html`<form method="post" action="/again">${csrf(view)}<input type="hidden" name="run" value="${run.runId}"><button>${run.status === 'succeeded' ? 'Run again' : 'Retry'}</button></form>`;
+    return request.trigger === 'manual'
+      ? html`<span class="soft">started from a command line; it is stopped there</span>`
+      : act('/stop', request.stopping ? 'Stopping' : 'Stop', named(request), view, {
+          class: 'stop',
+          disabled: request.stopping,
+        });
+  if (request !== undefined && canRetry(request)) return act('/retry', 'Retry', named(request), view);
+  if (run === undefined || run.finishedAt === null || askOf(run) === undefined) return undefined;
+  return act('/again', 'Run again', { run: run.runId }, view, { class: 'quiet' });
 }
+
+const named = (request: DagRun) => ({ pipeline: request.pipeline, runId: request.runId });
+
+const act = (
+  path: string,
+  word: string,
+  fields: Readonly<Record<string, string>>,
+  view: View,
+  look: { readonly class?: string; readonly disabled?: boolean } = {},
+): Html =>
+  html`<form method="post" action="${path}">${csrf(view)}${Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}<button class="${look.class}" ${look.disabled === true && html`disabled`}>${word}</button></form>`;
 
 /** What the streams that are not ok say. */
 function reasons(run: RunDetail): Html | undefined {
