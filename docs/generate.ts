@@ -6,6 +6,7 @@ import type { Flow, Source, Stream } from '../src/core/stream.ts';
 import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
 import { openAds } from '../src/sources/ads.ts';
 import { openTracker } from '../src/sources/tracker.ts';
+import { openWorkflow } from '../src/sources/workflow.ts';
 
 /** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
 type Comments = ReadonlyMap<string, string>;
@@ -40,6 +41,7 @@ const sources = (): readonly { readonly title: string; readonly source: Source }
       reportRequestsPerSecond: 0,
     }),
   },
+  { title: 'The workflow engine', source: openWorkflow({ baseUrl: 'http://127.0.0.1:1', dags: [] }) },
 ];
 
 /** The page as it must stand in docs/streams.md. */

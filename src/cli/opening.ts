@@ -28,6 +28,10 @@ export async function openSource(
     const tokens = await tokenStore(config.home, config.ads);
     return openAds(config.ads, tokens === undefined ? deps : { ...deps, tokens });
   }
+  if (pipeline === 'workflow' && config.workflow !== undefined) {
+    const { openWorkflow } = await import('../sources/workflow.ts');
+    return openWorkflow(config.workflow, deps);
+  }
   throw new Misconfigured(`pipeline ${pipeline} is not configured`);
 }
 

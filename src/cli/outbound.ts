@@ -1,4 +1,5 @@
 /** Who is told what, from the configuration and the pipeline files. */
+import { nightly } from '../../pipelines/nightly.ts';
 import type { Config } from '../config.ts';
 import type { Channel } from '../outbound/deliver.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -16,11 +17,25 @@ export function channelsOf({ notify }: Config): readonly Channel[] {
   ];
 }
 
-/** What the pipelines declare, joined with the channels. */
-export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => ({
-  db: warehouse.db,
-  channels: channelsOf(config),
-  onSuccess: Object.fromEntries(
-    pipelines.flatMap(({ name, onSuccess }) => (onSuccess === undefined ? [] : [[name, onSuccess]])),
-  ),
-});
+/** What the pipelines declare, joined with the channels and the engine that is handed over to. */
+export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
+  const { workflow } = config;
+  const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
+    onSuccess === undefined ? [] : [[name, onSuccess] as const],
+  );
+  return {
+    db: warehouse.db,
+    channels: channelsOf(config),
+    onSuccess: Object.fromEntries(declared),
+    ...(workflow !== undefined &&
+      declared.length > 0 && {
+        openEngine: async () => {
+          const { openEngine } = await import('../sources/workflow.ts');
+          return openEngine(
+            workflow,
+            declared.map(([, { dag }]) => dag),
+          );
+        },
+      }),
+  };
+};

@@ -11,12 +11,9 @@ import { nearest } from './nearest.ts';
 /** In the order in which they run. */
 export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
 
-/** Kinds of sources this version can read. */
-export const readable: readonly Pipeline['source'][] = ['tracker', 'ads'];
-
-/** Those that are configured and can be read. */
+/** Those that are configured. */
 export const configured = (config: Config): readonly Pipeline[] =>
-  pipelines.filter((each) => config[each.source] !== undefined && readable.includes(each.source));
+  pipelines.filter((each) => config[each.source] !== undefined);
 
 /** What the pipeline of that name does when; nothing if there is none. */
 export const jobsOf = (name: string): readonly Job[] => pipelines.find((each) => each.name === name)?.jobs ?? [];
@@ -33,8 +30,6 @@ export function pipelineNamed(name: string, config: Config): Pipeline {
       `there is no pipeline “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; there are ${pipelines.map((each) => each.name).join(', ')}`,
     );
   }
-  if (!readable.includes(found.source))
-    throw new Misconfigured(`pipeline ${name} is not in this version; it reads ${readable.join(', ')}`);
   if (config[found.source] === undefined)
     throw new Misconfigured(
       `pipeline ${name} is not configured: set ${found.needs} and its credentials in the environment or in .env (see .env.example)`,

@@ -70,6 +70,13 @@ export async function intendMissed(db: Kysely<AnyDatabase>, pipeline: string, th
   if (row !== undefined) await intend(db, { pipeline, runKey: row.run_key }, then);
 }
 
+/** Whether a hand-off waits for its next step. */
+export async function isAnyDue(db: Kysely<AnyDatabase>): Promise<boolean> {
+  const { rows } = await sql<{ due: boolean }>`select exists (select from ops.handoffs
+    where status in ('pending', 'starting', 'started') and next_at <= clock_timestamp()) as due`.execute(db);
+  return rows[0]?.due === true;
+}
+
 /** Brings every hand-off that is due one step further. Several processes may do it at once: each one is held by one. */
 export async function drive(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<number> {
   let steps = 0;

@@ -5,14 +5,14 @@ import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
 import type { Engine } from './engine.ts';
-import { drive, intend, intendMissed, type Then } from './handoff.ts';
+import { drive, intend, intendMissed, isAnyDue, type Then } from './handoff.ts';
 import { type Finding, findings, takeIn } from './health.ts';
 
 export interface Outbound {
   readonly db: Kysely<AnyDatabase>;
   readonly channels: readonly Channel[];
-  /** Absent where no engine is configured: hand-offs then wait in the warehouse. */
-  readonly engine?: Engine;
+  /** Absent where no engine is configured: hand-offs then wait in the warehouse. Opened when there is something to be handed over. */
+  readonly openEngine?: () => Promise<Engine & { close(): Promise<void> }>;
   /** What each pipeline declares to be triggered. */
   readonly onSuccess: Readonly<Record<string, Then>>;
 }
@@ -56,8 +56,15 @@ export async function lookAround(
   await sendOut(outbound, signal);
 }
 
-async function sendOut({ db, channels, engine }: Outbound, signal: AbortSignal): Promise<void> {
-  if (engine !== undefined) await drive(db, engine, signal);
+async function sendOut({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
+  if (openEngine !== undefined && (await isAnyDue(db))) {
+    const engine = await openEngine();
+    try {
+      await drive(db, engine, signal);
+    } finally {
+      await engine.close();
+    }
+  }
   await deliver(db, channels, signal);
 }
 

@@ -11,6 +11,8 @@ import type { Workflow } from '../extract/workflow/workflow.ts';
 import * as tables from '../tables/workflow.ts';
 import * as transforms from '../transform/workflow.ts';
 
+export { openEngine } from '../extract/workflow/control.ts';
+
 /** What opening a workflow engine takes; `WorkflowConfig` of src/config.ts is one. */
 export interface WorkflowSettings extends EngineSettings {
   /** DAGs to read, by name or file name; empty: all that the engine lists. */

@@ -51,21 +51,23 @@ export const serve: Verb<{
   const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
   const { buildApp } = await import('../../server/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
-  const token = config.server.apiToken?.reveal();
+  const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
   const ending = new AbortController();
   const app = await buildApp({
     control,
     catalogue,
     db: warehouse.db,
+    tokens,
     pages: (pages) =>
       dashboard(pages, {
         control,
         db: warehouse.db,
+        token: tokens.operate,
+        readToken: tokens.read,
         now: () => new Date(),
         version,
-        ...(token === undefined ? {} : { token }),
+        trouble,
       }),
-    tokens: { operate: token, read: config.server.readToken?.reveal() },
     version,
     unready: () => unready(warehouse, signal),
     signal: ending.signal,
