@@ -52,12 +52,38 @@ export function openWorker(deps: WorkerDeps): Worker {
   const { db } = warehouse;
   const hands = new Map<string, InHand>();
   const going = new Set<Promise<void>>();
-  const session = heartbeatSession(warehouse.pool);
+  const session = heartbeatSession(warehouse.pool, times.leaseMs / 3);
   // `nightly` beside each pipeline by itself.
   const places = runner.configured.length + 1;
   const pipelines = [...runner.configured, 'nightly'];
   let ending: Interrupted | undefined;
   let lastBeat = performance.now();
+  // By a timer of its own: a warehouse that says nothing at all keeps the beats themselves waiting.
+  const watch = setInterval(() => {
+    if (performance.now() - lastBeat < times.leaseMs) return;
+    for (const hand of hands.values()) lose(hand, 'the warehouse did not answer for a whole lease time');
+  }, times.heartbeatMs).unref();
+
+  const giveSign = async (): Promise<void> => {
+    if (hands.size === 0) return;
+    const beats: Beat[] = [...hands.values()].map(({ claimed, gotAheadAt }) => ({
+      id: claimed.id,
+      claim: claimed.claim,
+      idleMs: performance.now() - gotAheadAt,
+    }));
+    const ours = await beat(session.query, beats, times);
+    lastBeat = performance.now();
+    for (const { id } of beats) {
+      const hand = hands.get(id);
+      if (hand === undefined) continue;
+      const still = ours.get(id);
+      if (still === undefined) lose(hand, 'another worker has taken the request over');
+      else if (still.stop && !hand.stopped) {
+        hand.stopped = true;
+        hand.stop.abort(new Interrupted('somebody asked to stop it'));
+      }
+    }
+  };
 
   const take = async (): Promise<boolean> => {
     if (ending !== undefined || hands.size >= places) return false;
@@ -72,6 +98,8 @@ export function openWorker(deps: WorkerDeps): Worker {
     };
     if (hands.size === 0) lastBeat = performance.now();
     hands.set(claimed.id, hand);
+    // Before anything is done: from now on others can see when this process is gone.
+    await giveSign().catch((error: unknown) => deps.trouble('giving signs of life', error));
     if (ending !== undefined) hand.stop.abort(ending);
     const work = runOne(deps, hand)
       .catch((error: unknown) =>
@@ -90,39 +118,14 @@ export function openWorker(deps: WorkerDeps): Worker {
     get busy() {
       return hands.size;
     },
-    async beat() {
-      if (hands.size === 0) return;
-      const beats: Beat[] = [...hands.values()].map(({ claimed, gotAheadAt }) => ({
-        id: claimed.id,
-        claim: claimed.claim,
-        idleMs: performance.now() - gotAheadAt,
-      }));
-      try {
-        const ours = await beat(session.query, beats, times);
-        lastBeat = performance.now();
-        for (const { id } of beats) {
-          const hand = hands.get(id);
-          if (hand === undefined) continue;
-          const still = ours.get(id);
-          if (still === undefined) lose(hand, 'another worker has taken the request over');
-          else if (still.stop && !hand.stopped) {
-            hand.stopped = true;
-            hand.stop.abort(new Interrupted('somebody asked to stop it'));
-          }
-        }
-      } catch (error) {
-        // The warehouse may be restarting. A whole lease time without a sign means that somebody else may have the request.
-        if (performance.now() - lastBeat > times.leaseMs)
-          for (const hand of hands.values()) lose(hand, 'the warehouse did not answer for a whole lease time');
-        throw error;
-      }
-    },
+    beat: giveSign,
     async end(reason) {
       ending = reason;
       for (const { stop } of hands.values()) stop.abort(reason);
       while (going.size > 0) {
         await Promise.all(going);
       }
+      clearInterval(watch);
       session.close();
     },
   };
@@ -229,21 +232,35 @@ async function settle(
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
 
 /** A database session of its own for signs of life: that it is gone tells others that the worker is. */
-function heartbeatSession(pool: pg.Pool) {
+function heartbeatSession(pool: pg.Pool, patienceMs: number) {
+  type Row = { id: string; claim: number; stop: boolean };
   let client: pg.PoolClient | undefined;
+  let last: Promise<unknown> = Promise.resolve();
   const drop = (): void => {
     client?.release(true);
     client = undefined;
   };
+  const ask = async (text: string, values: readonly unknown[]): Promise<{ rows: Row[] }> => {
+    try {
+      client ??= await pool.connect();
+      // The next beat finds another session where this one says nothing.
+      const asked: pg.QueryConfig & { readonly query_timeout: number } = {
+        text,
+        values: [...values],
+        query_timeout: patienceMs,
+      };
+      return await client.query<Row>(asked);
+    } catch (error) {
+      drop();
+      throw error;
+    }
+  };
   return {
-    async query(text: string, values: readonly unknown[]) {
-      try {
-        client ??= await pool.connect();
-        return await client.query<{ id: string; claim: number; stop: boolean }>(text, [...values]);
-      } catch (error) {
-        drop();
-        throw error;
-      }
+    /** One after the other: two at once would open two sessions. */
+    query(text: string, values: readonly unknown[]): Promise<{ rows: Row[] }> {
+      const answer = last.then(() => ask(text, values));
+      last = answer.catch(() => undefined);
+      return answer;
     },
     close: drop,
   };

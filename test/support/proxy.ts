@@ -8,6 +8,8 @@ export interface Proxy {
   freeze(): void;
   /** New connections pass again; the frozen ones stay frozen. */
   thaw(): void;
+  /** Every connection breaks, those that are being made, too. */
+  cut(): void;
   /** Connections that were made until now. */
   readonly connections: number;
   close(): Promise<void>;
@@ -47,6 +49,9 @@ export async function proxy(to: { readonly host: string; readonly port: number }
     },
     thaw: () => {
       wire = { frozen: false };
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
     },
     get connections() {
       return connections;

@@ -2,7 +2,7 @@ import { nightly } from '../../../pipelines/nightly.ts';
 import { isLoopback } from '../../config/parse.ts';
 import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
-import { minutes } from '../../core/time.ts';
+import { minutes, seconds } from '../../core/time.ts';
 import type { Catalogue } from '../../schedule/catalogue.ts';
 import { due } from '../../schedule/cron.ts';
 import { openControl } from '../../schedule/open-control.ts';
@@ -23,6 +23,9 @@ import { untilStopped } from '../until.ts';
 
 /** Connections for the queue, the API and the pages; runs have their own. */
 const ownConnections = 8;
+
+/** Their statements are small: one that takes longer meets a warehouse that is cut off. */
+const statementTimeout = seconds(20);
 
 /** Scheduler, control API and dashboard, until asked to stop. `times`: how long things take and wait. */
 export const serve: Verb<{
@@ -105,7 +108,9 @@ function listening(
 async function ownWarehouse(context: Context, say: (text: string) => void): Promise<Warehouse> {
   say('opening the warehouse');
   const opened = await current(context, say);
-  return context.parts.connected(opened.url.reveal(), ownConnections);
+  const { connect } = await import('../../warehouse/connect.ts');
+  const options = { max: ownConnections, statementTimeout, signal: context.signal };
+  return context.parts.keep(await connect(opened.url.reveal(), options), (own) => own.close());
 }
 
 /** Each pipeline's connections, opened at its first run. Every slice that is read at once may load at once; the rest is for the bookkeeping. */

@@ -1,0 +1,360 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { AuthFailed, Fenced, Interrupted, LockHeld } from '../../src/core/errors.ts';
+import type { RunEvent } from '../../src/core/run.ts';
+import type { Ask, Control, DagRun, Runner } from '../../src/schedule/control.ts';
+import { fenceDead } from '../../src/schedule/fence.ts';
+import { claim, close, putBack } from '../../src/schedule/queue.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { run, until } from '../support/processes.ts';
+import { proxy } from '../support/proxy.ts';
+import { catalogue, conduct, controlOf, dag, quick, report, runnerOf } from './orchestra.ts';
+
+const known = catalogue(dag('nightly', { streams: [], parts: ['tracker', 'ads'] }), dag('tracker'), dag('ads'));
+const names = ['tracker', 'ads'];
+
+let database: TestDatabase;
+let warehouse: Warehouse;
+let control: Control;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+  warehouse = database.warehouse;
+  control = controlOf(warehouse, known);
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await warehouse.pool.query(
+    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.runs, ops.run_streams, ops.leases',
+  );
+});
+
+const query = (text: string, values: readonly unknown[] = []) =>
+  warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
+const sync = (pipeline = 'tracker'): Ask => ({ pipeline, does: 'sync' });
+const start = (pipeline = 'tracker'): Promise<DagRun> => control.start(sync(pipeline), { by: 'a test' });
+const isNow = (run: DagRun, ...states: readonly DagRun['status'][]) =>
+  until(`${run.runId} is ${states.join(' or ')}`, async () =>
+    states.includes((await control.run(run.pipeline, run.runId)).status),
+  );
+
+/** Runs until it is told to stop, as a run does: it ends with the reason. */
+const endless: Runner['run'] = (_ask, { signal }) =>
+  new Promise((_resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+
+const started = (pipeline: string, runId: string): RunEvent => ({
+  type: 'run.started',
+  pipeline,
+  runId,
+  kind: 'sync',
+  resumed: false,
+});
+
+/** Conducts while the work goes on, and ends in any case. */
+async function during(
+  runner: Runner,
+  work: (conductor: ReturnType<typeof conduct>) => Promise<void>,
+  how: Parameters<typeof conduct>[3] = {},
+): Promise<void> {
+  const conductor = conduct(warehouse, known, runner, how);
+  try {
+    await work(conductor);
+  } finally {
+    await conductor.service.end();
+  }
+  expect(conductor.troubles).toEqual([]);
+}
+
+test('what a run ends with is what its request ends with, and its runs and log stay with it', async () => {
+  await query(
+    `insert into ops.runs (run_id, pipeline, source_id, kind, trigger, status, epoch) overriding system value values (41, 'tracker', 1, 'sync', 'api', 'partly_failed', 1)`,
+  );
+  await query(
+    `insert into ops.run_streams (run_id, source_id, stream, status, received, inserted, updated, deleted, rejected) values (41, 1, 'issues', 'ok', 10, 3, 2, 1, 4)`,
+  );
+  const runner = runnerOf(names, async (ask, { observe, trigger }) => {
+    expect(trigger).toBe('api');
+    observe(started('tracker', '41'));
+    observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'mind\u0007 this' });
+    return { ...report(ask, 'partly_failed'), error: { code: 'partial', message: 'issues is not complete' } };
+  });
+  await during(runner, async () => {
+    const queued = await start();
+    await isNow(queued, 'partly_failed');
+    expect(await control.run('tracker', queued.runId)).toMatchObject({
+      runs: ['41'],
+      received: 10,
+      changed: 6,
+      rejected: 4,
+      error: { code: 'partial', message: 'issues is not complete' },
+    });
+    await until('the log is written', async () => (await control.log('tracker', queued.runId, {})).length >= 3);
+    expect((await control.log('tracker', queued.runId, {})).map(({ message }) => message)).toEqual([
+      'taken up by here',
+      'tracker: run 41 (sync) started',
+      'tracker: mind\\x07 this',
+    ]);
+  });
+});
+
+test('a broken pipeline ends its own request, and the others go on beside it', async () => {
+  const runner = runnerOf(names, async (ask, how) => {
+    if (ask.pipeline === 'tracker') throw new AuthFailed('the token is not accepted');
+    return ask.pipeline === 'nightly' ? endless(ask, how) : report(ask);
+  });
+  await during(runner, async () => {
+    const [hanging, bad, good] = [await start('nightly'), await start('tracker'), await start('ads')];
+    await isNow(bad, 'failed');
+    await isNow(good, 'succeeded');
+    await isNow(hanging, 'running');
+    expect((await control.run('tracker', bad.runId)).error).toEqual({
+      code: 'auth',
+      message: 'the token is not accepted',
+    });
+    await control.stop('nightly', { by: 'a test' });
+    await isNow(hanging, 'stopped');
+  });
+});
+
+test('a stop is heard by the worker, also between taking up and the first page, and start meanwhile is refused', async () => {
+  const reasons: unknown[] = [];
+  const runner = runnerOf(names, (ask, how) =>
+    endless(ask, how).catch((error: unknown) => {
+      reasons.push(error);
+      throw error;
+    }),
+  );
+  await during(runner, async () => {
+    for (const pause of [0, 10, 100]) {
+      const queued = await start();
+      await isNow(queued, 'running');
+      await sleep(pause);
+      // It may be quicker than the answer.
+      const answer = await control.stop('tracker', { by: 'a test' });
+      expect([answer.runId, answer.stopping || answer.status === 'stopped']).toEqual([queued.runId, true]);
+      await isNow(queued, 'stopped');
+      expect(await control.stop('tracker', { by: 'a test' })).toMatchObject({ status: 'stopped', stopping: false });
+    }
+  });
+  expect(reasons).toHaveLength(3);
+  for (const reason of reasons) expect(reason).toBeInstanceOf(Interrupted);
+});
+
+test('a service that ends interrupts what it runs; another takes that up at once, and it counts as no loss', async () => {
+  const queued = await start();
+  const first = conduct(warehouse, known, runnerOf(names, endless), { name: 'first' });
+  await isNow(queued, 'running');
+  const at = performance.now();
+  await first.service.end();
+  expect(performance.now() - at).toBeLessThan(2000);
+  expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'interrupted', finishedAt: null });
+  await during(
+    runnerOf(names, async (ask) => report(ask)),
+    () => isNow(queued, 'succeeded'),
+    { name: 'second' },
+  );
+  expect(await query('select losses, claim from ops.dag_runs')).toEqual([{ losses: 0, claim: 2 }]);
+  expect((await control.log('tracker', queued.runId, {})).map(({ message }) => message)).toContain(
+    'taken up by second, for the second time',
+  );
+});
+
+test('a pipeline that is held by a run of the command line keeps its request waiting, and lets it run afterwards', async () => {
+  let held = 3;
+  const runner = runnerOf(names, async (ask) => {
+    if (held-- > 0) throw new LockHeld('tracker: run 5 holds the pipeline');
+    return report(ask);
+  });
+  await during(runner, async () => {
+    const queued = await start();
+    await isNow(queued, 'succeeded');
+    const log = await control.log('tracker', queued.runId, {});
+    expect(log.filter(({ message }) => message.includes('holds the pipeline'))).toHaveLength(3);
+  });
+  expect(await query('select losses from ops.dag_runs')).toEqual([{ losses: 0 }]);
+});
+
+test('a request that kills its worker every time is parked after the third, with the cause, while others run', async () => {
+  const deadly = new URL('./programs/deadly.ts', import.meta.url);
+  const queued = await start();
+  const other = await start('ads');
+  for (let death = 1; death <= 3; death++) {
+    const victim = run(deadly, [database.url, `victim ${death}`]);
+    expect(await victim.ended(), victim.said()).toBe(137);
+    if (death < 3) await isNow(queued, 'running');
+  }
+  const told: unknown[] = [];
+  const survivor = runnerOf(names, async (ask) => report(ask));
+  await during(survivor, () => isNow(queued, 'failed'), {
+    told: { look: async (findings) => void told.push(...findings) },
+  });
+  expect(await control.run('tracker', queued.runId)).toMatchObject({
+    error: { code: 'worker_lost', message: expect.stringContaining('died 3 times') },
+  });
+  expect(await control.run('ads', other.runId)).toMatchObject({ status: 'succeeded' });
+  expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
+}, 40_000);
+
+test('between the deaths of its workers a request waits longer each time', async () => {
+  const queued = await start();
+  const pauses: number[] = [];
+  for (let death = 0; death < 2; death++) {
+    await until(
+      'it may be taken up',
+      async () => (await claim(warehouse.db, names, { worker: 'w', leaseMs: 1 })) !== undefined,
+    );
+    await during(runnerOf([], endless), () => isNow(queued, 'lost'));
+    const [row] = await query(
+      'select extract(epoch from not_before - clock_timestamp()) * 1000 as ms from ops.dag_runs',
+    );
+    pauses.push(Number(row.ms));
+  }
+  expect(pauses[0]).toBeLessThanOrEqual(0);
+  expect(pauses[1]).toBeGreaterThan(20);
+});
+
+test('a worker that was frozen is fenced out: what it says of its request afterwards is not written', async () => {
+  const queued = await start();
+  const frozen = await claim(warehouse.db, names, { worker: 'frozen', leaseMs: 100 });
+  if (frozen === undefined) throw new Error('nothing to take up');
+  await during(
+    runnerOf(names, async (ask) => report(ask)),
+    () => isNow(queued, 'succeeded'),
+  );
+  const before = await query('select * from ops.dag_runs');
+  const late = { status: 'failed', error: { code: 'late', message: 'late' } } as const;
+  expect(
+    await close(warehouse.db, frozen, ['99'], late, async () => Promise.reject(new Error('must not be done'))),
+  ).toBe(false);
+  expect(await putBack(warehouse.db, frozen, ['99'], { as: 'queued', pauseMs: 0 })).toBe(false);
+  expect(await query('select * from ops.dag_runs')).toEqual(before);
+  expect(await query('select from ops.dag_run_runs')).toEqual([]);
+});
+
+test('a worker whose request was taken over stops working on it', async () => {
+  const reasons: unknown[] = [];
+  const runner = runnerOf(names, (ask, how) =>
+    endless(ask, how).catch((error: unknown) => {
+      reasons.push(error);
+      throw error;
+    }),
+  );
+  const queued = await start();
+  await during(runner, async () => {
+    await isNow(queued, 'running');
+    await query(
+      `update ops.dag_runs set claim = claim + 1, worker = 'another', expires_at = clock_timestamp() + interval '1 minute'`,
+    );
+    await until('the run is told', () => reasons.length === 1);
+  });
+  expect(reasons[0]).toBeInstanceOf(Fenced);
+  expect(await query('select status, worker, losses from ops.dag_runs')).toEqual([
+    { status: 'running', worker: 'another', losses: 0 },
+  ]);
+});
+
+test('a worker that is cut off from the warehouse stops its runs within a lease time, and recovers by itself', async () => {
+  const { hostname: host, port } = new URL(database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  const url = new URL(database.url);
+  url.port = String(wire.port);
+  const far = await connect(url.href, { max: 10, patience: 200, statementTimeout: 200, silence: 100 });
+  let lostAfter = 0;
+  let calls = 0;
+  const runner = runnerOf(names, (ask, how) => {
+    calls += 1;
+    if (calls > 1) return Promise.resolve(report(ask));
+    return endless(ask, how).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(Fenced);
+      lostAfter = performance.now();
+      throw error;
+    });
+  });
+  const cut = conduct(far, known, runner, { name: 'cut off' });
+  try {
+    const queued = await start();
+    await isNow(queued, 'running');
+    const frozenAt = performance.now();
+    wire.freeze();
+    await until('the run is told', () => lostAfter > 0);
+    expect(lostAfter - frozenAt).toBeLessThan(3 * quick.leaseMs);
+    expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
+    wire.thaw();
+    wire.cut();
+    await isNow(queued, 'succeeded');
+    expect(cut.troubles.length).toBeGreaterThan(0);
+  } finally {
+    wire.thaw();
+    await cut.service.end();
+    await far.close();
+    await wire.close();
+  }
+}, 40_000);
+
+test('a run that does not get ahead is stuck and told, and no longer when it does', async () => {
+  const news: { tell?: () => void } = {};
+  const runner = runnerOf(names, (ask, how) => {
+    let received = 5;
+    const tell = (): void =>
+      how.observe({
+        type: 'stream.progress',
+        pipeline: 'tracker',
+        stream: 'issues',
+        received,
+        expected: 10,
+        retries: 0,
+      });
+    // The same number again is waiting, not getting ahead.
+    const waiting = setInterval(tell, 20);
+    news.tell = () => {
+      received += 1;
+      tell();
+    };
+    return endless(ask, how).finally(() => clearInterval(waiting));
+  });
+  await during(runner, async ({ looks }) => {
+    const queued = await start();
+    await isNow(queued, 'stuck');
+    await until('somebody is told', () => looks.length > 0);
+    expect(looks[0]).toMatchObject({ pipeline: 'tracker', state: 'stuck', run: queued.runId });
+    news.tell?.();
+    await isNow(queued, 'running');
+  });
+});
+
+test('a run of the command line that was killed becomes lost although nobody runs its pipeline again', async () => {
+  const killed = run(new URL('./programs/holder.ts', import.meta.url), [database.url]);
+  await killed.line();
+  expect(await fenceDead(warehouse)).toEqual([]);
+  await killed.kill();
+  expect(await query('select status from ops.runs')).toEqual([{ status: 'running' }]);
+  await query(`update ops.leases set expires_at = clock_timestamp()`);
+  await during(runnerOf(names, endless), () =>
+    until('it is lost', async () => (await query(`select from ops.runs where status = 'lost'`)).length === 1),
+  );
+  expect(await query('select holder, epoch::text from ops.leases')).toEqual([{ holder: null, epoch: '2' }]);
+});
+
+test('a heartbeat keeps a long run from being taken over, and each request is run once', async () => {
+  let going = 0;
+  let most = 0;
+  let runs = 0;
+  const runner = runnerOf(names, async (ask, { signal }) => {
+    going += 1;
+    runs += 1;
+    most = Math.max(most, going);
+    await sleep(4 * quick.leaseMs, undefined, { signal });
+    going -= 1;
+    return report(ask);
+  });
+  await during(runner, async () => {
+    const second = conduct(warehouse, known, runner, { name: 'second' });
+    const queued = await start();
+    await isNow(queued, 'succeeded').finally(() => second.service.end());
+  });
+  expect([runs, most]).toEqual([1, 1]);
+});
