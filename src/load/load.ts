@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
-import type { Table } from '../core/table.ts';
+import { nameOf, type Table } from '../core/table.ts';
 import { type Batch, type BatchRecord, keyText } from './batch.ts';
 import { copyFresh, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
@@ -13,7 +13,7 @@ import { keepRejects, resolveRejects } from './rejects.ts';
 import { settleRepeats } from './repeats.ts';
 import type { Scope } from './scope.ts';
 import { inTransaction, type Session } from './session.ts';
-import { stage } from './stage.ts';
+import { stage, stageOf } from './stage.ts';
 
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
@@ -177,22 +177,18 @@ async function knownRows(
   sourceId: number,
 ): Promise<ReadonlyMap<string, Known>> {
   const known = new Map<string, Known>();
-  const [key, second] = table.key;
-  if (!table.entity || key === undefined || second !== undefined || records.length === 0) return known;
-  const columns: Readonly<Record<string, string>> = table.columns;
-  const byKey = new Map(records.map((record) => [String(record.key[0]), record.keyText]));
+  if (!table.entity || records.length === 0) return known;
   const order = table.order === undefined ? sql`null` : orderText(table.order);
-  const { rows } = await sql<{ key: string; hash: string | null; order: string | null; deleted: boolean }>`
-    select ${sql.id(key)}::text as key, _row_hash::text as hash, ${order} as order,
+  const { rows } = await sql<{ place: number; hash: string | null; order: string | null; deleted: boolean }>`
+    select k.place::int as place, _row_hash::text as hash, ${order} as order,
       ${table.tombstones ? sql`_deleted_at is not null` : sql`false`} as deleted
-    from ${sql.id(table.schema, table.name)}
-    where source_id = ${sourceId} and ${sql.id(key)} = any (${[...byKey.keys()]}::${sql.raw(columns[key] ?? 'text')}[])`.execute(
+    from ${keysOf(table, records)} join ${sql.table(nameOf(table))} t on t.source_id = ${sourceId} and ${hasKey(table, 't')}`.execute(
     session.trx,
   );
   for (const row of rows) {
-    const text = byKey.get(row.key);
-    if (text === undefined) continue;
-    known.set(text, {
+    const record = records[row.place - 1];
+    if (record === undefined) continue;
+    known.set(record.keyText, {
       hash: row.hash === null ? undefined : BigInt(row.hash),
       order: row.order ?? undefined,
       deleted: row.deleted,
@@ -200,6 +196,23 @@ async function knownRows(
   }
   return known;
 }
+
+/** The records' keys as rows `k` with their places, from 1: whole keys, however many columns they have. */
+const keysOf = (table: Table, records: readonly BatchRecord[]) => {
+  const columns: Readonly<Record<string, string>> = table.columns;
+  const lists = table.key.map(
+    (name, at) => sql`${records.map((record) => String(record.key[at]))}::${sql.raw(columns[name] ?? 'text')}[]`,
+  );
+  const names = table.key.map((_, at) => sql.id(`key${at}`));
+  return sql`unnest(${sql.join(lists)}) with ordinality as k (${sql.join(names)}, place)`;
+};
+
+/** True where the row called `of` has the key that `k` holds. */
+const hasKey = (table: Table, of: string) =>
+  sql.join(
+    table.key.map((name, at) => sql`${sql.id(of, name)} = ${sql.id('k', `key${at}`)}`),
+    sql` and `,
+  );
 
 /** An order column as text that compares with our values: microseconds since 1970 for instants. */
 const orderText = (column: string) => sql`(extract(epoch from ${sql.id(column)}) * 1000000)::bigint::text`;
@@ -221,27 +234,21 @@ async function settle(
 ): Promise<{ unchanged: number; superseded: number }> {
   if (!table.entity) return { unchanged: left, superseded: 0 };
   const there = await knownRows(session, table, pending, how.sourceId);
-  const { rows } = await sql<{ key: string }>`select ${sql.id(table.key[0] ?? '')}::text as key
-    from ${sql.id(table.schema, table.name)} where source_id = ${how.sourceId} and _run_id = ${how.runId}::bigint
-      and xmin = pg_current_xact_id()::xid
-      and ${sql.id(table.key[0] ?? '')}::text = any (${pending.map((record) => String(record.key[0]))}::text[])`.execute(
-    session.trx,
-  );
-  const ours = new Set(rows.map((row) => row.key));
+  const { rows } = await sql<{ place: number }>`select k.place::int as place
+    from ${keysOf(table, pending)} join ${sql.table(nameOf(table))} t on t.source_id = ${how.sourceId} and ${hasKey(table, 't')}
+    where t._run_id = ${how.runId}::bigint and t.xmin = pg_current_xact_id()::xid`.execute(session.trx);
+  const ours = new Set(rows.map((row) => row.place - 1));
   let unchanged = 0;
   let superseded = 0;
   const kept: BatchRecord[] = [];
-  for (const record of pending) {
-    if (ours.has(String(record.key[0]))) kept.push(record);
+  for (const [place, record] of pending.entries()) {
+    if (ours.has(place)) kept.push(record);
     else if (there.get(record.keyText)?.hash === record.hash) unchanged += 1;
     else superseded += 1;
   }
   pending.splice(0, pending.length, ...kept);
-  const keys = kept.map((record) => String(record.key[0]));
-  const type: Readonly<Record<string, string>> = root.table.columns;
-  const column = table.key[0] ?? '';
-  await sql`delete from ${sql.id('pg_temp', `stage_${table.schema}_${table.name}`)}
-    where ${sql.id(column)} <> all (${keys}::${sql.raw(type[column] ?? 'text')}[])`.execute(session.trx);
+  await sql`delete from ${stageOf(table)} s
+    where not exists (select from ${keysOf(table, kept)} where ${hasKey(table, 's')})`.execute(session.trx);
   return { unchanged, superseded };
 }
 

@@ -1,0 +1,414 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/core/run.ts';
+import { resetBeforeHeaders, status } from '../../src/simulator/tracker/faults.ts';
+import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
+import { openWorkflow } from '../../src/sources/workflow.ts';
+import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
+
+interface Stage extends SourceRig {
+  readonly engine: WorkflowSimulator;
+}
+
+const now = new Date('2026-03-01T12:00:00Z');
+const minute = 60_000;
+const day = 86_400_000;
+
+let database: SourceRig;
+let engines: WorkflowSimulator[] = [];
+/** The engine that runs read, and how. */
+let reading: { readonly url: string; readonly dags: readonly string[]; readonly token: string | undefined };
+
+beforeAll(async () => {
+  database = await openSourceRig((observe) => {
+    const { url, dags, token } = reading;
+    return openWorkflow(
+      { baseUrl: url, dags, ...(token !== undefined && { token: { reveal: () => token } }) },
+      { observe, http: { retry: { baseMs: 2, capMs: 10 } } },
+    );
+  });
+});
+afterAll(() => database.close());
+afterEach(closeEngines);
+
+async function closeEngines(): Promise<void> {
+  for (const engine of engines.splice(0)) {
+    expect(engine.errors).toEqual([]);
+    await engine.close();
+  }
+}
+
+/** An engine whose clock stands, and an empty warehouse that reads `dags` of it. */
+async function stage(options: WorkflowOptions = {}, dags: readonly string[] = [], token?: string): Promise<Stage> {
+  const engine = await startWorkflow({ now, ...options });
+  engines = [...engines, engine];
+  reading = { url: engine.url, dags, token };
+  await database.rows(`truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade`);
+  database.events.splice(0);
+  return { ...database, engine };
+}
+
+/** Runs with their steps as the warehouse has them, in the shape of the simulator's truth. */
+const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
+  const iso = (column: string): string =>
+    `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "${column === 'started_at' ? 'startedAt' : 'finishedAt'}"`;
+  return rig.rows(`select dag_name as dag, dag_run_id as id, status, ${iso('started_at')}, ${iso('finished_at')}, params,
+      coalesce((select json_agg(json_build_object('name', step_name, 'status', status, 'error', error) order by position)
+        from workflow.dag_run_steps s where s.dag_name = r.dag_name and s.dag_run_id = r.dag_run_id), '[]') as steps
+    from workflow.dag_runs r order by dag_name || dag_run_id collate "C"`);
+};
+
+const notesOf = (events: readonly RunEvent[]): string =>
+  events.flatMap((event) => (event.type === 'note' ? [event.message] : [])).join('\n');
+
+const tongues: readonly {
+  readonly tongue: string;
+  readonly options: WorkflowOptions;
+  readonly dags: readonly string[];
+}[] = [
+  { tongue: 'the contract', options: { dialect: 'contract' }, dags: ['load', 'send', 'never'] },
+  { tongue: 'the first shapes', options: { dialect: 'pascal' }, dags: ['load', 'send', 'never'] },
+  { tongue: 'those in an envelope', options: { dialect: 'pascal', envelope: true }, dags: ['load', 'send', 'never'] },
+  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, dags: [] },
+  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, dags: [] },
+];
+
+describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
+  const hasHistory = options.dialect?.startsWith('dagu') === true;
+
+  test('is read as it stands, twice without writing, and again when a run ends', async () => {
+    const rig = await stage(options, dags);
+    const { state, clock } = rig.engine;
+    for (const name of ['load', 'send', 'never']) state.add(name);
+    const done = state.start('load', { params: 'FROM=a TO=b' });
+    clock.advance(minute);
+    state.finish('load', done.id, 'succeeded');
+    const failed = state.start('send');
+    clock.advance(minute);
+    state.finish('send', failed.id, 'failed', { stderr: 'trouble\n' });
+    const active = state.start('load');
+
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    const seen = rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id);
+    // The contract shows the steps that run or ran; the others show all of them.
+    const shown = seen.map((run) => ({
+      ...run,
+      steps: options.dialect === 'contract' ? run.steps.filter((step) => step.status !== 'not_started') : run.steps,
+    }));
+    expect(await stored(rig)).toEqual(shown);
+    expect(await rig.rows('select name, status, state from workflow.dags order by name')).toEqual([
+      { name: 'load', status: 'running', state: 'active' },
+      { name: 'never', status: 'not_started', state: 'idle' },
+      { name: 'send', status: 'failed', state: 'failed' },
+    ]);
+
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 }, deleted: 0 });
+
+    clock.advance(minute);
+    state.finish('load', active.id, 'succeeded');
+    const last = await rig.sync();
+    expect(last.streams.flatMap((stream) => stream.reason ?? [])).toEqual([]);
+    expect(await stored(rig)).toEqual(rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id));
+  });
+
+  test('a word nobody knows, and an end before its start, are kept as told', async () => {
+    const rig = await stage(options, ['odd']);
+    const { state, clock } = rig.engine;
+    state.add('odd');
+    const run = state.start('odd');
+    clock.advance(-minute);
+    state.finish('odd', run.id, 'levitating');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(
+      await rig.rows('select status, state, finished_at < started_at as backwards from workflow.dag_runs'),
+    ).toEqual([{ status: 'levitating', state: 'unknown', backwards: true }]);
+    expect(await rig.rows('select duration_seconds, is_over, is_success from bi.workflow_runs')).toEqual([
+      { duration_seconds: null, is_over: false, is_success: null },
+    ]);
+  });
+
+  test('a DAG that is not there costs itself alone, and is told', async () => {
+    const rig = await stage(options, ['load', 'no such DAG', 'send']);
+    rig.engine.state.add('load');
+    rig.engine.state.add('send');
+    rig.engine.state.start('send');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select name from workflow.dags order by name')).toEqual([
+      { name: 'load' },
+      { name: 'send' },
+    ]);
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'send' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know no such DAG of WORKFLOW_DAGS/);
+  });
+
+  test('names are percent-encoded in paths', async () => {
+    const name = 'a/b ?ü%2F';
+    const rig = await stage(options, [name]);
+    rig.engine.state.add(name);
+    rig.engine.state.start(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: name }]);
+    expect(rig.engine.log.some(({ path }) => path.includes('/a%2Fb%20%3F%C3%BC%252F'))).toBe(true);
+  });
+
+  test('a token that is not accepted ends the run as such; the right one goes with every request', async () => {
+    const refused = await stage({ ...options, token: 'right' }, ['load'], 'wrong');
+    refused.engine.state.add('load');
+    await expect(refused.sync()).rejects.toMatchObject({ code: 'auth' });
+    const accepted = await stage({ ...options, token: 'right' }, ['load'], 'right');
+    accepted.engine.state.add('load');
+    expect(await accepted.sync()).toMatchObject({ status: 'succeeded' });
+    for (const { headers } of accepted.engine.log) expect(headers.authorization).toBe('Bearer right');
+    const closed = await stage(options, ['load']);
+    closed.engine.state.add('load');
+    const rule = closed.engine.script.at({ times: Number.POSITIVE_INFINITY }, status(403));
+    await expect(closed.sync()).rejects.toMatchObject({ code: 'auth' });
+    expect(rule.fired).toBeGreaterThan(0);
+  });
+
+  test('a connection that breaks and an engine that is busy cost nothing but a second try', async () => {
+    const rig = await stage(options, ['load']);
+    rig.engine.state.add('load');
+    rig.engine.state.start('load');
+    const rules = [rig.engine.script.at({ nth: 1 }, resetBeforeHeaders), rig.engine.script.at({ nth: 3 }, status(503))];
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select count(*)::int as runs from workflow.dag_runs')).toEqual([{ runs: 1 }]);
+    expect(rules[0]?.fired).toBe(1);
+  });
+
+  test('a run that vanishes while it is active is told as gone, once, and comes back if it does', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    const run = state.start('load', { params: 'A=1' });
+    await rig.sync();
+    const before = await rig.rows('select * from workflow.dag_runs');
+    clock.advance(day);
+    state.forget('load', run.id);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const gone = 'select *, gone_at is not null as is_gone from workflow.dag_runs';
+    const [after] = await rig.rows(gone);
+    const same = ({
+      gone_at: _,
+      _synced_at: __,
+      _run_id: ___,
+      _row_hash: ____,
+      is_gone: _____,
+      ...row
+    }: Record<string, unknown>) => row;
+    expect(after?.is_gone).toBe(true);
+    expect(same(after ?? {})).toEqual(same(before[0] ?? {}));
+    expect(await rig.rows('select count(*)::int as steps from workflow.dag_run_steps')).not.toEqual([{ steps: 0 }]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    state.dag('load').runs.push(run);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select gone_at from workflow.dag_runs')).toEqual([{ gone_at: null }]);
+  });
+
+  test('an id that is given again after a restart is another run', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    state.forget('load', '1');
+    clock.advance(minute);
+    state.start('load', { id: '1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'failed');
+    for (let again = 0; again < 2; again++) await rig.sync();
+    expect(await rig.rows('select dag_run_id, told_run_id, status from workflow.dag_runs order by begun_at')).toEqual([
+      { dag_run_id: '1', told_run_id: '1', status: 'succeeded' },
+      { dag_run_id: '1@2026-03-01T12:02:00.000Z', told_run_id: '1', status: 'failed' },
+    ]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+});
+
+describe('an engine that tells no ids', () => {
+  test('keys its runs by their start, and shows each of them while it is current', async () => {
+    const rig = await stage({ dialect: 'contract', ids: false }, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    for (let times = 0; times < 2; times++) {
+      const { id } = state.start('load');
+      await rig.sync();
+      clock.advance(minute);
+      state.finish('load', id, 'succeeded');
+      await rig.sync();
+    }
+    expect(await rig.rows('select dag_run_id, told_run_id, status from workflow.dag_runs order by 1')).toEqual([
+      { dag_run_id: 'started:2026-03-01T12:00:00.000Z', told_run_id: null, status: 'succeeded' },
+      { dag_run_id: 'started:2026-03-01T12:01:00.000Z', told_run_id: null, status: 'succeeded' },
+    ]);
+  });
+
+  test('without names and without a list says what to configure', async () => {
+    const rig = await stage({ dialect: 'contract' });
+    await expect(rig.sync()).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining('WORKFLOW_DAGS'),
+    });
+  });
+});
+
+describe.each([
+  { tongue: 'dagu-v2', most: 100 },
+  { tongue: 'dagu-2.x', most: 100 },
+] as const)('a history of the vendor ($tongue)', ({ tongue, most }) => {
+  let rig: Stage;
+  beforeAll(async () => {
+    rig = await stage({ dialect: tongue, most });
+    engines = [];
+    const { state, clock } = rig.engine;
+    state.add('busy.file', { name: 'busy' });
+    clock.set(new Date('2026-02-01T00:00:00Z'));
+    for (let count = 0; count < 430; count++) {
+      clock.advance(count % 3 === 0 ? 1000 : 17 * minute);
+      const { id } = state.start('busy.file', { id: `r${String(count).padStart(4, '0')}` });
+      state.finish('busy.file', id, count % 10 === 0 ? 'failed' : 'succeeded');
+    }
+    clock.advance(40 * day);
+  });
+  afterAll(async () => {
+    engines = [rig.engine];
+    await closeEngines();
+  });
+
+  test('is read to its end although the engine cuts its lists', async () => {
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+    const lists = rig.engine.log.filter(({ endpoint }) => endpoint.endsWith('/dag-runs/{name}'));
+    expect(lists.length).toBeGreaterThan(4);
+  });
+
+  test('costs a few summaries when nothing has changed', async () => {
+    const from = rig.engine.log.length;
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    const asked = rig.engine.log.slice(from).map(({ endpoint }) => endpoint);
+    expect(asked.filter((endpoint) => endpoint.endsWith('{dagRunId}'))).toEqual([]);
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  test('an old run that is retried is read again, and only that one', async () => {
+    const from = rig.engine.log.length;
+    rig.engine.state.retry('busy.file', 'r0010');
+    await rig.sync();
+    expect(await rig.rows(`select status from workflow.dag_runs where dag_run_id = 'r0010'`)).toEqual([
+      { status: 'running' },
+    ]);
+    rig.engine.state.finish('busy.file', 'r0010', 'succeeded');
+    await rig.sync();
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+    const details = rig.engine.log.slice(from).filter(({ endpoint }) => endpoint.endsWith('{dagRunId}'));
+    expect(new Set(details.map(({ path }) => path.split('/').at(-1)))).toEqual(new Set(['r0010']));
+  });
+
+  test('a backfill reads exactly its window', async () => {
+    await rig.rows('delete from workflow.dag_runs');
+    await rig.rows('delete from workflow.dag_run_steps');
+    const window = { from: new Date('2026-02-02T00:00:00Z'), to: new Date('2026-02-03T00:00:00Z') };
+    const inside = rig.engine.state
+      .dag('busy.file')
+      .runs.filter(({ madeAt }) => madeAt >= window.from && madeAt < window.to)
+      .map(({ id }) => ({ dag_run_id: id }));
+    expect(inside.length).toBeGreaterThan(50);
+    expect(await rig.backfill(window)).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_run_id from workflow.dag_runs order by 1')).toEqual(inside);
+    await rig.sync();
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+});
+
+describe('logs of failed steps', () => {
+  test('are kept by their ends, however long they are, and NUL is shown as a sign', async () => {
+    const rig = await stage({ dialect: 'dagu-v2' });
+    const { state } = rig.engine;
+    state.add('load');
+    const run = state.start('load');
+    const line = `${'x'.repeat(199_000)}\n`;
+    state.finish('load', run.id, 'failed', {
+      stdout: `${line.repeat(100)}the end \0`,
+      stderr: `${'y'.repeat(9 << 20)}`,
+    });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    const [step] = await rig.rows<{ stdout_tail: string; stderr_tail: string; log_problem: string }>(
+      `select stdout_tail, stderr_tail, log_problem from workflow.dag_run_steps where step_name = 'one'`,
+    );
+    // Even twenty such lines are more than is taken in.
+    expect(step).toMatchObject({
+      stdout_tail: null,
+      stderr_tail: null,
+      log_problem: expect.stringContaining('2097152 bytes'),
+    });
+    state.retry('load', run.id);
+    state.finish('load', run.id, 'failed', { stdout: `${'z\n'.repeat(100_000)}the end \0`, stderr: 'short' });
+    await rig.sync();
+    const [again] = await rig.rows<{ stdout_tail: string; stderr_tail: string; log_problem: string | null }>(
+      `select stdout_tail, stderr_tail, log_problem from workflow.dag_run_steps where step_name = 'one'`,
+    );
+    expect(again).toMatchObject({
+      stdout_tail: expect.stringMatching(/^z\nz\n.*the end ␀$/s),
+      stderr_tail: 'short',
+      log_problem: null,
+    });
+    expect(again?.stdout_tail.length).toBeLessThanOrEqual(65_536);
+  });
+
+  test('that cannot be read are told beside the step, and cost nothing else', async () => {
+    const rig = await stage({ dialect: 'dagu-v2' });
+    const { state } = rig.engine;
+    state.add('load');
+    state.finish('load', state.start('load').id, 'failed');
+    const endpoint = '/api/v2/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
+    const rule = rig.engine.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(404));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(await rig.rows(`select status, log_problem from workflow.dag_run_steps where step_name = 'one'`)).toEqual([
+      { status: 'failed', log_problem: expect.stringMatching(/answered 404/) },
+    ]);
+  });
+});
+
+test('a DAG that the list no longer shows is marked as gone, and its runs stay', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state } = rig.engine;
+  for (const name of ['load', 'send']) state.finish(name, state.start(state.add(name).fileName).id, 'succeeded');
+  await rig.sync();
+  state.dags.delete('send');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  expect(await rig.rows('select name, _deleted_at is null as lives from workflow.dags order by name')).toEqual([
+    { name: 'load', lives: true },
+    { name: 'send', lives: false },
+  ]);
+  expect(await rig.rows('select dag_name from workflow.dag_runs order by 1')).toEqual([
+    { dag_name: 'load' },
+    { dag_name: 'send' },
+  ]);
+});
+
+test('the reading schema says how reliable a DAG is', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock } = rig.engine;
+  state.add('load');
+  for (const end of ['succeeded', 'succeeded', 'failed', 'aborted']) {
+    const { id } = state.start('load');
+    clock.advance(10 * minute);
+    state.finish('load', id, end);
+  }
+  state.start('load');
+  await rig.sync();
+  expect(
+    await rig.rows(`select dag_name, date_day::text, runs::int, succeeded::int, failed::int, aborted::int, unfinished::int,
+      success_ratio, p50_duration_seconds, total_duration_seconds from bi.workflow_daily`),
+  ).toEqual([
+    {
+      ...{ dag_name: 'load', date_day: '2026-03-01', runs: 5, succeeded: 2, failed: 1, aborted: 1, unfinished: 1 },
+      ...{ success_ratio: '0.5000', p50_duration_seconds: '600.000', total_duration_seconds: '2400.000' },
+    },
+  ]);
+  expect(
+    await rig.rows(`select first_failed_step, failed_steps::int, error from bi.workflow_runs where status = 'failed'`),
+  ).toEqual([{ first_failed_step: 'one', failed_steps: 1, error: 'one: failed' }]);
+});
