@@ -1,4 +1,4 @@
-/** Writes docs/streams.md from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
+/** Writes docs/streams.md (and docs/openapi.json) from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
@@ -7,6 +7,7 @@ import { type Child, type ColumnType, nameOf, type Table } from '../src/core/tab
 import { openAds } from '../src/sources/ads.ts';
 import { openTracker } from '../src/sources/tracker.ts';
 import { openWorkflow } from '../src/sources/workflow.ts';
+import { openapiDocument } from './openapi.ts';
 
 /** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
 type Comments = ReadonlyMap<string, string>;
@@ -238,4 +239,5 @@ const commentsOf = async (steps: readonly Migration[]): Promise<Comments> => {
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
+  writeFileSync(new URL('openapi.json', import.meta.url), await openapiDocument());
 }

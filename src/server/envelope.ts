@@ -61,7 +61,6 @@ export const messages: Readonly<Record<number, string>> = {
   405: 'this resource does not know that method',
   408: 'the request took too long to arrive',
   413: 'the body is too large',
-  414: 'the address is too long',
   415: 'the body must be application/json',
   421: 'without a token only names of this machine are answered',
   429: 'too many requests; try again later',
@@ -71,6 +70,8 @@ export const messages: Readonly<Record<number, string>> = {
 /** The status of an error that fastify or one of its plugins made for the caller's fault. */
 function codeOf(error: unknown): number | undefined {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined;
+  // A name longer than any is the name of nothing.
+  if (code === 414) return 404;
   return typeof code === 'number' && code >= 400 && code < 500 ? code : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/core/run.ts';
-import { resetBeforeHeaders, status } from '../../src/simulator/tracker/faults.ts';
+import { resetBeforeHeaders, status } from '../../src/simulator/shared/faults.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
 import { openWorkflow } from '../../src/sources/workflow.ts';
 import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
