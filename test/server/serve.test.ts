@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { differences } from '../support/oracle.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type Running, until } from '../support/processes.ts';
+import { environment, tidemark } from '../support/tidemark.ts';
+import { type Answer, ask, operate, post } from './api.ts';
+
+let tracker: TrackerSimulator;
+let database: TestDatabase;
+let running: Running[] = [];
+beforeAll(async () => {
+  tracker = await startTracker({ seed: 7, issues: 120, projects: 2, latencyMs: 40 });
+});
+afterAll(() => tracker.close());
+beforeEach(async () => {
+  database = await testDatabase();
+  return () => database.drop();
+});
+afterEach(async () => {
+  await Promise.all(running.map((each) => each.kill()));
+  running = [];
+});
+
+interface Serving extends Running {
+  readonly base: string;
+}
+
+const settings = () => environment(tracker, database.url, { TIDEMARK_API_TOKEN: operate });
+
+async function serve(): Promise<Serving> {
+  const process = tidemark(['serve', '--port', '0', '--json'], settings());
+  running.push(process);
+  const { url } = JSON.parse(await process.line());
+  return { ...process, base: `${url}/api/v1` };
+}
+
+const remote = async (words: string, { base }: Serving) => {
+  const command = tidemark(['remote', ...words.split(' '), '--url', new URL(base).origin, '--json'], settings());
+  return { code: await command.ended(), said: command.said };
+};
+
+const rows = <R extends object>(query: string): Promise<R[]> =>
+  database.warehouse.pool.query<R>(query).then((all) => all.rows);
+const compare = () =>
+  differences({
+    tracker,
+    rows: (query, values = []) => database.warehouse.pool.query(query, [...values]).then((all) => all.rows),
+  });
+const statusOf = async ({ base }: Serving, name = 'tracker'): Promise<Answer['body']> =>
+  (await ask(`${base}/dags/${name}/status`)).body.data;
+const isNow = (at: Serving, status: string, name = 'tracker') =>
+  until(`${name} is ${status}`, async () => (await statusOf(at, name)).status === status, 30_000);
+const isLoading = () =>
+  until('rows come in', async () => (await rows('select from tracker.projects')).length > 0, 30_000);
+
+test('kill -9 in mid-run: another process takes the run up, and the warehouse equals the source', async () => {
+  const first = await serve();
+  const started = await post(`${first.base}/dags/tracker/start`);
+  expect(started.code).toBe(202);
+  await isLoading();
+  const second = await serve();
+  await first.kill();
+  await isNow(second, 'succeeded');
+  const run = (await statusOf(second)).run;
+  expect(run).toMatchObject({ runId: started.body.data.runId, status: 'succeeded', error: null });
+  expect(run.runs).toHaveLength(2);
+  expect(await rows('select status from ops.runs order by run_id')).toEqual([
+    { status: 'lost' },
+    { status: 'succeeded' },
+  ]);
+  expect(await rows('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
+  expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('SIGTERM in mid-run ends a process with 0 in good order; the run goes on after the restart', async () => {
+  const first = await serve();
+  const { body } = await post(`${first.base}/dags/nightly/start`);
+  await isLoading();
+  const at = performance.now();
+  first.child.kill('SIGTERM');
+  expect(await first.ended(), first.said()).toBe(0);
+  expect(performance.now() - at).toBeLessThan(20_000);
+  expect(await rows('select status, losses from ops.dag_runs')).toEqual([{ status: 'interrupted', losses: 0 }]);
+  expect(await rows('select holder from ops.leases')).toEqual([{ holder: null }]);
+  const second = await serve();
+  await isNow(second, 'succeeded', 'nightly');
+  expect((await statusOf(second, 'nightly')).runId).toBe(body.data.runId);
+  expect(await rows('select status from ops.runs order by run_id')).toEqual([
+    { status: 'interrupted' },
+    { status: 'succeeded' },
+  ]);
+  expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('a run goes on, and its state is right, while the process that was asked for it restarts', async () => {
+  const [first, second] = [await serve(), await serve()];
+  const { body } = await post(`${first.base}/dags/tracker/start`);
+  await isLoading();
+  const [row] = await rows<{ worker: string }>('select worker from ops.dag_runs');
+  // Whoever does not run it is the one that ends.
+  const [worker, other] = row?.worker.endsWith(` ${first.pid}`) ? [first, second] : [second, first];
+  expect(row?.worker).toContain(`process ${worker.pid}`);
+  other.child.kill('SIGTERM');
+  expect(await other.ended()).toBe(0);
+  const back = await serve();
+  expect((await statusOf(back)).runId).toBe(body.data.runId);
+  await isNow(back, 'succeeded');
+  expect(await rows('select status from ops.runs')).toEqual([{ status: 'succeeded' }]);
+}, 60_000);
+
+test('a sync of the command line and the API agree about who runs', async () => {
+  const at = await serve();
+  const command = tidemark(['sync', '--quiet'], settings());
+  running.push(command);
+  await isLoading();
+  const refused = await post(`${at.base}/dags/tracker/start`);
+  expect([refused.code, refused.body.active.trigger]).toEqual([409, 'manual']);
+  expect(await command.ended(), command.said()).toBe(0);
+  expect((await post(`${at.base}/dags/tracker/start`)).code).toBe(202);
+  await until(
+    'the API runs it',
+    async () => (await rows(`select from ops.runs where trigger = 'api'`)).length === 1,
+    30_000,
+  );
+  const late = tidemark(['sync', '--quiet'], settings());
+  expect([0, 5]).toContain(await late.ended());
+  await isNow(at, 'succeeded');
+}, 60_000);
+
+test('two processes, five starts at once at either: one run', async () => {
+  const both = [await serve(), await serve()];
+  const answers = await Promise.all([0, 1, 2, 3, 4].map((n) => post(`${both[n % 2]?.base}/dags/tracker/start`)));
+  const ids = answers.map(({ code, body }) => (code === 202 ? body.data.runId : body.active.runId));
+  expect(answers.map(({ code }) => code).sort()).toEqual([202, 409, 409, 409, 409]);
+  expect(new Set(ids).size).toBe(1);
+  const [first] = both;
+  if (first === undefined) throw new Error('nobody serves');
+  await isNow(first, 'succeeded');
+  expect(await rows('select from ops.runs')).toHaveLength(1);
+}, 60_000);
+
+test('remote starts, looks, stops and retries over HTTP, and its exit codes say how it went', async () => {
+  const at = await serve();
+  expect(await remote('status tracker', at)).toMatchObject({ code: 0 });
+  expect((await remote('start nope', at)).code).toBe(2);
+  expect((await remote('start tracker --params FOO=1', at)).code).toBe(2);
+  expect((await remote('start tracker --run-id mine', at)).code).toBe(0);
+  await isLoading();
+  expect((await remote('start tracker --run-id other', at)).code).toBe(5);
+  expect((await remote('stop tracker', at)).code).toBe(0);
+  await isNow(at, 'stopped');
+  expect((await remote('retry tracker mine', at)).code).toBe(0);
+  await isNow(at, 'succeeded');
+  expect((await remote('runs tracker', at)).code).toBe(0);
+  const log = tidemark(['remote', 'log', 'tracker', 'mine', '--url', new URL(at.base).origin], settings());
+  expect(await log.line()).toContain('taken up by');
+  const stranger = tidemark(['remote', 'status', 'tracker', '--url', new URL(at.base).origin], {
+    ...settings(),
+    TIDEMARK_API_TOKEN: 'wrong',
+  });
+  expect(await stranger.ended()).toBe(4);
+  expect(stranger.said()).not.toContain('wrong');
+  expect(await remote('status tracker', { ...at, base: 'http://127.0.0.1:9/api/v1' })).toMatchObject({ code: 4 });
+  expect(await compare()).toEqual([]);
+}, 90_000);
+
+test('serve does not listen where others could reach it without a token, and ends with 2', async () => {
+  const bare = environment(tracker, database.url);
+  for (const words of [
+    ['serve', '--host', '0.0.0.0'],
+    ['serve', '--host', '::'],
+    ['serve', '--host', '192.0.2.1'],
+  ]) {
+    const refused = tidemark(words, bare);
+    running.push(refused);
+    expect(await refused.ended(), words.join(' ')).toBe(2);
+    expect(refused.said()).toContain('TIDEMARK_API_TOKEN');
+  }
+});
+
+test('what was missed while nobody served is made up for by one nightly run', async () => {
+  const first = await serve();
+  await until('the schedule is known', async () => (await rows('select from ops.schedules')).length === 1);
+  first.child.kill('SIGTERM');
+  await first.ended();
+  await rows(`update ops.schedules set seen_to = clock_timestamp() - interval '3 days'`);
+  const both = [await serve(), await serve()];
+  await until(
+    'it ran',
+    async () => (await rows(`select from ops.dag_runs where status = 'succeeded'`)).length > 0,
+    30_000,
+  );
+  await sleep(1500);
+  expect(await rows('select pipeline, does, covers, joined from ops.ticks')).toEqual([
+    { pipeline: 'nightly', does: 'sync', covers: 3, joined: false },
+  ]);
+  expect(await rows('select trigger, status from ops.dag_runs')).toEqual([
+    { trigger: 'schedule', status: 'succeeded' },
+  ]);
+  expect(await rows(`select trigger, kind, status from ops.runs`)).toEqual([
+    { trigger: 'schedule', kind: 'sync', status: 'succeeded' },
+  ]);
+  expect(both).toHaveLength(2);
+  expect(await compare()).toEqual([]);
+}, 60_000);
