@@ -36,7 +36,7 @@ const promised = [
     'sprints',
     'stream_runs',
   ],
-  ...['sync_runs', 'throughput_weekly', 'users', 'worklogs'],
+  ...['sync_runs', 'throughput_weekly', 'users', 'workflow_daily', 'workflow_runs', 'workflow_steps', 'worklogs'],
 ];
 
 let database: TestDatabase;

@@ -59,21 +59,23 @@ export async function startEngine(files: Readonly<Record<string, string>>): Prom
   fs.closeSync(log);
   const url = `http://127.0.0.1:${port}`;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const close = async (): Promise<void> => {
-    const { pid } = child;
-    if (pid !== undefined && child.exitCode === null) {
-      process.kill(pid, 'SIGTERM');
-      await Promise.race([ended, sleep(5000)]);
-      if (child.exitCode === null && child.signalCode === null) process.kill(pid, 'SIGKILL');
-    }
-    fs.rmSync(home, { recursive: true, force: true });
-  };
   const ask: RealEngine['ask'] = async (route, body) => {
     const answer = await fetch(`${url}/api/v2${route}`, {
       ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
     const text = await answer.text();
     return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+  const close = async (): Promise<void> => {
+    const { pid } = child;
+    // What it started are processes of their own: it is asked to end them first.
+    for (const name of Object.keys(files)) await ask(`/dags/${name}/stop-all`, {}).catch(() => undefined);
+    if (pid !== undefined && child.exitCode === null) {
+      process.kill(pid, 'SIGTERM');
+      await Promise.race([ended, sleep(5000)]);
+      if (child.exitCode === null && child.signalCode === null) process.kill(pid, 'SIGKILL');
+    }
+    fs.rmSync(home, { recursive: true, force: true });
   };
   try {
     await until('the engine being healthy', async () => {

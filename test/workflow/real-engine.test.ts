@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEngine } from '../../src/extract/workflow/control.ts';
 import { openWorkflow } from '../../src/sources/workflow.ts';
 import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
 import { hasEngine, type RealEngine, startEngine, until } from './engine.ts';
@@ -131,5 +132,28 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     });
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(await inEngine(...all));
+  });
+
+  test('it is started by an id once, asked, and stopped, as a hand-off does', async () => {
+    const control = openEngine({ baseUrl: engine.url }, ['long']);
+    const { signal } = new AbortController();
+    try {
+      const how = { params: 'RUN_ID=7 FROM=2026-01-01T00:00:00.000Z', runId: 'tidemark-nightly-7' };
+      expect(await control.takesRunId(signal)).toBe(true);
+      for (let times = 0; times < 2; times++)
+        expect(await control.start('long', how, signal)).toEqual({ runId: how.runId });
+      await becomes('long', how.runId, 'running');
+      expect(await control.status('long', how.runId, signal)).toMatchObject({
+        ...{ runId: how.runId, state: 'active', label: 'running', params: how.params },
+      });
+      expect(await control.status('long', 'never-started', signal)).toBeUndefined();
+      await expect(control.start('nothing', how, signal)).rejects.toMatchObject({ code: 'missing' });
+      await control.stop('long', how.runId, signal);
+      await becomes('long', how.runId, 'aborted');
+      await control.stop('long', how.runId, signal);
+      expect(await control.status('long', how.runId, signal)).toMatchObject({ state: 'failed', label: 'aborted' });
+    } finally {
+      await control.close();
+    }
   });
 });

@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type OpenEngine, openEngine } from '../../src/extract/workflow/control.ts';
+import type { Engine } from '../../src/outbound/engine.ts';
+import { drive, intend } from '../../src/outbound/handoff.ts';
+import { resetBeforeHeaders, status } from '../../src/simulator/tracker/faults.ts';
+import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+let simulator: WorkflowSimulator;
+let engine: OpenEngine;
+const { signal } = new AbortController();
+const open = async (options: WorkflowOptions, dag = 'reports'): Promise<void> => {
+  simulator = await startWorkflow(options);
+  simulator.state.add(dag);
+  engine = openEngine({ baseUrl: simulator.url }, [dag], { retry: { baseMs: 2, capMs: 10 } });
+};
+afterEach(async () => {
+  expect(simulator.errors).toEqual([]);
+  await engine.close();
+  await simulator.close();
+});
+
+const startsOf = () => simulator.log.filter(({ path }) => path.endsWith('/start'));
+const told = (how: { runId?: string; params?: string } = {}) => ({
+  runId: 'tidemark-nightly-7',
+  params: 'RUN_ID=7',
+  ...how,
+});
+
+describe.each([
+  { tongue: 'the contract', options: { dialect: 'contract' }, ids: false },
+  { tongue: 'the first shapes', options: { dialect: 'pascal' }, ids: false },
+  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
+  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
+] as const)('an engine that speaks $tongue', ({ options, ids }) => {
+  test('is started with its parameters, asked and stopped', async () => {
+    await open(options, 'the reports');
+    expect(await engine.takesRunId(signal)).toBe(ids);
+    const { runId } = await engine.start('the reports', told({ params: 'RUN_ID=7 WHO="the board"' }), signal);
+    expect(runId).toBe(ids ? 'tidemark-nightly-7' : 'run-1');
+    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
+      ...{ runId, state: 'active', label: 'running', params: 'RUN_ID=7 WHO="the board"' },
+      startedAt: expect.any(Date),
+    });
+    await engine.stop('the reports', undefined, signal);
+    expect(simulator.state.dag('the reports').runs.map((run) => run.status)).toEqual(['aborted']);
+    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
+      state: 'failed',
+      label: 'aborted',
+    });
+  });
+
+  test('a DAG that is not there is told as missing', async () => {
+    await open(options);
+    await expect(engine.start('nothing', told(), signal)).rejects.toMatchObject({ code: 'missing' });
+    expect(simulator.log.filter(({ path }) => path.endsWith('/start')).length).toBeLessThanOrEqual(1);
+  });
+
+  test('a start whose answer is lost is repeated only where an id makes that harmless', async () => {
+    await open(options);
+    await engine.takesRunId(signal);
+    const lost = simulator.script.at(
+      { match: ({ path }) => path.endsWith('/start') },
+      resetBeforeHeaders,
+      ({ state }) => {
+        state.start('reports', { id: ids ? 'tidemark-nightly-7' : 'run-9' });
+      },
+    );
+    const start = engine.start('reports', told(), signal);
+    if (ids) await expect(start).resolves.toEqual({ runId: 'tidemark-nightly-7' });
+    else await expect(start).rejects.toMatchObject({ code: expect.stringMatching(/transient|unreachable/) });
+    expect(lost.fired).toBe(1);
+    expect(startsOf()).toHaveLength(ids ? 2 : 1);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('a hand-off is one run there, waited for to its end', async () => {
+    await open(options);
+    await database.warehouse.pool.query('truncate ops.handoffs');
+    const { db } = database.warehouse;
+    const as: Engine = engine;
+    const driven = async (): Promise<void> => {
+      await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
+      await drive(db, as, signal);
+    };
+    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
+    const busy = simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
+    for (let steps = 0; steps < 3; steps++) await driven();
+    expect(busy.fired).toBe(1);
+    const [run, ...others] = simulator.state.dag('reports').runs;
+    expect(others).toEqual([]);
+    expect(run?.params).toBe('RUN_ID=7');
+    simulator.state.finish('reports', run?.id ?? '', 'succeeded');
+    await driven();
+    const { rows } = await database.warehouse.pool.query('select status, engine_status, error from ops.handoffs');
+    expect(rows).toEqual([{ status: 'succeeded', engine_status: 'succeeded', error: null }]);
+  });
+});
+
+test('an id that is there already is success, and is not started again', async () => {
+  await open({ dialect: 'dagu-v2' });
+  await engine.start('reports', told(), signal);
+  simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
+  expect(await engine.start('reports', told(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
+  expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  await engine.stop('reports', 'tidemark-nightly-7', signal);
+});
+
+test('an id that the engine does not know is nobody, although it then shows its newest run', async () => {
+  await open({ dialect: 'dagu-v2' });
+  simulator.state.start('reports');
+  expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
+  await expect(engine.stop('reports', 'tidemark-nightly-7', signal)).rejects.toMatchObject({ code: 'missing' });
+});
+
+test("the contract's engine that is running is asked again later, not failed for good", async () => {
+  await open({ dialect: 'contract' });
+  simulator.state.start('reports');
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'transient' });
+});
+
+test('a body goes to the vendor always, to the contract only with parameters', async () => {
+  await open({ dialect: 'dagu-v2' });
+  await engine.start('reports', told({ params: '' }), signal);
+  expect(startsOf().map(({ body }) => body)).toEqual(['{"dagRunId":"tidemark-nightly-7"}']);
+  await engine.close();
+  await simulator.close();
+  await open({ dialect: 'contract' });
+  await engine.start('reports', told({ params: '' }), signal);
+  expect(startsOf().map(({ body, headers }) => [body, headers['content-type']])).toEqual([[undefined, undefined]]);
+});
