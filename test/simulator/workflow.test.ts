@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/tracker/faults.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
 
 let engine: WorkflowSimulator;

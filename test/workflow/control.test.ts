@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenEngine, openEngine } from '../../src/extract/workflow/control.ts';
 import type { Engine } from '../../src/outbound/engine.ts';
 import { drive, intend } from '../../src/outbound/handoff.ts';
-import { resetBeforeHeaders, status } from '../../src/simulator/tracker/faults.ts';
+import { resetBeforeHeaders, status } from '../../src/simulator/shared/faults.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
