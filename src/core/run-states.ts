@@ -27,7 +27,7 @@ const states: Readonly<Record<Exclude<RunState, 'unknown'>, readonly string[]>> 
     ...['needs_attention', 'crashed'],
   ],
   aborted: ['aborted', 'canceled', 'cancelled', 'cancel', 'stopped', 'killed', 'terminated', 'skipped'],
-  idle: ['not_started', 'none', 'idle', 'never'],
+  idle: ['not_started', 'none', 'idle', 'never', 'never_run'],
 };
 
 const stateByWord = new Map(

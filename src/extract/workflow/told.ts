@@ -190,7 +190,11 @@ export const instantText = (value: Json): string | undefined => {
 export const dagInList = (element: Json): JsonObject | undefined => {
   if (typeof element === 'string') return element === '' ? undefined : { name: element };
   if (!isObject(element)) return undefined;
-  const { dag, latest, name, ...own } = renamed(element, { ...dagNames, dag: ['dag'], latest: ['latestdagrun'] });
+  const { dag, latest, name, ...own } = renamed(element, {
+    ...dagNames,
+    dag: ['dag'],
+    latest: ['latestdagrun', 'last'],
+  });
   const inner = isObject(dag) ? renamed(dag, dagNames) : {};
   const named = textOf(inner.name) ?? textOf(name);
   if (named === undefined) return undefined;
@@ -207,7 +211,8 @@ export const dagInStatus = (name: string, payload: JsonObject): JsonObject => {
 };
 
 const newest = (payload: JsonObject, same: SameRun): JsonObject => {
-  const { status, label } = executionIn(payload) ?? {};
+  // Where there was no execution yet, what stands beside it says so.
+  const { status, label } = executionIn(payload) ?? renamed(payload, runNames);
   const id = runIn(payload, '', same)?.id;
   return { status, label, ...(id !== undefined && { dagRunId: id }) };
 };
