@@ -25,9 +25,19 @@ const sideOf = (side: Date | null): string =>
 
 const marks: Readonly<Record<Tone, string>> = { good: '', going: '·', warn: '!', bad: '×', none: '' };
 
-/** One field for each stream, with what it says in words. */
-export const fields = (found: readonly Progress[]): Html =>
-  found.length === 0 ? html`<p class="empty">No slice has been planned yet.</p>` : html`${found.map(field)}`;
+/** A field for each stream that is cut into slices, unfinished ones first; a line for all that are read in one piece. */
+export function fields(found: readonly Progress[]): Html {
+  if (found.length === 0) return html`<p class="empty">No slice has been planned yet.</p>`;
+  const whole = found.length > 1 ? found.filter(({ total }) => total === 1) : [];
+  const cut = found.filter((each) => !whole.includes(each)).sort((a, b) => share(a) - share(b));
+  return html`${cut.map(field)}${whole.length > 0 && pieces(whole)}`;
+}
+
+const share = ({ done, total }: Progress): number => done / Math.max(1, total);
+
+const pieces = (whole: readonly Progress[]): Html =>
+  html`<div class="field"><h3>In one piece</h3><p>${count(whole.filter(({ done }) => done === 1).length)} of ${plural(whole.length, 'stream')} done</p>
+<ul class="pieces">${whole.map(({ stream, slices }) => html`<li>${state(slices[0]?.status ?? 'pending')} ${stream}</li>`)}</ul></div>`;
 
 function field({ stream, slices, total, done }: Progress): Html {
   const others = ['reading', 'failed', 'partial', 'pending'].flatMap((status) => {

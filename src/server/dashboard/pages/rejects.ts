@@ -56,7 +56,7 @@ ${table(
       cell: (each: Reject) =>
         html`<a href="/rejects/${each.rejectId}">${each.recordKey === '' ? 'without key' : each.recordKey}</a>`,
     },
-    { name: 'Stream', cell: (each) => html`<span class="soft">${each.pipeline}.</span>${each.stream}` },
+    { wide: true, name: 'Stream', cell: (each) => html`<span class="soft">${each.pipeline}.</span>${each.stream}` },
     {
       name: 'Reason',
       cell: (each) => html`<a class="soft" href="${link({ code: each.code })}"><code>${each.code}</code></a>`,

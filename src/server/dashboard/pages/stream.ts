@@ -145,7 +145,7 @@ const columnTable = (shape: readonly ColumnLine[]): Html =>
         name: 'Column',
         cell: (each: ColumnLine) => html`<code>${each.column}</code>${each.key && html` <span class="tag">key</span>`}`,
       },
-      { name: 'Type', cell: (each) => html`<code class="soft">${each.type}</code>` },
+      { name: 'Type', wide: true, cell: (each) => html`<code class="soft">${each.type}</code>` },
       { name: 'What it is', cell: (each) => orDash(each.comment), wraps: true },
     ],
     shape,
