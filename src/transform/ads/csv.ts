@@ -87,7 +87,7 @@ const dayIn = (r: Reading, cell: string): string => {
   throw r.reject('bad_date', 'day', 'has a % that begins no day in UTC');
 };
 
-/** What the reader puts under a record's only key for a line that has not as many cells as the header. */
+/** What the reader puts under a record's only key for a line that has not as many cells as the header (a number), or is none (why). */
 export const RAGGED = '#ragged';
 
 /**
@@ -98,7 +98,10 @@ export const RAGGED = '#ragged';
 export const csvRow: Flow['via'] = (record, slice) => {
   const r = new Reading('ads.report_csv', 'row', record);
   const cells = requireRecord(r, record);
-  if (Object.hasOwn(cells, RAGGED)) throw r.reject('ragged_row', RAGGED, 'has not as many cells as the header');
+  if (Object.hasOwn(cells, RAGGED)) {
+    const why = cells[RAGGED];
+    throw r.reject('ragged_row', RAGGED, typeof why === 'string' ? `cannot be read: ${why}` : 'has not as many cells as the header');
+  }
   const row: Record<string, Value> = {
     ad_account_id: accountOf(slice),
     day: null,

@@ -1,11 +1,13 @@
 /** Aggregate reports: the numbers of up to fifty entities at a time, by day, hour or over their lifetime. */
 
+import { Missing, Refused } from '../../../core/errors.ts';
 import { elementSlice } from '../../../core/json.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { listNamed, textAt } from '../../lists.ts';
+import { mingled } from '../../mingled.ts';
 import { pages } from '../../pages.ts';
 import { continuation } from '../../paging.ts';
 import { ofAccount } from '../ads.ts';
@@ -95,15 +97,25 @@ function aggregate(
       perSecond: reports.perSecond,
     },
     read: async (slice, given, signal) => {
-      const ids = await idsIn(slice, given);
-      return reading(
-        reports,
-        chunks(ids).map((some) => walkOf(slice, given, granularity, some)),
-        signal,
-      );
+      checkThere(said.name, granularity, slice, given);
+      const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some);
+      const walks = chunks(await idsIn(slice, given)).map((ids) => ({ ids, walkOf: walkFor }));
+      return reading(reports, walks, signal);
     },
   };
 }
+
+/**
+ * A slice that an earlier run planned may be about days that the platform does not have any more. What it would say now must not replace what
+ * was loaded when it still had them, nor pass for a snapshot of then. Throws `Missing` (410).
+ */
+const checkThere = (name: string, granularity: Granularity, { window }: Slice, { clock }: Given): void => {
+  const from = window?.from ?? clock;
+  const oldest = granularity === 'LIFETIME' ? Math.floor(clock.getTime() / day) * day : clock.getTime() - 14 * day;
+  if (granularity === 'DAY' || from.getTime() >= oldest) return;
+  const first = from.toISOString().slice(0, 10);
+  throw new Missing(`${name}: the platform does not tell ${first} any more; it is ${clock.toISOString()} there`, 410);
+};
 
 /** How many rows an entity can have in a slice. */
 const timesIn = ({ window }: Slice, granularity: Granularity): number => {
@@ -111,41 +123,74 @@ const timesIn = ({ window }: Slice, granularity: Granularity): number => {
   return granularity === 'LIFETIME' ? 1 : granularity === 'DAY' ? days : days * 24;
 };
 
-/** One walk after the other: the slices, not their parts, are read at once. Rows that were not asked for are left out and told. */
-function reading({ http, note }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
+/** Several walks at once, their pages as they come. Rows that were not asked for are left out and told. */
+function reading({ http, note, concurrency }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
   async function* all(): AsyncGenerator<Page, WalkEnd, void> {
-    const total = { fetched: 0, passes: 1, moved: 0, matched: true };
+    let fetched = 0;
     let strange = 0;
-    for (const { walk, fits } of walks) {
-      const pagesOf = pages(http, walk, signal);
-      for (;;) {
-        const step = await pagesOf.next();
-        if (step.done === true) {
-          total.moved += step.value.moved;
-          total.matched &&= step.value.matched;
-          break;
-        }
-        const places = step.value.records.map((_, i) => step.value.places?.[i] ?? i);
-        const kept = places.filter((_, i) => fits(step.value.records[i]));
-        strange += places.length - kept.length;
-        total.fetched += kept.length;
-        yield { ...step.value, records: step.value.records.filter(fits), places: kept, last: false };
-      }
+    const open = (asked: Asked, until: AbortSignal): AsyncGenerator<Fitting, void, void> => asking(http, asked, until);
+    for await (const page of mingled(walks, concurrency, open, signal)) {
+      strange += page.strange;
+      fetched += page.records.length;
+      const { strange: _, ...fitting } = page;
+      yield fitting;
     }
     if (strange > 0)
       note(`${endpoint}: ${strange} rows were of other entities or days than those asked for; they were left out`);
-    return { expected: null, ...total };
+    return { expected: null, fetched, passes: 1, moved: 0, matched: true };
   }
   return { pages: all(), id: identity, bytes: (record, page) => bytesOf(record, page) };
 }
 
+interface Fitting extends Page {
+  /** Rows that were left out. */
+  readonly strange: number;
+}
+
+/** The pages of one walk; a question that is too long for the server (413, 414) is asked in two. */
+async function* asking(http: Http, { ids, walkOf }: Asked, signal: AbortSignal): AsyncGenerator<Fitting, void, void> {
+  const { walk, fits } = walkOf(ids);
+  const walked = pages(http, walk, signal);
+  try {
+    for (;;) {
+      let step: IteratorResult<Page, WalkEnd>;
+      try {
+        step = await walked.next();
+      } catch (error) {
+        if (!isTooLong(error) || ids.length === 1) throw error;
+        break;
+      }
+      if (step.done === true) return;
+      const { value: page } = step;
+      const places = page.records.map((_, i) => page.places?.[i] ?? i);
+      const kept = places.filter((_, i) => fits(page.records[i]));
+      const records = page.records.filter(fits);
+      yield { ...page, records, places: kept, last: false, strange: places.length - kept.length };
+    }
+  } finally {
+    await walked.return?.(undefined as never).catch(() => undefined);
+  }
+  const half = Math.ceil(ids.length / 2);
+  yield* asking(http, { ids: ids.slice(0, half), walkOf }, signal);
+  yield* asking(http, { ids: ids.slice(half), walkOf }, signal);
+}
+
+/** Said of a request's first page only: the later ones carry nothing but a token. */
+const isTooLong = (error: unknown): boolean =>
+  error instanceof Refused && (error.status === 413 || error.status === 414);
+
 interface Asked {
+  readonly ids: readonly string[];
+  readonly walkOf: (ids: readonly string[]) => Walk;
+}
+
+interface Walk {
   readonly walk: PageWalk;
   /** Whether a row is one that was asked for. What cannot be read is the transform's to reject. */
   readonly fits: (row: Json) => boolean;
 }
 
-function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: readonly string[]): Asked {
+function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: readonly string[]): Walk {
   const level = levelIn(slice);
   const wanted = new Set(ids.map((id) => id.toLowerCase()));
   const { from, to } = periodOf(slice, given, granularity);
@@ -165,7 +210,8 @@ function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: reado
             // The platform's end is inclusive: the whole of its last day or hour.
             report_end: instant(to - (granularity === 'DAY' ? day : hour)),
           }),
-          include_parent_entity: level !== 'AD_ACCOUNT',
+          // The two upper levels have no parent that the vendor would name.
+          ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
           limit: pageSize,
         },
       },

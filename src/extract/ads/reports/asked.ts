@@ -1,41 +1,59 @@
 /** Asking for numbers that a server may not have. */
 
 import { Refused } from '../../../core/errors.ts';
-import type { Http, Request } from '../../../core/request.ts';
+import type { Answer, Http, Request } from '../../../core/request.ts';
+import { namedIn } from './named.ts';
 
 /**
- * An `Http` that leaves out of `fields` what the server refuses by name (400, 422), found out from its answers and kept from then on. Which
- * metrics a server knows is not in the contract, and new names come. `note` hears of each. A refusal that names none of our fields is thrown.
+ * An `Http` that leaves out of `fields` what the server refuses (400, 422), found out from its answers and kept from then on for questions of
+ * that kind (endpoint, granularity, dimension). Which metrics a server knows is not in the contract, and new names come. A refusal that names
+ * some is believed if the rest is answered; of one that names none, the fields are found out by asking for halves. `note` hears of each kind.
+ * A refusal that does not go with the fields is thrown.
  */
 export function withKnownFields(http: Http, note: (message: string) => void): Http {
-  const unknown = new Map<string, Set<string>>();
-  const refusedAt = (endpoint: string): Set<string> => {
-    const known = unknown.get(endpoint) ?? new Set<string>();
-    unknown.set(endpoint, known);
-    return known;
+  const taken = new Map<string, readonly string[]>();
+  const finding = new Map<string, Promise<Answer>>();
+
+  const find = async (request: Request, asked: readonly string[], cause: Refused, signal: AbortSignal) => {
+    const { fields, answer } = await takenOf(http, request, asked, cause, signal);
+    taken.set(kindOf(request), fields);
+    const lost = asked.filter((field) => !fields.includes(field)).join(', ');
+    note(`${request.endpoint}: the server does not know ${lost}; it is asked for the rest (${cause.message})`);
+    return answer;
   };
+
   return {
     origin: http.origin,
     counters: http.counters,
     close: () => http.close(),
     async send(request, signal) {
+      const all = fieldsOf(request);
+      if (all.length === 0) return http.send(request, signal);
+      const kind = kindOf(request);
       for (;;) {
-        const fields = fieldsOf(request);
-        const refused = refusedAt(request.endpoint);
-        const rest = fields.filter((field) => !refused.has(field));
+        await finding.get(kind)?.catch(() => {});
+        const asked = taken.get(kind) ?? all;
         try {
-          return await http.send(rest.length === fields.length ? request : asking(request, rest), signal);
+          return await http.send(asked === all ? request : asking(request, asked), signal);
         } catch (cause) {
-          if (!(cause instanceof Refused) || (cause.status !== 400 && cause.status !== 422)) throw cause;
-          const named = rest.filter((field) => cause.messages.some((message) => names(message, field)));
-          if (named.length === 0 || named.length === rest.length) throw cause;
-          for (const field of named) refused.add(field);
-          note(`${request.endpoint}: the server does not know ${named.join(', ')}; it is asked for the rest`);
+          if (!isRefusal(cause)) throw cause;
+          // Somebody else has found out meanwhile, or is about to.
+          if ((taken.get(kind) ?? all) !== asked || finding.has(kind)) continue;
+          const found = find(request, asked, cause, signal).finally(() => finding.delete(kind));
+          finding.set(kind, found);
+          return await found;
         }
       }
     },
   };
 }
+
+const isRefusal = (error: unknown): error is Refused =>
+  error instanceof Refused && (error.status === 400 || error.status === 422);
+
+/** Questions that a server takes or refuses for the same reasons. */
+const kindOf = ({ endpoint, query }: Request): string =>
+  [endpoint, query?.granularity, query?.insight_dimension].map(String).join(' ');
 
 const fieldsOf = ({ query }: Request): readonly string[] => {
   const fields = query?.fields;
@@ -47,6 +65,46 @@ const asking = (request: Request, fields: readonly string[]): Request => ({
   query: { ...request.query, fields },
 });
 
-/** As a word of its own: SPEND is not named by RETURN_ON_AD_SPEND. */
-const names = (message: string, field: string): boolean =>
-  new RegExp(`(?<![A-Za-z0-9_])${field}(?![A-Za-z0-9_])`).test(message);
+interface Taken {
+  readonly fields: readonly string[];
+  readonly answer: Answer;
+}
+
+/** The fields that the server takes, of those that it refused together, and what it answers to them. */
+const takenOf = async (
+  http: Http,
+  request: Request,
+  asked: readonly string[],
+  cause: Refused,
+  signal: AbortSignal,
+): Promise<Taken> => {
+  const attempt = async (fields: readonly string[]): Promise<Taken | undefined> => {
+    if (fields.length === 0) return undefined;
+    try {
+      return { fields, answer: await http.send(asking(request, fields), signal) };
+    } catch (error) {
+      if (isRefusal(error)) return undefined;
+      throw error;
+    }
+  };
+  const halved = async (fields: readonly string[]): Promise<readonly string[]> => {
+    if ((await attempt(fields)) !== undefined) return fields;
+    if (fields.length <= 1) return [];
+    const middle = Math.ceil(fields.length / 2);
+    return [...(await halved(fields.slice(0, middle))), ...(await halved(fields.slice(middle)))];
+  };
+
+  const named = namedIn(cause.messages, asked);
+  if (named.length > 0 && named.length < asked.length) {
+    // It names those that it does not have, or those that it has.
+    const found = (await attempt(asked.filter((field) => !named.includes(field)))) ?? (await attempt(named));
+    if (found !== undefined) return found;
+  }
+  // A refusal may name only the first of several. One that does not go with the fields refuses any of them: two are enough to tell.
+  const probes = asked.slice(0, 2);
+  const isOfFields = (await Promise.all(probes.map((field) => attempt([field])))).some((one) => one !== undefined);
+  if (!isOfFields || asked.length < 2) throw cause;
+  const found = await attempt(await halved(asked));
+  if (found === undefined || found.fields.length === asked.length) throw cause;
+  return found;
+};
