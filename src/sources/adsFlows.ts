@@ -47,7 +47,6 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
       ...kept(reportStreams.insightReports(reports), tables.insightStates, transforms.insight),
       children: tables.insightChildren,
     },
-    replaced(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
   ];
 };
 

@@ -402,7 +402,8 @@ describe('a row of a CSV report', () => {
 
   it('without a day, with too few cells, or with text that Postgres cannot hold is rejected', () => {
     expect(() => csvRow({ SPEND: '1' }, of)).toThrow(/has no day/);
-    expect(() => csvRow({ '#ragged': 'a,b' }, of)).toThrow(/not as many cells/);
+    expect(() => csvRow({ '#ragged': 2 }, of)).toThrow(/not as many cells/);
+    expect(() => csvRow({ '#ragged': 'a stray quote' }, of)).toThrow(/cannot be read: a stray quote/);
     expect(() => csv({ 'Ad Name': 'a\0b' })).toThrow(BadData);
     expect(() => csv({ 'Ad Name': 'x'.repeat(3000) })).toThrow(/3000 bytes/);
   });

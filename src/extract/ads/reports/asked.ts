@@ -100,6 +100,8 @@ const takenOf = async (
     const found = (await attempt(asked.filter((field) => !named.includes(field)))) ?? (await attempt(named));
     if (found !== undefined) return found;
   }
+  // Understood and not done (422): that is not for what is asked, e.g. because there is not enough data.
+  if (named.length === 0 && cause.status === 422) throw cause;
   // A refusal may name only the first of several. One that does not go with the fields refuses any of them: two are enough to tell.
   const probes = asked.slice(0, 2);
   const isOfFields = (await Promise.all(probes.map((field) => attempt([field])))).some((one) => one !== undefined);

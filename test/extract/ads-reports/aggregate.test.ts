@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Missing, PagingLoop, Refused } from '../../../src/core/errors.ts';
+import type { Json } from '../../../src/core/request.ts';
+import type { Slice } from '../../../src/core/stream.ts';
+import type { Reports } from '../../../src/extract/ads/reports/reports.ts';
+import { reportsOf } from '../../../src/extract/ads/reports/reports.ts';
+import { insightReports, reportDaily, reportHourly, reportLifetime } from '../../../src/extract/ads/reports.ts';
+import { metricsOf } from '../../../src/tables/ads.ts';
+import * as play from '../../support/misbehaving-server.ts';
+import { lending, reader } from '../ads/platform.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const account = 'a1';
+const slice = (entity_type: string, from = '2025-03-01', to = '2025-03-04'): Slice => ({
+  partition: { ad_account_id: account, entity_type },
+  window: { field: 'day', from: new Date(`${from}T00:00:00Z`), to: new Date(`${to}T00:00:00Z`) },
+});
+const id = (n: number): string => `ad-${String(n).padStart(3, '0')}`;
+const rowOf = (entity_id: string, day: string): Readonly<Record<string, Json>> => ({
+  entity_type: 'AD',
+  entity_id,
+  start_time: `${day}T00:00:00Z`,
+  end_time: `${day}T23:59:59Z`,
+  stats: [{ field_type: 'SPEND', field_value: 1.5 }],
+});
+
+/** The rows of the asked entities for 2025-03-01 to 03, `size` a page, behind tokens that stand alone. */
+const reporting =
+  (size = 50) =>
+  ({ url }: play.Arrived): play.Reply => {
+    const { searchParams } = new URL(url, 'http://x');
+    const token = searchParams.get('continuation_token');
+    if (token !== null && [...searchParams.keys()].length > 1) return play.json({ messages: ['alone'] }, {}, 400);
+    const { ids, at } =
+      token === null
+        ? { ids: searchParams.getAll('entity_ids'), at: 0 }
+        : (JSON.parse(Buffer.from(token, 'base64url').toString()) as { ids: string[]; at: number });
+    const rows = ids.flatMap((one) => ['01', '02', '03'].map((day) => rowOf(one, `2025-03-${day}`)));
+    const next = Buffer.from(JSON.stringify({ ids, at: at + size })).toString('base64url');
+    return play.json({
+      continuation_token: at + size < rows.length ? next : '',
+      rows: rows.slice(at, at + size),
+      warnings: null,
+    });
+  };
+
+const open = async (script: (arrived: play.Arrived, n: number) => play.Reply, more: Partial<Reports> = {}) => {
+  const server = await play.misbehaving(script);
+  const { ads, notes } = reader(server.url);
+  closing.push(
+    () => server.close(),
+    () => ads.http.close(),
+  );
+  const reports: Reports = {
+    ...reportsOf(ads, {
+      start: new Date('2025-01-01T00:00:00Z'),
+      restateDays: [3, 14, 90],
+      reportRequestsPerSecond: 5,
+      reportHosts: [],
+    }),
+    ...more,
+  };
+  const queries = (): readonly URLSearchParams[] =>
+    server.requests.map(({ url }) => new URL(url, 'http://x').searchParams);
+  return { server, reports, notes, queries };
+};
+
+const warehouse = (ads: number) =>
+  lending({
+    'ads.ads': Array.from({ length: ads }, (_, n) => ({ id: id(n), ad_account_id: account })),
+    'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
+    'ads.ad_sets': [{ id: 's1', ad_account_id: account, campaign_id: 'c1' }],
+  });
+
+const rowsOf = async (
+  make: (reports: Reports) => ReturnType<typeof reportDaily>,
+  reports: Reports,
+  of: Slice,
+  given = warehouse(3),
+): Promise<readonly Readonly<Record<string, Json>>[]> => {
+  const reading = await make(reports).read?.(of, given, new AbortController().signal);
+  const rows: Readonly<Record<string, Json>>[] = [];
+  for (;;) {
+    const step = await reading?.pages.next();
+    if (step === undefined || step.done === true) return rows;
+    for (const record of step.value.records) {
+      rows.push(record as Readonly<Record<string, Json>>);
+      // The bytes are exactly the record's.
+      expect(JSON.parse(String(reading?.bytes(record, step.value)))).toEqual(record);
+    }
+  }
+};
+
+describe('an aggregate report', () => {
+  test('asks for fifty entities at once, for every metric, to the last day inclusive, and follows its tokens alone', async () => {
+    const { reports, queries, server } = await open(reporting());
+    const rows = await rowsOf(reportDaily, reports, slice('AD'), warehouse(120));
+    expect(new Set(rows.map((row) => `${row.entity_id} ${row.start_time}`)).size).toBe(360);
+    expect(rows).toHaveLength(360);
+    const first = queries().filter((query) => !query.has('continuation_token'));
+    expect(first.map((query) => query.getAll('entity_ids').length).sort()).toEqual([20, 50, 50]);
+    for (const query of first) {
+      expect(query.get('report_start')).toBe('2025-03-01T00:00:00Z');
+      expect(query.get('report_end')).toBe('2025-03-03T00:00:00Z');
+      expect(query.getAll('fields').sort()).toEqual(
+        metricsOf('aggregate')
+          .map(([, { names }]) => names.aggregate)
+          .sort(),
+      );
+      expect(query.get('entity_ids_type')).toBe('AD');
+    }
+    expect(server.requests).toHaveLength(3 + 3 + 2 + 1 - 1 + 0);
+  });
+
+  test('reads several pieces at once, not more than it may', async () => {
+    let under = 0;
+    let most = 0;
+    const { reports } = await open((arrived, n) => ({
+      name: 'slow',
+      run: async (response) => {
+        most = Math.max(most, ++under);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        under--;
+        await reporting()(arrived).run(response, arrived, n);
+      },
+    }));
+    await rowsOf(reportDaily, reports, slice('AD'), warehouse(500));
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(4);
+  });
+
+  test('names no ids for an account and no parents for the upper levels (vendor’s specification)', async () => {
+    const { reports, queries } = await open(() => play.json({ continuation_token: null, rows: [] }));
+    for (const level of ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD']) await rowsOf(reportDaily, reports, slice(level));
+    expect(
+      queries().map((query) => [query.get('entity_type'), query.has('entity_ids'), query.has('include_parent_entity')]),
+    ).toEqual([
+      ['AD_ACCOUNT', false, false],
+      ['CAMPAIGN', true, false],
+      ['AD_SET', true, true],
+      ['AD', true, true],
+    ]);
+  });
+
+  test('by the hour is asked for without REVENUE, over the lifetime without dates', async () => {
+    const { reports, queries } = await open(() => play.json({ rows: [] }));
+    await rowsOf(reportHourly, reports, slice('AD', '2025-03-09', '2025-03-10'));
+    await rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'));
+    const [hourly, lifetime] = queries();
+    expect(hourly?.getAll('fields')).not.toContain('REVENUE');
+    expect(hourly?.get('report_end')).toBe('2025-03-09T23:00:00Z');
+    expect([lifetime?.get('granularity'), lifetime?.has('report_start'), lifetime?.has('report_end')]).toEqual([
+      'LIFETIME',
+      false,
+      false,
+    ]);
+  });
+
+  test('for days that the platform has no more is not asked for: nothing that was loaded is overwritten', async () => {
+    const { reports, server } = await open(reporting());
+    await expect(rowsOf(reportHourly, reports, slice('AD', '2025-02-20', '2025-02-25'))).rejects.toBeInstanceOf(
+      Missing,
+    );
+    await expect(rowsOf(reportLifetime, reports, slice('AD', '2025-03-09', '2025-03-10'))).rejects.toBeInstanceOf(
+      Missing,
+    );
+    expect(server.requests).toHaveLength(0);
+  });
+
+  test('that shows entities or days that were not asked for loses them, and tells', async () => {
+    const { reports, notes } = await open(() =>
+      play.json({
+        rows: [
+          rowOf(id(0), '2025-03-02'),
+          rowOf('stranger', '2025-03-02'),
+          rowOf(id(0), '2025-03-04'),
+          rowOf(id(0), '2025-02-28'),
+        ],
+      }),
+    );
+    expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([rowOf(id(0), '2025-03-02')]);
+    expect(notes).toEqual([expect.stringContaining('3 rows were of other entities or days')]);
+  });
+
+  test('that repeats a token is left as a circle', async () => {
+    const { reports } = await open(() =>
+      play.json({ continuation_token: 'again', rows: [rowOf(id(0), '2025-03-02')] }),
+    );
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(PagingLoop);
+  });
+
+  test('whose token expires begins again once, and no row comes twice', async () => {
+    const { reports, server } = await open((arrived, n) =>
+      n === 1 ? play.json({ messages: ['expired'] }, {}, 410) : reporting(4)(arrived),
+    );
+    const rows = await rowsOf(reportDaily, reports, slice('AD'));
+    expect(rows).toHaveLength(9);
+    expect(server.fired).toContain('status 410');
+  });
+
+  test('whose question is too long is asked in two', async () => {
+    const { reports, queries } = await open((arrived) =>
+      new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids').length > 20
+        ? play.status(414)
+        : reporting()(arrived),
+    );
+    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(60))).toHaveLength(180);
+    expect(queries().some((query) => query.getAll('entity_ids').length === 50)).toBe(true);
+  });
+});
+
+describe('metrics that a server does not have', () => {
+  const refusing =
+    (unknown: readonly string[], says: (asked: readonly string[]) => string) =>
+    (arrived: play.Arrived): play.Reply => {
+      const fields = new URL(arrived.url, 'http://x').searchParams.getAll('fields');
+      return fields.some((field) => unknown.includes(field))
+        ? play.json({ messages: [says(fields)] }, {}, 400)
+        : reporting()(arrived);
+    };
+
+  test.each([
+    ['by name', () => 'SKIPS and UNMUTES are no fields', 2],
+    ['one at a time', (asked: readonly string[]) => `${asked.includes('SKIPS') ? 'SKIPS' : 'UNMUTES'} is no field`, 40],
+    ['without a name', () => 'Bad Request', 60],
+  ])('refused %s are left out, found out once, and told', async (_, says, most) => {
+    const { reports, server, queries, notes } = await open(refusing(['SKIPS', 'UNMUTES'], says));
+    const stream = reportDaily(reports);
+    expect(await rowsOf(() => stream, reports, slice('AD'))).toHaveLength(9);
+    expect(server.requests.length).toBeLessThanOrEqual(most);
+    expect(server.fired).toContain('status 400');
+    const last = queries().at(-1)?.getAll('fields') ?? [];
+    expect(last).toHaveLength(metricsOf('aggregate').length - 2);
+    expect(notes).toEqual([expect.stringMatching(/does not know SKIPS, UNMUTES|does not know UNMUTES, SKIPS/)]);
+    const before = server.requests.length;
+    await rowsOf(() => stream, reports, slice('AD'));
+    expect(server.requests.length - before).toBe(1);
+  });
+
+  test('are found out once, however many ask at the same time', async () => {
+    const { reports, notes } = await open(refusing(['SKIPS'], () => 'SKIPS is no field'));
+    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(300))).toHaveLength(900);
+    expect(notes).toHaveLength(1);
+  });
+
+  test('are not blamed for what is refused whatever is asked', async () => {
+    const { reports, server, notes } = await open(() =>
+      play.json({ messages: ['report_start is too early'] }, {}, 400),
+    );
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(Refused);
+    expect(server.requests.length).toBeLessThanOrEqual(3);
+    expect(notes).toEqual([]);
+  });
+});
+
+describe('an insight report', () => {
+  const ofAccount: Slice = { partition: { ad_account_id: account } };
+
+  test('that has not enough data is a state with its code; another 422 is an error', async () => {
+    const { reports, server } = await open(({ url }) =>
+      url.includes('entity_ids=c1')
+        ? play.json({ error_codes: [{ code: 'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_REACH', definition: 'no' }] }, {}, 422)
+        : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] }),
+    );
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    const states: Json[] = [];
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      states.push(...step.value.records);
+    expect(states).toHaveLength(30);
+    expect(states.filter((one) => JSON.stringify(one).includes('INSUFFICIENT_REACH'))).toHaveLength(15);
+    expect(server.fired.filter((name) => name === 'status 422')).toHaveLength(15);
+
+    const other = await open(() => play.json({ messages: ['unprocessable'] }, {}, 422));
+    const failing = await insightReports(other.reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    await expect(failing?.pages.next()).rejects.toBeInstanceOf(Refused);
+  });
+});
