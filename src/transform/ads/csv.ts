@@ -100,7 +100,11 @@ export const csvRow: Flow['via'] = (record, slice) => {
   const cells = requireRecord(r, record);
   if (Object.hasOwn(cells, RAGGED)) {
     const why = cells[RAGGED];
-    throw r.reject('ragged_row', RAGGED, typeof why === 'string' ? `cannot be read: ${why}` : 'has not as many cells as the header');
+    throw r.reject(
+      'ragged_row',
+      RAGGED,
+      typeof why === 'string' ? `cannot be read: ${why}` : 'has not as many cells as the header',
+    );
   }
   const row: Record<string, Value> = {
     ad_account_id: accountOf(slice),
