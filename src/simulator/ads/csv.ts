@@ -1,18 +1,13 @@
-/** Report jobs and the storage that their CSV files are fetched from: another origin, which wants no credentials. */
+/** CSV reports: rows by name and day, written one line at a time however many there are. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Answer, Call, Route } from '../shared/http.ts';
-import { adDay, fieldsOf } from './metrics.ts';
-import type { Site } from './site.ts';
-import { type AdsState, uuid } from './state.ts';
+import { csvMetric, units } from './fields.ts';
+import type { Job } from './jobs.ts';
+import { adDay, sumsOf } from './metrics.ts';
+import type { Ad, AdSet, Campaign } from './model.ts';
+import type { AdsState } from './state.ts';
+import type { Sums } from './sums.ts';
 
-export interface CsvOptions {
-  /** How often a job is PROCESSING before it is READY. Default 1. */
-  readonly polls?: number;
-  /** So many copies of every row, under other ad names: large reports. Default 1. */
-  readonly copies?: number;
-}
+const day = 86_400_000;
 
 /** How a file is spoiled; for tests, set and cleared between runs. */
 export interface Spoiling {
@@ -24,180 +19,114 @@ export interface Spoiling {
   reordered?: boolean;
   /** Leaves this column out. */
   without?: string;
-  /** The n-th line has a cell too few. */
+  /** The n-th row has a cell too few. */
   ragged?: number;
+  /** Names have commas, quotes and line breaks in them. */
+  wild?: boolean;
+  /** Every cell is quoted. */
+  quoted?: boolean;
   /** Ends the file after so many lines, in the middle of one, without the connection being cut. */
   truncated?: number;
+  /** Cuts the connection after so many lines. */
+  cut?: number;
   /** The address has expired: 403 with XML, so often. */
   expired?: number;
-}
-
-interface Job {
-  readonly id: string;
-  readonly accountId: string;
-  readonly asked: Readonly<Record<string, unknown>>;
-  polls: number;
-  status: string | undefined;
-}
-
-export interface Storage {
-  readonly origin: string;
-  readonly jobs: Map<string, Job>;
-  readonly options: CsvOptions;
-  /** What the next jobs become, instead of READY, in order. */
-  readonly outcomes: string[];
-  readonly spoiling: Spoiling;
-  /** Requests that carried credentials or the tracking header: there must be none. */
-  readonly leaked: readonly string[];
-  readonly downloads: number;
-  close(): Promise<void>;
-}
-
-export const csvRoutes = (site: Site, storage: Storage): readonly Route[] => [
-  {
-    method: 'POST',
-    path: '/ad_accounts/{id}/async_reports',
-    promised: true,
-    handle: (call) => create(site, storage, call),
-  },
-  {
-    method: 'GET',
-    path: '/ad_accounts/{id}/async_reports/{report}',
-    promised: true,
-    handle: (call) => status(site, storage, call),
-  },
-];
-
-function create(site: Site, storage: Storage, call: Call): Answer {
-  const owner = site.owner(call);
-  const asked: Readonly<Record<string, unknown>> = JSON.parse(call.body.toString());
-  for (const field of ['name', 'granularity', 'dimensions', 'metrics'])
-    if (asked[field] === undefined) throw site.refused(400, `${field} is required`, 'ILLEGAL.REPORT');
-  if (!/^[A-Za-z0-9_-]{2,120}$/.test(String(asked.name))) throw site.refused(400, 'name', 'ILLEGAL.NAME');
-  const days = (Date.parse(String(asked.report_end)) - Date.parse(String(asked.report_start))) / 86_400_000;
-  if (asked.granularity === 'DAY' && !(days >= 0 && days <= 365))
-    throw site.refused(400, 'at most 365 days', 'ILLEGAL.DATES');
-  const id = uuid(site.state.seed + 99, storage.jobs.size);
-  storage.jobs.set(id, { id, accountId: owner.id, asked, polls: 0, status: storage.outcomes.shift() });
-  return site.json({ id }, 201);
-}
-
-function status(site: Site, storage: Storage, call: Call): Answer {
-  site.owner(call);
-  const job = storage.jobs.get(call.params.report ?? '');
-  if (job === undefined) throw site.refused(404, 'The report was not found.', 'NOT_FOUND');
-  job.polls += 1;
-  const submitted_at = '2024-01-01T00:00:00Z';
-  if (job.polls <= (storage.options.polls ?? 1)) return site.json({ status: 'PROCESSING', submitted_at });
-  if (job.status !== undefined) return site.json({ status: job.status, submitted_at });
-  return site.json({
-    status: 'READY',
-    submitted_at,
-    completed_at: submitted_at,
-    report_url: `${storage.origin}/reports/${job.id}.csv?signature=${job.polls}`,
-  });
+  /** Refuses with this status, so often. */
+  failing?: { readonly status: number; times: number };
 }
 
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const always = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-/** The rows of a job, one line at a time. */
-function* lines(state: AdsState, job: Job, options: CsvOptions, spoiling: Spoiling): Generator<string> {
-  const dimensions = list(job.asked.dimensions);
-  const metrics = list(job.asked.metrics);
-  const columns = ['DATE', ...dimensions, ...metrics].filter((one) => one !== spoiling.without);
-  const shown = spoiling.reordered ? ['MYSTERY', ...columns.toReversed()] : columns;
-  yield shown.join(',');
-  const from = Date.parse(String(job.asked.report_start));
-  const to = Date.parse(String(job.asked.report_end)) + 86_400_000;
-  const ads = [...state.ads.values()].filter((ad) => ad.accountId === job.accountId);
+/** What an ad is reported under: one of the statuses of CSV reports. */
+export const reportStatus = (campaign: Campaign | undefined, adSet: AdSet | undefined): string => {
+  if (campaign?.status === 'PAUSED' || adSet?.delivery === 'OFF') return 'PAUSED';
+  if (campaign?.status === 'ARCHIVED' || adSet?.status === 'ARCHIVED') return 'STOPPED';
+  return ['COMPLETED', 'PENDING_APPROVAL', 'REJECTED'].find((one) => one === adSet?.status) ?? 'ACTIVE';
+};
+
+type Cells = (column: string) => string | undefined;
+
+/** The names and facts of an ad, by column. */
+const namesOf = (state: AdsState, ad: Ad, adSet: AdSet | undefined, campaign: Campaign | undefined, wild: boolean) => {
+  const name = (text: string): string => (wild ? `${text}, "the\r\nfirst"` : text);
+  const account = state.accounts.get(ad.accountId);
+  return new Map<string, string>([
+    ['AD_ACCOUNT_NAME', account?.name ?? ''],
+    ['AD_ACCOUNT_CURRENCY', account?.currency ?? ''],
+    ['CAMPAIGN_NAME', name(campaign?.name ?? '')],
+    ['CAMPAIGN_STATUS', campaign?.status ?? ''],
+    ['CAMPAIGN_OBJECTIVE', campaign?.objective ?? ''],
+    ['AD_SET_NAME', adSet?.name ?? ''],
+    ['AD_SET_STATUS', adSet?.status ?? ''],
+    ['AD_SET_BUDGET', adSet === undefined ? '' : units(adSet.budget)],
+    ['AD_SET_COST_MODEL', adSet?.costModel ?? ''],
+    ['AD_NAME', name(ad.name)],
+  ]);
+};
+
+/** The lines of a job's file, without their ends; first the header. `copies`: so many of each row, under other ad names. */
+export function* csvLines(state: AdsState, job: Job, copies: number, spoiling: Spoiling): Generator<string> {
+  const columns = [...(job.granularity === 'DAY' ? ['DATE'] : []), ...job.dimensions, ...job.metrics];
+  const kept = columns.filter((one) => one !== spoiling.without);
+  const shown = spoiling.reordered === true ? ['MYSTERY', ...kept.toReversed()] : kept;
+  const cell = spoiling.quoted === true ? always : quoted;
+  yield shown.map(cell).join(',');
+  const tells = new Map(
+    job.metrics.flatMap((name) => {
+      const tell = csvMetric(name);
+      return tell === undefined ? [] : [[name, tell] as const];
+    }),
+  );
   let count = 0;
-  for (let at = from; at < to; at += 86_400_000)
-    for (const ad of ads) {
-      const sums = adDay(state, ad, at);
-      if (sums === undefined) continue;
-      const adSet = state.adSets.get(ad.adSetId);
-      const campaign = state.campaigns.get(adSet?.campaignId ?? '');
-      const numbers = fieldsOf(sums);
-      const cells: Readonly<Record<string, string>> = {
-        ...numbers,
-        IMPRESSIONS_ON_SPOTIFY: numbers.IMPRESSIONS ?? '',
-        AD_COMPLETES: numbers.COMPLETES ?? '',
-        IMPRESSIONS: '',
-        COMPLETES: '',
-        DATE: new Date(at).toISOString().slice(0, 10),
-        AD_ACCOUNT_NAME: state.accounts.get(job.accountId)?.name ?? '',
-        AD_ACCOUNT_CURRENCY: state.accounts.get(job.accountId)?.currency ?? '',
-        CAMPAIGN_NAME: campaign?.name ?? '',
-        CAMPAIGN_STATUS: campaign?.status ?? '',
-        AD_SET_NAME: adSet?.name ?? '',
-        AD_SET_STATUS: adSet?.status ?? '',
-        MYSTERY: '42',
-      };
-      for (let copy = 0; copy < (options.copies ?? 1); copy += 1) {
-        const name = copy === 0 ? ad.name : `${ad.name} ${copy}`;
-        count += 1;
-        const row = shown.map((column) => quoted(column === 'AD_NAME' ? name : (cells[column] ?? '')));
-        yield (spoiling.ragged === count ? row.slice(0, -1) : row).join(',');
-      }
+  for (const { names, date, sums } of rowsOf(state, job, spoiling.wild === true)) {
+    const numbers: Cells = (column) => tells.get(column)?.(sums);
+    const row = shown.map((column) => {
+      if (column === 'DATE') return date;
+      if (column === 'MYSTERY') return '42';
+      return cell(names.get(column) ?? numbers(column) ?? '');
+    });
+    const place = shown.indexOf('AD_NAME');
+    for (let copy = 0; copy < copies; copy += 1) {
+      count += 1;
+      if (copy > 0 && place >= 0) row[place] = cell(`${names.get('AD_NAME') ?? ''} ${copy}`);
+      yield (spoiling.ragged === count ? row.slice(0, -1) : row).join(',');
     }
-  if (spoiling.footer) yield ['Total', ...shown.slice(1).map(() => '')].join(',');
+  }
+  if (spoiling.footer === true) yield ['Total', ...shown.slice(1).map(() => '')].join(',');
 }
 
-const list = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+interface CsvRow {
+  readonly names: ReadonlyMap<string, string>;
+  readonly date: string;
+  readonly sums: Sums;
+}
 
-export async function startStorage(state: AdsState, options: CsvOptions, sdkHeader: string): Promise<Storage> {
-  const jobs = new Map<string, Job>();
-  const leaked: string[] = [];
-  const spoiling: Spoiling = {};
-  let downloads = 0;
-  const server = createServer();
-  server.on('request', async (request, response) => {
-    for (const header of ['authorization', 'cookie', sdkHeader.toLowerCase()])
-      if (request.headers[header] !== undefined) leaked.push(header);
-    const [, id = ''] = /^\/reports\/([^./]+)\.csv/.exec(request.url ?? '') ?? [];
-    const job = jobs.get(id);
-    if (job === undefined || (spoiling.expired ?? 0) > 0) {
-      spoiling.expired = (spoiling.expired ?? 1) - 1;
-      response.writeHead(job === undefined ? 404 : 403, { 'content-type': 'application/xml' });
-      response.end('<?xml version="1.0"?><Error><Code>ExpiredToken</Code></Error>');
-      return;
-    }
-    downloads += 1;
-    response.writeHead(200, { 'content-type': 'text/csv' });
-    const end = spoiling.crlf ? '\r\n' : '\n';
-    let pending = spoiling.bom ? '\ufeff' : '';
-    let count = 0;
-    for (const line of lines(state, job, options, spoiling)) {
-      count += 1;
-      if (spoiling.truncated === count) {
-        pending += line.slice(0, Math.floor(line.length / 2));
-        break;
-      }
-      pending += line + end;
-      if (pending.length > 1 << 16) {
-        if (!response.write(pending)) await once(response, 'drain');
-        pending = '';
-      }
-    }
-    response.end(pending);
+/** What the job asked for, day by day, ad by ad. */
+function* rowsOf(state: AdsState, job: Job, wild: boolean): Generator<CsvRow> {
+  const ads = [...state.ads.values()].flatMap((ad) => {
+    const adSet = state.adSets.get(ad.adSetId);
+    const campaign = state.campaigns.get(adSet?.campaignId ?? '');
+    const wanted =
+      ad.accountId === job.accountId &&
+      job.statuses.has(reportStatus(campaign, adSet)) &&
+      (job.campaignIds.size === 0 || job.campaignIds.has(campaign?.id ?? ''));
+    return wanted ? [{ ad, names: namesOf(state, ad, adSet, campaign, wild) }] : [];
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the storage listens at no port');
-  return {
-    origin: `http://127.0.0.1:${address.port}`,
-    jobs,
-    options,
-    outcomes: [],
-    spoiling,
-    leaked,
-    get downloads() {
-      return downloads;
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
-  };
+  const now = state.clock.now().getTime();
+  if (job.granularity === 'LIFETIME') {
+    for (const { ad, names } of ads) {
+      const from = Math.max(job.from, Math.floor(ad.createdAt / day) * day);
+      const sums = sumsOf(state, 'AD', ad.id, from, Math.min(job.to, now));
+      if (sums !== undefined) yield { names, date: '', sums };
+    }
+    return;
+  }
+  for (let at = job.from; at < Math.min(job.to, now); at += day) {
+    const date = new Date(at).toISOString().slice(0, 10);
+    for (const { ad, names } of ads) {
+      const sums = adDay(state, ad, at);
+      if (sums !== undefined) yield { names, date, sums };
+    }
+  }
 }

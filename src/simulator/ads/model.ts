@@ -1,16 +1,29 @@
 /** What the simulated advertisers have. Money is bigint micros, instants are epoch milliseconds; how it is written is json.ts's business. */
 
+export interface Business {
+  readonly id: string;
+  readonly createdAt: number;
+  updatedAt: number;
+  name: string;
+  type: string;
+}
+
 export interface Account {
   readonly id: string;
   readonly businessId: string;
+  readonly createdAt: number;
+  updatedAt: number;
   name: string;
+  status: string;
   readonly currency: string;
   readonly country: string;
+  industry: string;
+  website: string | undefined;
   /** 403 for everything of it. */
   forbidden: boolean;
 }
 
-interface Named {
+export interface Named {
   readonly id: string;
   readonly accountId: string;
   readonly createdAt: number;
@@ -19,8 +32,17 @@ interface Named {
   status: string;
 }
 
+/** From when until when something that can deliver did not, epoch ms; without an end: until now. */
+export interface Pause {
+  readonly from: number;
+  to: number | undefined;
+}
+
 export interface Campaign extends Named {
   objective: string;
+  goal: string;
+  purchaseOrder: string | undefined;
+  readonly pauses: Pause[];
 }
 
 export interface AdSet extends Named {
@@ -28,17 +50,30 @@ export interface AdSet extends Named {
   budget: bigint;
   budgetType: 'DAILY' | 'LIFETIME';
   bid: bigint;
+  bidStrategy: string;
+  costModel: string;
+  assetFormat: string;
+  category: string;
+  pacing: string;
+  delivery: string;
   start: number;
   end: number | undefined;
   /** As the API writes them. */
   targets: Readonly<Record<string, unknown>>;
   caps: readonly Readonly<Record<string, unknown>>[];
+  readonly pauses: Pause[];
 }
 
 export interface Ad extends Named {
   adSetId: string;
   assetId: string;
+  companionId: string | undefined;
+  logoId: string | undefined;
   tagline: string;
+  advertiser: string;
+  delivery: string;
+  callToAction: { readonly key: string; readonly url: string };
+  readonly pauses: Pause[];
 }
 
 export interface Asset extends Named {
@@ -48,25 +83,47 @@ export interface Asset extends Named {
 
 export interface Audience extends Named {
   readonly type: 'CUSTOM' | 'LOOKALIKE';
+  readonly subtype: string;
+  readonly seedId: string | undefined;
+  lookbackDays: number | undefined;
   size: number;
 }
 
+/** A draft may lack what its live twin must have. */
+export type Unfinished<T extends Named> = Pick<T, keyof Named> & {
+  [K in Exclude<keyof T, keyof Named>]?: T[K] | undefined;
+};
+
+export type CampaignDraft = Unfinished<Campaign>;
+export type AdSetDraft = Unfinished<AdSet> & { readonly campaignId: string };
+export type AdDraft = Unfinished<Ad> & { readonly adSetId: string };
 /** A draft of one of the three kinds; published, it becomes the live entity of the same id. */
 export type Draft =
-  | { readonly kind: 'campaign'; version: number; readonly of: Campaign }
-  | { readonly kind: 'ad_set'; readonly of: AdSet }
-  | { readonly kind: 'ad'; readonly of: Ad };
+  | { readonly kind: 'campaign'; version: number; of: CampaignDraft }
+  | { readonly kind: 'ad_set'; of: AdSetDraft }
+  | { readonly kind: 'ad'; of: AdDraft };
 
-/** A change of a live entity, as the vendor's history tells it. */
+/** What is wrong with a draft that is to go live. */
+export interface Flaw {
+  readonly type: 'CAMPAIGN' | 'AD_SET' | 'AD';
+  readonly id: string;
+  readonly message: string;
+}
+
+/** A change of a live entity, as the vendor's history tells it; `before` and `after` as the API writes the field. */
 export interface Change {
   readonly id: string;
   readonly accountId: string;
   readonly at: number;
-  readonly entityType: 'CAMPAIGN' | 'AD_SET' | 'AD';
+  readonly entityType: 'CAMPAIGN' | 'AD_SET' | 'CREATIVE' | 'AD_ACCOUNT';
   readonly entityId: string;
+  readonly entityName: string;
+  readonly operation: 'CREATED' | 'CHANGED' | 'REMOVED';
   readonly field: string;
-  readonly before: string;
-  readonly after: string;
+  readonly category: string;
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 export type Level = 'AD_ACCOUNT' | 'CAMPAIGN' | 'AD_SET' | 'AD';
+export const levels: readonly Level[] = ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD'];

@@ -4,12 +4,19 @@ import { compressed, deliver, spoiled } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
+import { aggregateRoute } from './aggregate.ts';
 import { type AdsTokens, adsTokens } from './auth.ts';
-import { type CsvOptions, csvRoutes, type Storage, startStorage } from './csv.ts';
-import { reportRoutes } from './reportRoutes.ts';
-import { entityRoutes } from './routes.ts';
-import { siteOf } from './site.ts';
+import { draftRoutes } from './draftRoutes.ts';
+import { entityRoutes } from './entityRoutes.ts';
+import { helperRoutes } from './helperRoutes.ts';
+import { insightRoute } from './insight.ts';
+import { jobRoutes } from './jobs.ts';
+import { type RateLimits, rateLimiter } from './limits.ts';
+import { listRoutes } from './lists.ts';
+import { type ErrorShape, type LastToken, siteOf } from './site.ts';
 import { AdsState } from './state.ts';
+import { type CsvOptions, type Storage, startStorage } from './storage.ts';
+import { type AdsTruth, adsTruth } from './truth.ts';
 
 export interface AdsOptions {
   /** The same seed (and sizes and `now`) gives the same advertisers. Default 1. */
@@ -35,6 +42,18 @@ export interface AdsOptions {
   readonly paging?: boolean;
   readonly gzip?: boolean;
   readonly csv?: CsvOptions;
+  /** What a request for the list of ad sets is refused with where there is none. Default 405. */
+  readonly adSetList?: 404 | 405;
+  /** Default `codes`: the vendor's `{sp_trace_id, messages, error_codes}`. */
+  readonly errors?: ErrorShape;
+  /** What the last page of a report has for `continuation_token`. Default empty. */
+  readonly lastToken?: LastToken;
+  /** False: reports by day and hour demand `entity_ids`. Default true. */
+  readonly wholeAccounts?: boolean;
+  /** Metrics of reports that this server does not know: 400. Default none. */
+  readonly unknownFields?: readonly string[];
+  /** Absent: none. */
+  readonly limits?: RateLimits;
 }
 
 export interface AdsSimulator {
@@ -52,6 +71,10 @@ export interface AdsSimulator {
   readonly errors: readonly unknown[];
   /** Where reports are fetched from: another origin. */
   readonly storage: Storage;
+  /** How many requests were refused with 429 by the limits. */
+  readonly limited: number;
+  /** The truth as told now: lists as plain data of their own, numbers worked out as they are asked for. */
+  truth(): AdsTruth;
   close(): Promise<void>;
 }
 
@@ -81,8 +104,25 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
   const errors: unknown[] = [];
   const closing = new AbortController();
   const storage = await startStorage(state, options.csv ?? {}, sdkHeader);
-  const site = siteOf(state, { vendor, container: options.container, paging: options.paging !== false });
-  const routes: readonly Route[] = [...entityRoutes(site), ...reportRoutes(site), ...csvRoutes(site, storage)];
+  const limits = rateLimiter(options.limits ?? {});
+  const site = siteOf(state, {
+    vendor,
+    container: options.container,
+    paging: options.paging !== false,
+    errors: options.errors ?? 'codes',
+    lastToken: options.lastToken ?? 'empty',
+    wholeAccounts: options.wholeAccounts !== false,
+    unknownFields: new Set(options.unknownFields),
+  });
+  const routes: readonly Route[] = [
+    ...listRoutes(site),
+    ...entityRoutes(site),
+    ...draftRoutes(site),
+    ...helperRoutes(site),
+    aggregateRoute(site),
+    insightRoute(site),
+    ...jobRoutes(site, storage),
+  ];
 
   const server = createServer({ keepAliveTimeout: 60_000 });
   await new Promise<void>((resolve, reject) => {
@@ -100,18 +140,22 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
       const path = call.path.slice(prefix.length);
       if (!tokens.knows(call.headers.authorization))
         throw site.refused(401, 'The access token expired', 'UNAUTHORIZED');
-      if (call.headers[sdkHeader.toLowerCase()] === undefined)
-        throw site.refused(400, `${sdkHeader} is required`, 'ILLEGAL.HEADER');
+      // `<sdk-product>/<version>` (contracts/ads.md, section 5).
+      if (!/^[^/\s]+\/\S+$/.test(String(call.headers[sdkHeader.toLowerCase()] ?? '')))
+        throw site.refused(400, `${sdkHeader} is required: <product>/<version>`, 'ILLEGAL.HEADER');
+      const limited = limits.take(path);
+      if (limited !== undefined) return limited;
       const matched = routeOf(routes, path);
       const fitting = matched.find(({ route }) => route.method === call.method);
       if (fitting !== undefined) return fitting.route.handle({ ...call, path, params: fitting.params });
-      throw matched.length > 0 || path.endsWith('/ad_sets')
+      const hidden = options.adSetList === 404 && /^\/ad_accounts\/[^/]+\/ad_sets$/.test(path);
+      throw matched.length > 0 && !hidden
         ? site.refused(405, `Method ${call.method} is not allowed`, 'METHOD_NOT_ALLOWED')
         : site.refused(404, `no endpoint ${path}`, 'NOT_FOUND');
     } catch (error) {
       if (error instanceof Refusal) return error.answer;
       errors.push(error);
-      return site.json({ messages: [String(error)] }, 500);
+      return site.refused(500, String(error), 'INTERNAL').answer;
     }
   };
 
@@ -128,7 +172,9 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
       method: request.method ?? 'GET',
       path,
       endpoint: (matched.find(({ route }) => route.method === request.method) ?? matched[0])?.route.path ?? path,
-      query: Object.fromEntries(url.searchParams),
+      query: Object.fromEntries(
+        [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]),
+      ),
       headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
       body: body.toString(),
       faults: [],
@@ -183,6 +229,10 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
     log,
     errors,
     storage,
+    get limited() {
+      return limits.refused;
+    },
+    truth: () => adsTruth(state),
     close: async () => {
       closing.abort();
       await storage.close();
