@@ -1,9 +1,8 @@
 /** CSV reports: rows by name and day, written one line at a time however many there are. */
 
 import { csvMetric, units } from './fields.ts';
-import type { Job } from './jobs.ts';
 import { adDay, sumsOf } from './metrics.ts';
-import type { Ad, AdSet, Campaign } from './model.ts';
+import type { Ad, AdSet, Campaign, Job } from './model.ts';
 import type { AdsState } from './state.ts';
 import type { Sums } from './sums.ts';
 

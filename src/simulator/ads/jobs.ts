@@ -4,30 +4,10 @@ import type { Answer, Call, Route } from '../shared/http.ts';
 import { type Body, bodyOf } from './body.ts';
 import { csvMetric } from './fields.ts';
 import { time } from './json.ts';
+import type { Job } from './model.ts';
 import type { Site } from './site.ts';
 import { uuid } from './state.ts';
 import type { Storage } from './storage.ts';
-
-export type JobStatus = 'PROCESSING' | 'READY' | 'FAILED' | 'EXPIRED';
-
-export interface Job {
-  readonly id: string;
-  readonly accountId: string;
-  readonly submittedAt: number;
-  readonly name: string;
-  readonly granularity: 'DAY' | 'LIFETIME';
-  readonly dimensions: readonly string[];
-  readonly metrics: readonly string[];
-  readonly statuses: ReadonlySet<string>;
-  readonly campaignIds: ReadonlySet<string>;
-  /** Midnights, epoch ms; `to` is exclusive. Of LIFETIME reports without dates: everything. */
-  readonly from: number;
-  readonly to: number;
-  /** How often it was looked after. */
-  polls: number;
-  /** What it becomes; settable at any time. */
-  outcome: JobStatus;
-}
 
 const dimensions: ReadonlySet<string> = new Set([
   'AD_ACCOUNT_NAME',

@@ -127,3 +127,25 @@ export interface Change {
 
 export type Level = 'AD_ACCOUNT' | 'CAMPAIGN' | 'AD_SET' | 'AD';
 export const levels: readonly Level[] = ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD'];
+
+export type JobStatus = 'PROCESSING' | 'READY' | 'FAILED' | 'EXPIRED';
+
+/** A report that is asked for by name and made in its own time. */
+export interface Job {
+  readonly id: string;
+  readonly accountId: string;
+  readonly submittedAt: number;
+  readonly name: string;
+  readonly granularity: 'DAY' | 'LIFETIME';
+  readonly dimensions: readonly string[];
+  readonly metrics: readonly string[];
+  readonly statuses: ReadonlySet<string>;
+  readonly campaignIds: ReadonlySet<string>;
+  /** Midnights, epoch ms; `to` is exclusive. Of LIFETIME reports without dates: everything. */
+  readonly from: number;
+  readonly to: number;
+  /** How often it was looked after. */
+  polls: number;
+  /** What it becomes; settable at any time. */
+  outcome: JobStatus;
+}

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { csvLines, type Spoiling } from './csv.ts';
-import type { Job, JobStatus } from './jobs.ts';
+import type { Job, JobStatus } from './model.ts';
 import type { AdsState } from './state.ts';
 
 export interface CsvOptions {

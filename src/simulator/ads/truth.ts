@@ -2,19 +2,7 @@
 
 import { metrics } from './fields.ts';
 import { hourOf, lifetimeOf, sumsOf } from './metrics.ts';
-import {
-  type Account,
-  type Ad,
-  type AdSet,
-  type Asset,
-  type Audience,
-  type Business,
-  type Campaign,
-  type Change,
-  type Draft,
-  type Level,
-  levels,
-} from './model.ts';
+import type { Account, Ad, AdSet, Asset, Audience, Business, Campaign, Change, Draft, Level } from './model.ts';
 import type { AdsState } from './state.ts';
 import type { Sums } from './sums.ts';
 
@@ -101,8 +89,6 @@ export const adsTruth = (state: AdsState): AdsTruth => {
     day: (level, id, date) => rowOf(level, id, Date.parse(`${date}T00:00:00Z`), day),
   };
 };
-
-export { levels };
 
 const mapOf = (state: AdsState, level: Level) =>
   ({ AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads })[level];
