@@ -113,7 +113,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     written = await mergeRoot(session, root, how);
     const left = staged - written.inserted - written.updated;
     if (left > 0) {
-      const settled = await settle(session, root, pending, flow.table, how, left);
+      const settled = await settle(session, pending, flow.table, how, left);
       unchanged += settled.unchanged;
       superseded += settled.superseded;
     }
@@ -226,7 +226,6 @@ const isOlder = (record: BatchRecord, there: Known): boolean =>
  */
 async function settle(
   session: Session,
-  root: Layout,
   pending: BatchRecord[],
   table: Table,
   how: Load,

@@ -67,6 +67,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const problems: Problem[] = [];
   const gone: Gone[] = [];
+  let over = 0;
   const before = stream.tally.slices;
   const failure = new AbortController();
   const work = async (open: OpenSlice, count?: number): Promise<void> => {
@@ -84,6 +85,13 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];
       } catch (error) {
+        if (error instanceof Missing && error.status === 410 && flow.stream.days !== undefined) {
+          // Days that the source no longer tells, left over from an earlier run: there is nothing to wait for.
+          await passBy(stream, open, error);
+          tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
+          over += 1;
+          return [];
+        }
         if (error instanceof Missing && flow.stream.parents !== undefined) {
           gone.push({ open, error });
           if (!isUnavailable(flow, gone, stream.tally.slices - before, false)) return [];
@@ -107,7 +115,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
   const passed = problems.every((problem) => problem.status === 'forbidden');
-  if ((slices.length > 1 || problems.length > 0) && passed) await closeWalk(stream);
+  if ((slices.length > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Forbidden, Transient } from '../../src/core/errors.ts';
+import { Forbidden, Missing, Transient } from '../../src/core/errors.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Fact, type Lab, makeFacts, openLab } from './facts.ts';
 
@@ -193,6 +193,21 @@ describe('facts by day', () => {
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(told(lab.facts));
     expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+  });
+
+  test('days that the source no longer tells are passed by, and keep nothing waiting', async () => {
+    let gone = 0;
+    lab.answer = ({ window }) => {
+      if (window?.to !== undefined && window.to < new Date('2026-03-01T00:00:00Z')) {
+        gone += 1;
+        throw new Missing('the source has forgotten these days', 410);
+      }
+    };
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(gone).toBeGreaterThan(0);
+    expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
   });
 
   test('a backfill reads the days it was given and moves no watermark', async () => {
