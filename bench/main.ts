@@ -6,6 +6,7 @@ import type { RunReport } from '../src/core/run.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { openEmbedded } from '../src/warehouse/embedded.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
+import { adsParts, measureAds } from './ads.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './rawCopy.ts';
 import { type Figure, report } from './report.ts';
@@ -26,7 +27,7 @@ const { values, positionals } = parseArgs({
     dry: { type: 'boolean', default: false },
   },
 });
-const parts = ['a', 'b', 'c', 'd', 'e'] as const;
+const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
 const unknown = positionals.filter((part) => !parts.some((one) => one === part));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}: there are ${parts.join(', ')}`);
 const runs = (...some: readonly (typeof parts)[number][]): boolean =>
@@ -224,6 +225,8 @@ async function memory(): Promise<void> {
 if (runs('a', 'b', 'c', 'd')) await fromNearby();
 if (runs('d')) await fromAfar();
 if (runs('e')) await memory();
+for (const part of adsParts)
+  if (runs(part.letter)) figures.push(...(await measureAds(part, { folder, times, freshDatabase, walBytes, say })));
 const text = report(figures, {
   issues,
   times,

@@ -24,7 +24,7 @@ export async function dump(pool: pg.Pool, schema: string, folder: string): Promi
     const client = await pool.connect();
     try {
       const file = fs.createWriteStream(path.join(folder, `${name}.copy`));
-      await pipeline(client.query(copyTo(`copy "${schema}"."${name}" to stdout`)), file);
+      await pipeline(client.query(copyTo(`copy (select * from "${schema}"."${name}") to stdout`)), file);
     } finally {
       client.release();
     }
