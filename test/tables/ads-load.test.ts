@@ -116,13 +116,13 @@ test('hours are written into their months', async () => {
     start_time: at,
     stats: [{ field_type: 'CLICKS', field_value: 1 }],
   });
-  const records = ['2025-01-31T23:00:00Z', '2025-02-01T00:00:00Z'].map(hour);
-  const scope = days('hour_start', '2025-01-31', '2025-02-02', { ad_account_id: 'acc', entity_type: 'AD' });
+  const records = ['2026-01-31T23:00:00Z', '2026-02-01T00:00:00Z'].map(hour);
+  const scope = days('hour_start', '2026-01-31', '2026-02-02', { ad_account_id: 'acc', entity_type: 'AD' });
   expect((await load(hourly, records, scope)).counts).toMatchObject({ inserted: 2 });
   expect((await load(hourly, records, { ...scope, runId: '2' })).counts).toMatchObject({ unchanged: 2 });
   expect(await read('select tableoid::regclass from ads.report_hourly order by hour_start')).toEqual([
-    ['ads.report_hourly_2025_01'],
-    ['ads.report_hourly_2025_02'],
+    ['ads.report_hourly_2026_01'],
+    ['ads.report_hourly_2026_02'],
   ]);
 });
 

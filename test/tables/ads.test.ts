@@ -110,12 +110,12 @@ describe('schema ads', () => {
   });
 
   it.each([
-    ['report_daily', 'day', ['2014-12-31', '2015-01-01', '2040-12-31', '2041-01-01'], 27],
+    ['report_daily', 'day', ['2019-12-31', '2020-01-01', '2030-12-31', '2031-01-01'], 12],
     [
       'report_hourly',
       'hour_start',
-      ['2024-12-31T23:00Z', '2025-01-01T00:00Z', '2030-12-31T23:00Z', '2031-01-01T00:00Z'],
-      73,
+      ['2025-12-31T23:00Z', '2026-01-01T00:00Z', '2027-12-31T23:00Z', '2028-01-01T00:00Z'],
+      25,
     ],
   ])('%s has a partition for every day there can be, without gaps', async (table, column, moments, partitions) => {
     const name = sql.table(`ads.${table}`);
@@ -126,7 +126,7 @@ describe('schema ads', () => {
       select tableoid::regclass::text as part from ${name} where source_id = 9 order by ${sql.id(column)}`.execute(
       database.warehouse.db,
     );
-    const ends = table === 'report_daily' ? ['_2015', '_2040'] : ['_2025_01', '_2030_12'];
+    const ends = table === 'report_daily' ? ['_2020', '_2030'] : ['_2026_01', '_2027_12'];
     expect(rows.map(({ part }) => part.replace(`ads.${table}`, ''))).toEqual(['_default', ...ends, '_default']);
     const { rows: parts } = await sql<{ n: number }>`
       select count(*)::int as n from pg_inherits where inhparent = ${`ads.${table}`}::regclass`.execute(
