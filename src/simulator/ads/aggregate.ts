@@ -213,7 +213,11 @@ const ancestor = (state: AdsState, level: Level, id: string, above: Level): stri
 /** What stands in a row before and behind its times is the same for all rows of an entity. */
 function rowWriter(state: AdsState, asked: Asked): (row: Row) => string {
   const { level, granularity } = asked;
-  const tell = asked.fields.map((field) => ({ field, of: metrics.get(field) ?? (() => 'null') }));
+  const tell = asked.fields.map((field, index) => ({
+    field,
+    before: `${index === 0 ? '' : ','}{"field_type":"${field}","field_value":`,
+    of: metrics.get(field) ?? (() => 'null'),
+  }));
   const heads = new Map<string, string>();
   const headOf = (id: string): string => {
     const known = heads.get(id);
@@ -228,14 +232,13 @@ function rowWriter(state: AdsState, asked: Asked): (row: Row) => string {
   };
   return ({ id, start, end, sums }) => {
     const told = toldOf(state, level, id, granularity, start);
-    const stats = tell.map(
-      ({ field, of }) => `{"field_type":"${field}","field_value":${told?.get(field) ?? of(sums)}}`,
-    );
+    let stats = '';
+    for (const { field, before, of } of tell) stats += `${before}${told?.get(field) ?? of(sums)}}`;
     const times =
       start === undefined
         ? '"start_time":null,"end_time":null'
         : `"start_time":"${time(start)}","end_time":"${time(end)}"`;
-    return `${headOf(id)}${times},"stats":[${stats.join(',')}]}`;
+    return `${headOf(id)}${times},"stats":[${stats}]}`;
   };
 }
 

@@ -27,6 +27,13 @@ export const campaign = (stamp: Stamp, name: string, given: Given<Campaign> = {}
   pauses: [],
 });
 
+/** The vendor's defaults (`x-spotify-defaults` of AdSetRequestBase). */
+const usualCaps: AdSet['caps'] = [
+  { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 },
+  { frequency_unit: 'WEEK', frequency_period: 1, max_impressions: 35 },
+  { frequency_unit: 'MONTH', frequency_period: 1, max_impressions: 50 },
+];
+
 export const adSet = (
   stamp: Stamp,
   name: string,
@@ -43,7 +50,7 @@ export const adSet = (
   delivery: 'ON',
   end: undefined,
   targets: {},
-  caps: [],
+  caps: usualCaps,
   ...told(given),
   ...stamp,
   campaignId: given.campaignId,

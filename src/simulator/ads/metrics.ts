@@ -155,10 +155,21 @@ const summed = (parts: Iterable<Sums | undefined>): Sums | undefined => {
 
 /** The sums of an entity over days `[from, to)`; undefined where none of its ads delivered. */
 export function sumsOf(state: AdsState, level: Level, id: string, from: number, to: number): Sums | undefined {
-  function* parts(): Generator<Sums | undefined> {
-    for (const ad of adsBelow(state, level, id)) for (let at = from; at < to; at += day) yield adDay(state, ad, at);
-  }
-  return summed(parts());
+  let sum: Sums | undefined;
+  let own = false;
+  for (const ad of adsBelow(state, level, id))
+    for (let at = from; at < to; at += day) {
+      const one = adDay(state, ad, at);
+      if (one === undefined) continue;
+      if (sum === undefined) sum = one;
+      else {
+        // What an ad tells may be another's to read: only a copy is added to.
+        if (!own) sum = copyOf(sum);
+        own = true;
+        addTo(sum, one);
+      }
+    }
+  return sum;
 }
 
 /** The sums of an entity over one hour. */

@@ -154,8 +154,14 @@ export class AdsState {
   createAd(adSetId: string, name: string, given: make.Given<Ad> = {}): Ad {
     const { accountId } = need(this.adSets.get(adSetId), `ad set ${adSetId}`);
     const assetId = given.assetId ?? this.someAsset(accountId, 'AUDIO') ?? '';
-    const companionId = this.someAsset(accountId, 'IMAGE');
-    const made = make.ad(this.stamp(accountId), name, { companionId, ...given, adSetId, assetId });
+    const image = this.someAsset(accountId, 'IMAGE');
+    const made = make.ad(this.stamp(accountId), name, {
+      companionId: image,
+      logoId: image,
+      ...given,
+      adSetId,
+      assetId,
+    });
     this.ads.set(made.id, made);
     this.record(made, 'CREATED', 'name', undefined, name);
     return made;
@@ -260,6 +266,7 @@ export class AdsState {
       adSetId: adSet.id,
       assetId: this.someAsset(accountId, 'AUDIO') ?? '',
       companionId: this.someAsset(accountId, 'IMAGE'),
+      logoId: this.someAsset(accountId, 'IMAGE'),
       tagline: 'Soon',
     });
     this.putDraft({ kind: 'campaign', version: 1, of: campaign });
@@ -293,7 +300,8 @@ export class AdsState {
         ? { kind: 'campaign', version: 1, of: { ...unfinished(campaign), ...stamp } }
         : adSet !== undefined
           ? { kind: 'ad_set', of: { ...unfinished(adSet), ...stamp } }
-          : { kind: 'ad', of: { ...unfinished(need(ad, `live entity ${id}`)), ...stamp } };
+          : // Ads have no such status.
+            { kind: 'ad', of: { ...unfinished(need(ad, `live entity ${id}`)), updatedAt: this.now() } };
     this.putDraft(draft);
     return draft;
   }

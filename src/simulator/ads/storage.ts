@@ -1,6 +1,5 @@
 /** Where the files of CSV reports lie: another origin, which wants no credentials and remembers who showed it some. */
 
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { csvLines, type Spoiling } from './csv.ts';
 import type { Job, JobStatus } from './model.ts';
@@ -33,6 +32,16 @@ export interface Storage {
 
 const errorOf = (code: string): string => `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code></Error>`;
 
+/** Resolves when more can be written, or the client has left. */
+const writable = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+
 export async function startStorage(state: AdsState, options: CsvOptions, sdkHeader: string): Promise<Storage> {
   const jobs = new Map<string, Job>();
   const leaked: string[] = [];
@@ -62,7 +71,7 @@ export async function startStorage(state: AdsState, options: CsvOptions, sdkHead
       }
       pending += line + end;
       if (pending.length < 1 << 16) continue;
-      if (!response.write(pending)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      if (!response.write(pending)) await writable(response);
       if (response.destroyed) return;
       pending = '';
     }
