@@ -7,6 +7,7 @@ import { startAds } from '../../src/simulator/ads/server.ts';
 import { adsAsk } from './ads-ask.ts';
 
 interface Schema {
+  readonly $ref?: string;
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly items?: Schema;
@@ -241,12 +242,29 @@ test('refusals have the vendor’s shape', async () => {
   expect(reply.headers.get('sp_trace_id')).toBe(reply.body.sp_trace_id);
 });
 
-test('the lists take no parameter that the vendor does not document, but the two of the contract', async () => {
-  const sorted = Object.entries(subset.paths).flatMap(([template, { get }]) => {
-    const fields = get?.query?.sort_field;
-    return fields === undefined ? [] : [template];
-  });
-  expect(sorted).toHaveLength(7);
+const sortable = Object.entries(subset.paths).flatMap(([template, { get }]) => {
+  const named = get?.query?.sort_field?.$ref?.split('/').at(-1) ?? '';
+  const fields = subset.components.schemas[named]?.enum ?? [];
+  return fields.length === 0 ? [] : [{ template, fields }];
+});
+
+test.each(sortable)('$template is ordered by every field that the vendor documents, and by no other', async (list) => {
+  const filled = list.template.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '');
+  const status = async (sort_field: string) => (await send('GET', filled, { query: { sort_field } })).status;
+  for (const field of list.fields) expect([field, await status(field)]).toEqual([field, 200]);
+  expect(await status('MOOD')).toBe(400);
+});
+
+test('seven lists can be ordered', () => {
+  expect(sortable.map(({ template }) => template.slice(own.length + 1)).sort()).toEqual([
+    'ad_sets',
+    'ads',
+    'assets',
+    'audiences',
+    'campaigns',
+    'change_history',
+    'drafts/campaigns',
+  ]);
 });
 
 test('every metric that the vendor documents is told, and no other', () => {
