@@ -185,6 +185,22 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/**
+ * Runs statements that may run twice without harm (looks, and bookkeeping that writes the same again) until they are answered, while the warehouse
+ * restarts or is contended. Throws their error when the patience is spent.
+ */
+export async function patiently<T>(work: () => Promise<T>, patience: Patience = usualPatience): Promise<T> {
+  const deadline = performance.now() + patience.totalMs;
+  for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRepeatable(error) || performance.now() + pause > deadline) throw error;
+    }
+    await sleep(pause * (0.5 + Math.random() / 2));
+  }
+}
+
 const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) || isConnectionLoss(error);
 
 function wrapped(error: unknown): unknown {

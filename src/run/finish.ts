@@ -13,6 +13,7 @@ import {
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
 import type { Days, Flow, Slice } from '../core/stream.ts';
+import { inTransaction, patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { halfDays, mostRows, slicesOf } from './days.ts';
 import { givenTo } from './given.ts';
@@ -60,7 +61,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
     await addSlices(db, walk.walkId, slicesOf(flow.stream, walk.window, late));
   }
-  const slices = await unreadSlices(db, walk);
+  const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {
     await closeWalk(stream);
     return undefined;
@@ -80,7 +81,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
           stream.unread.count += split.length - 1;
           return split;
         }
-        await beginSlice(db, open.sliceId, context.run.runId);
+        await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
         const end = await readSlice(stream, open);
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];
@@ -150,7 +151,7 @@ async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promis
 /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
 async function closeWalk(stream: StreamContext): Promise<void> {
   const { context, flow, walk } = stream;
-  await context.deps.warehouse.db.transaction().execute(async (trx) => {
+  await inTransaction(context.deps.warehouse.pool, context.lease.signal, async ({ trx }) => {
     await closeIfLast({ trx }, walk, {
       sourceId: context.run.sourceId,
       stream: flow.stream.name,
@@ -192,7 +193,8 @@ async function sliceFailed(
   const { db } = context.deps.warehouse;
   if (!(error instanceof TidemarkError)) return 'ends the stream';
   const facts = { code: error.code, message: error.message };
-  if (!(error instanceof Fenced)) await failSlice(db, open.sliceId, context.run.runId, facts).catch(() => undefined);
+  if (!(error instanceof Fenced))
+    await patiently(() => failSlice(db, open.sliceId, context.run.runId, facts)).catch(() => undefined);
   if (endsRun(error)) return 'ends the stream';
   if (error instanceof Forbidden && flow.stream.parents !== undefined) {
     // Days must go on for the other owners: this one's are read from the beginning when it is open to us again.

@@ -1,7 +1,7 @@
 import { Fenced, Forbidden, Interrupted, Missing } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
-import { inTransaction } from '../load/session.ts';
+import { inTransaction, patiently } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { endsRun } from './finish.ts';
 import type { Asked } from './plan.ts';
@@ -18,7 +18,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   const started = performance.now();
   const tally = newTally();
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
-  await beginStream(deps.warehouse.db, run, stream);
+  await patiently(() => beginStream(deps.warehouse.db, run, stream));
   const report = (status: StreamStatus, reason?: string): StreamReport => ({
     stream,
     status,
@@ -30,13 +30,13 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     ...(reason === undefined ? {} : { reason }),
   });
   const end = async (done: StreamReport): Promise<StreamReport> => {
-    await finishStream(deps.warehouse.db, run, done, flow.table);
+    await patiently(() => finishStream(deps.warehouse.db, run, done, flow.table));
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
     return done;
   };
   try {
     const problems = await walkAll(context, flow, asked, times, tally);
-    await markStream(deps.warehouse.db, run.sourceId, stream, 'available', null);
+    await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
     if (problems === undefined) await afterwards(context, flow);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {
