@@ -112,12 +112,13 @@ async function work(
   const ending = new AbortController();
   const over = deadline(deps);
   const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);
+  const word = lastWord(deps.signal);
   const now = await databaseClock(deps);
   const { clock, dialect } = await deps.source.preflight(signal);
   const context: RunContext = {
     deps,
     run,
-    lease,
+    lease: { ...lease, signal: AbortSignal.any([lease.signal, word.signal]) },
     signal,
     clock,
     rejections: countRejections(),
@@ -132,7 +133,31 @@ async function work(
       level: 'warn',
       message: 'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
     });
-  return body({ context, clock, now, stop: (reason) => ending.abort(reason) }).finally(over.release);
+  return body({ context, clock, now, stop: (reason) => ending.abort(reason) }).finally(() => {
+    over.release();
+    word.release();
+  });
+}
+
+/** What was read when the run is told to end is still loaded, if the warehouse takes it in this time: half of the grace time (guarantee G9). */
+const lastWordMs = 10_000;
+
+/** Aborts so long after the signal, with its reason. */
+function lastWord(asked: AbortSignal): { readonly signal: AbortSignal; readonly release: () => void } {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const count = (): void => {
+    timer = setTimeout(() => over.abort(asked.reason), lastWordMs).unref();
+  };
+  if (asked.aborted) count();
+  else asked.addEventListener('abort', count, { once: true });
+  return {
+    signal: over.signal,
+    release: () => {
+      clearTimeout(timer);
+      asked.removeEventListener('abort', count);
+    },
+  };
 }
 
 /** Timers hold at most 2^31 ms: beyond that they fire at once. */

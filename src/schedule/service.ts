@@ -1,5 +1,6 @@
 /** What `serve` does besides answering: makes ticks, takes up requests, finds dead workers, looks whether somebody is to be told. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { Interrupted } from '../core/errors.ts';
 import type { Finding } from '../outbound/health.ts';
@@ -41,8 +42,11 @@ export interface Service {
   nudge(): void;
   /** Requests that run here. */
   readonly busy: number;
-  /** Ends in good order: nothing new is taken up, what runs is interrupted and waits for somebody else. */
-  end(): Promise<void>;
+  /**
+   * Ends in good order: nothing new is taken up, what runs is interrupted and waits for somebody else. False if that took too long, because
+   * the warehouse does not answer: then its runs are lost, and taken up when their leases are over.
+   */
+  end(): Promise<boolean>;
 }
 
 /** Throws Misconfigured where a schedule cannot be read. */
@@ -88,10 +92,16 @@ export function startService(deps: ServiceDeps): Service {
     },
     async end() {
       over.abort(new Interrupted('the service is ending'));
-      await Promise.all(loops.map((loop) => loop.done));
-      await worker.end(new Interrupted('its process was told to end; it goes on elsewhere, or after the restart'));
-      beating.stop();
-      await beating.done;
+      const reason = new Interrupted('its process was told to end; it goes on elsewhere, or after the restart');
+      const inOrder = async (): Promise<boolean> => {
+        // What runs is told at once, whatever the loops are waiting for; and once more what they had just taken up.
+        await Promise.all([worker.end(reason), ...loops.map((loop) => loop.done)]);
+        await worker.end(reason);
+        beating.stop();
+        await beating.done;
+        return true;
+      };
+      return Promise.race([inOrder(), sleep(times.endMs, false, { ref: false })]);
     },
   };
 }

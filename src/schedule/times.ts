@@ -18,6 +18,8 @@ export interface Times {
   readonly stuckMs: number;
   /** Between looks for what people are to be told. */
   readonly lookMs: number;
+  /** A service that ends waits so long for its runs to end in good order; then it leaves them to whoever takes them up. */
+  readonly endMs: number;
   /** Lines of the log are written so often. */
   readonly logMs: number;
   /** How long log lines, and how long ticks and audit lines are kept. */
@@ -34,6 +36,7 @@ export const usualTimes: Times = {
   heldMs: seconds(5),
   stuckMs: minutes(15),
   lookMs: minutes(1),
+  endMs: seconds(12),
   logMs: 300,
   keepLogMs: days(90),
   keepMs: days(400),

@@ -31,7 +31,7 @@ export interface Worker {
   beat(): Promise<void>;
   /** Requests in hand. */
   readonly busy: number;
-  /** Aborts what is in hand in good order; it is taken up by somebody else at once. */
+  /** Aborts what is in hand in good order; it is taken up by somebody else at once. Calling it again waits for what came in between. */
   end(reason: Interrupted): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export interface Warehouse {
   readonly url: Secret;
   /** `host:port/database`, fit for logs. */
   readonly address: string;
-  /** Ends every connection. Calling it again does nothing. */
+  /** Ends every connection; one that is still in use a second later is cut. Calling it again does nothing. */
   close(): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     url: new Secret(url),
     address: address(target),
     close: () => {
-      closed ??= pool.end().finally(() => {
+      closed ??= Promise.race([pool.end(), sleep(longestEnd, undefined, { ref: false })]).finally(() => {
         // pg forgets the connection of a login that fails half-way; the server would hold it, and it this process, for a minute.
         for (const socket of sockets) socket.destroy();
       });
@@ -123,6 +123,9 @@ function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): 
     },
   };
 }
+
+/** Whoever closes is done with it: a statement that still waits then waits for a server that says nothing, ms. */
+const longestEnd = 1_000;
 
 function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
   sockets.add(socket);

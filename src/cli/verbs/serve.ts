@@ -83,7 +83,8 @@ export const serve: Verb<{
   } finally {
     // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
     if (service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
-    await service.end();
+    if (!(await service.end()))
+      say('the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere');
     ending.abort();
     await app.close();
     shown.end();
