@@ -1,5 +1,6 @@
 /** The HTTP server: the control API under `/api/v1`, health and metrics beside it, pages at `/` where there are any. */
 
+import { STATUS_CODES } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -31,10 +32,15 @@ export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
       const body = JSON.stringify(failure(messages[code] ?? 'the request is malformed'));
       if (socket.writable)
         socket.write(
-          `HTTP/1.1 ${code} ${code === 408 ? 'Request Timeout' : 'Bad Request'}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+          `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: ${json}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
         );
       socket.destroy(error);
     },
+  });
+  // Node answers an `Expect` that it does not know by itself, and without a body.
+  app.server.on('checkExpectation', (_request, response) => {
+    response.writeHead(417, { 'content-type': json, connection: 'close' });
+    response.end(JSON.stringify(failure('this server knows no Expect but 100-continue')));
   });
   // Shapes are for those who read them: what is sent is what the code says, whole.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
@@ -52,6 +58,8 @@ export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
   return app;
 }
 
+const json = 'application/json; charset=utf-8';
+
 /** What Node says of requests that never became one. */
 const clientCodes: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -60,17 +68,20 @@ const clientCodes: Readonly<Record<string, number>> = {
 
 async function controlApi(api: FastifyInstance, deps: ServerDeps, limits: Limits): Promise<void> {
   await api.register(rateLimit, {
+    global: false,
     max: limits.perMinute,
     timeWindow: 60_000,
     errorResponseBuilder: (_request, { ttl }) =>
       new Rejected(429, `too many requests; try again in ${Math.ceil(ttl / 1000)} s`),
   });
+  // Before the gate: who is not let in counts, too.
+  api.addHook('onRequest', api.rateLimit());
   readBodies(api);
   gate(api, deps, { audited: true });
   const methods = knownMethods(api);
   dagRoutes(api, deps);
   logRoutes(api, deps, limits);
-  api.setNotFoundHandler({ preHandler: api.rateLimit() }, (request, reply) => {
+  api.setNotFoundHandler((request, reply) => {
     const allowed = methods(request.url);
     if (allowed.length === 0) return reply.code(404).send(failure('there is no such resource'));
     return reply

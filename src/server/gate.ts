@@ -21,16 +21,25 @@ const changing = (request: FastifyRequest): boolean => !['GET', 'HEAD', 'OPTIONS
 export function gate(app: FastifyInstance, deps: ServerDeps, { audited }: { readonly audited: boolean }): void {
   const seen = new WeakMap<FastifyRequest, Seen>();
   const guesses = patience(() => performance.now());
+  // Whoever is not let in must not be able to fill the audit.
+  const strangers = patience(() => performance.now());
   const isOpen = deps.tokens.operate === undefined && deps.tokens.read === undefined;
 
   const refuse = (reply: FastifyReply, code: number): FastifyReply =>
     reply.code(code).send(failure(messages[code] ?? 'refused'));
 
+  const turnAway = (request: FastifyRequest): void => {
+    const silent = strangers.waits(request.ip) > 0;
+    seen.set(request, { role: 'nobody', line: undefined, silent });
+    if (!silent && changing(request) && strangers.failed(request.ip))
+      deps.trouble(`${request.ip} was turned away too often: for a while the audit holds no more of it`);
+  };
+
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     const address = request.ip;
     if (isOpen && !isOurs(request)) {
-      seen.set(request, { role: 'nobody', line: undefined, silent: false });
+      turnAway(request);
       return isLoopback(request.headers.host)
         ? reply.code(403).send(failure('this request comes from a page of another site'))
         : refuse(reply, 421);
@@ -41,14 +50,16 @@ export function gate(app: FastifyInstance, deps: ServerDeps, { audited }: { read
       return refuse(reply.header('retry-after', String(wait)), 429);
     }
     const role = roleOf(deps.tokens, request.raw.rawHeaders);
-    seen.set(request, { role: role ?? 'nobody', line: undefined, silent: false });
     if (role === undefined) {
-      if (request.headers.authorization !== undefined) {
+      if (request.headers.authorization === undefined) turnAway(request);
+      else {
+        seen.set(request, { role: 'nobody', line: undefined, silent: false });
         const holdsBack = guesses.failed(address);
         deps.trouble(`${address} showed a wrong token${holdsBack ? ' once too often; it is held back' : ''}`);
       }
       return refuse(reply.header('www-authenticate', 'Bearer'), 401);
     }
+    seen.set(request, { role, line: undefined, silent: false });
     if (role === 'read' && changing(request)) return refuse(reply, 403);
     return undefined;
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openapiDocument } from '../../docs/openapi.ts';
 import { isSame, patience, roleOf } from '../../src/server/tokens.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { until } from '../support/processes.ts';
 import { type Api, ask, openApi, operate, post, raw, read } from './api.ts';
 
 let database: TestDatabase;
@@ -22,6 +23,7 @@ beforeEach(async () => {
 
 const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
 
+const start = '/api/v1/dags/tracker/start';
 const refused = { status: 'error', message: 'a valid token is required: Authorization: Bearer TOKEN' };
 
 test('every kind of wrong token gets the same 401', async () => {
@@ -112,6 +114,30 @@ test('ten thousand wrong tokens are held back: told a few times, looked at a few
   expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
 }, 60_000);
 
+test('whoever has no token cannot fill the audit, nor ask without end', async () => {
+  const narrow = await openApi(database, { limits: { perMinute: 500 } });
+  const codes: number[] = [];
+  for (let n = 0; n < 600; n++) codes.push((await narrow.app.inject({ method: 'POST', url: start })).statusCode);
+  expect([codes.indexOf(429), new Set(codes)]).toEqual([500, new Set([401, 429])]);
+  const lines = await query('select role, http_status from ops.audit');
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThan(60);
+  expect(lines[0]).toEqual({ role: 'nobody', http_status: 401 });
+  expect(narrow.troubles.join()).toContain('turned away too often');
+  await narrow.close();
+});
+
+test('a page of another site cannot fill the audit where no token is configured', async () => {
+  const open = await openApi(database, { tokens: {} });
+  const headers = { host: '127.0.0.1', origin: 'http://evil.example' };
+  for (let n = 0; n < 300; n++)
+    expect((await open.app.inject({ method: 'POST', url: start, headers })).statusCode).toBe(403);
+  expect((await query('select from ops.audit')).length).toBeLessThan(60);
+  expect((await open.app.inject({ method: 'POST', url: start, headers: { host: '127.0.0.1' } })).statusCode).toBe(202);
+  expect(await query(`select from ops.audit where role = 'local' and http_status = 202`)).toHaveLength(1);
+  await open.close();
+});
+
 test('held back is the address that guessed, and not for ever', () => {
   let now = 0;
   const held = patience(() => now);
@@ -188,10 +214,24 @@ test('alive is alive, ready is what the warehouse says, and neither needs a toke
     const unready = await fetch(`${sick.url}/readyz`);
     expect([unready.status, await unready.text()]).toEqual([503, 'the warehouse does not answer\n']);
     why = [];
-    expect((await fetch(`${sick.url}/readyz`)).status).toBe(200);
+    await until('it is ready', async () => (await fetch(`${sick.url}/readyz`)).status === 200);
   } finally {
     await sick.close();
   }
+});
+
+test('a hundred questions at once whether it is ready are one question to the warehouse', async () => {
+  let asked = 0;
+  const busy = await openApi(database, {
+    unready: async () => {
+      asked += 1;
+      return [];
+    },
+  });
+  const answers = await Promise.all(Array.from({ length: 100 }, () => busy.app.inject({ url: '/readyz' })));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  expect(asked).toBeLessThan(3);
+  await busy.close();
 });
 
 test('metrics are read from the warehouse at every scrape, in the form Prometheus reads, by those who may', async () => {

@@ -349,6 +349,7 @@ test('what is no HTTP is answered in the envelope, and the server lives', async 
     '\u0000\u0001\u0002\r\n\r\n',
     'BREW /api/v1/dags HTTP/1.1\r\n\r\n',
     `GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`,
+    'GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n',
   ]) {
     const answer = await raw(api.url, bytes);
     expect(answer).toMatch(/^HTTP\/1.1 4\d\d/);

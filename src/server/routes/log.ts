@@ -63,6 +63,8 @@ export function logRoutes(app: FastifyInstance, deps: ServerDeps, limits: Limits
   app.get(
     '/dags/:dagName/runs/:runId/log/stream',
     {
+      // Without a body it would only be a connection that stays.
+      exposeHeadRoute: false,
       schema: {
         summary: 'The log of a run as it is written, until the run is over',
         operationId: 'streamLog',

@@ -10,8 +10,9 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
   // Alive is alive: whatever it depends on may be down.
   app.get('/healthz', { schema: { hide: true } }, async (_request, reply) => reply.type('text/plain').send('ok\n'));
 
+  const readiness = shared(deps.unready, 1_000);
   app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
-    const why = await deps.unready();
+    const why = await readiness();
     reply.header('cache-control', 'no-store').type('text/plain');
     return why.length === 0 ? reply.send('ready\n') : reply.code(503).send(`${why.join('\n')}\n`);
   });
@@ -39,4 +40,13 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
       return reply.type(contentType).send(text);
     });
   });
+}
+
+/** Everybody who asks within `ms` gets the same answer: it needs no token, and must not be a way to keep the warehouse busy. */
+function shared<T>(ask: () => Promise<T>, ms: number): () => Promise<T> {
+  let last: { readonly at: number; readonly answer: Promise<T> } | undefined;
+  return () => {
+    if (last === undefined || performance.now() - last.at > ms) last = { at: performance.now(), answer: ask() };
+    return last.answer;
+  };
 }
