@@ -37,7 +37,7 @@ describe('who is let in', () => {
     expect((await ask.send('GET', '/businesses', { as: other })).status).toBe(400);
   });
 
-  test('an access token that was bought ends by the platform’s clock; a rotated refresh token is worth nothing', async () => {
+  test('an access token that was bought ends by the platform’s clock or after so many requests; a rotated refresh token is worth nothing', async () => {
     ads.tokens.rotates = true;
     ads.tokens.lifetime = 60;
     const basic = `Basic ${Buffer.from(`${ads.tokens.clientId}:${ads.tokens.clientSecret}`).toString('base64')}`;
@@ -57,6 +57,10 @@ describe('who is let in', () => {
     expect((await ask.send('GET', '/businesses', { as })).status).toBe(200);
     ads.clock.advance(60_000);
     expect((await ask.send('GET', '/businesses', { as })).status).toBe(401);
+    ads.tokens.uses = 1;
+    const once = { ...as, authorization: `Bearer ${Reflect.get(await buy(ads.tokens.refresh), 'access_token')}` };
+    expect((await ask.send('GET', '/businesses', { as: once })).status).toBe(200);
+    expect((await ask.send('GET', '/businesses', { as: once })).status).toBe(401);
   });
 
   test('an account that is closed is 403, one that is not there 404, and the others go on', async () => {

@@ -14,6 +14,8 @@ export interface AdsTokens {
   rotates: boolean;
   /** How long a bought token lives, seconds. */
   lifetime: number;
+  /** How many requests a bought token is good for. Default: any number. */
+  uses: number;
   /** How often one was bought. */
   readonly bought: number;
   /** Makes every bought token invalid at once. */
@@ -30,7 +32,7 @@ const json = (status: number, body: unknown): Answer => ({
 });
 
 export const adsTokens = (clock: Clock, token: string): AdsTokens => {
-  const live = new Map<string, number>();
+  const live = new Map<string, { readonly until: number; uses: number }>();
   let bought = 0;
   const tokens: AdsTokens = {
     token,
@@ -39,6 +41,7 @@ export const adsTokens = (clock: Clock, token: string): AdsTokens => {
     refresh: 'simulated-refresh-0',
     rotates: false,
     lifetime: 3600,
+    uses: Number.POSITIVE_INFINITY,
     get bought() {
       return bought;
     },
@@ -46,8 +49,10 @@ export const adsTokens = (clock: Clock, token: string): AdsTokens => {
     knows(authorization) {
       const [, given] = /^Bearer (.+)$/.exec(authorization ?? '') ?? [];
       if (given === token) return true;
-      const until = given === undefined ? undefined : live.get(given);
-      return until !== undefined && clock.now().getTime() < until;
+      const bought = given === undefined ? undefined : live.get(given);
+      if (bought === undefined || clock.now().getTime() >= bought.until || bought.uses >= tokens.uses) return false;
+      bought.uses += 1;
+      return true;
     },
     answer(call) {
       const basic = `Basic ${Buffer.from(`${tokens.clientId}:${tokens.clientSecret}`).toString('base64')}`;
@@ -57,7 +62,7 @@ export const adsTokens = (clock: Clock, token: string): AdsTokens => {
         return json(400, { error: 'invalid_grant', error_description: 'Invalid refresh token' });
       bought += 1;
       const access = `simulated-access-${bought}`;
-      live.set(access, clock.now().getTime() + tokens.lifetime * 1000);
+      live.set(access, { until: clock.now().getTime() + tokens.lifetime * 1000, uses: 0 });
       if (tokens.rotates) tokens.refresh = `simulated-refresh-${bought}`;
       return json(200, {
         access_token: access,
