@@ -5,11 +5,14 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** The common ancestor. `code` is a short stable word that lands in `ops.runs.error_code` and in `--json` output. */
+/**
+ * The common ancestor. `code` is a short stable word that lands in `ops.runs.error_code` and in `--json` output.
+ * Messages quote sources and are kept in the warehouse: a NUL, which no text column takes, is written out.
+ */
 export abstract class TidemarkError extends Error {
   abstract readonly code: string;
   constructor(message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(message.replaceAll('\0', '\\x00'), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
   }
 }
