@@ -1,6 +1,6 @@
 /**
- * Hands over to the workflow engine when a run succeeded. The intent is a row, derived from the run, before anything is asked of the engine; a
- * crash between asking and hearing is taken up by asking what is there. What cannot be known is told, never guessed: no second start is blind.
+ * Hands over what was intended (intent.ts) to the workflow engine. A crash between asking and hearing is taken up by asking what is there. What
+ * cannot be known is told, never guessed: no second start is blind.
  */
 
 import { type Kysely, sql } from 'kysely';
@@ -8,15 +8,6 @@ import { AuthFailed, Forbidden, Missing, Refused, TidemarkError } from '../core/
 import { minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Engine, EngineRun } from './engine.ts';
-
-/** What a pipeline declares (`onSuccess` of its file). */
-export interface Then {
-  readonly dag: string;
-  /** Whether its end is waited for and stored. Default: no. */
-  readonly wait?: boolean;
-  /** Further parameters. */
-  readonly params?: Readonly<Record<string, string>>;
-}
 
 export interface Handoff {
   readonly handoffId: string;
@@ -29,45 +20,6 @@ export interface Handoff {
   readonly status: 'pending' | 'starting' | 'started' | 'succeeded' | 'failed' | 'unknown';
   readonly attempts: number;
   readonly startingAt: Date | null;
-}
-
-/** A run that may be handed over. `from` and `to`: what it covered, where it had a window. */
-export interface Done {
-  readonly pipeline: string;
-  readonly runKey: string;
-  readonly from?: Date;
-  readonly to?: Date;
-}
-
-/** Writes the intent; the same run again changes nothing. Call it in the transaction that ends the run where there is one. */
-export async function intend(db: Kysely<AnyDatabase>, done: Done, then: Then): Promise<void> {
-  const params = {
-    RUN_ID: done.runKey,
-    ...(done.from && { FROM: done.from.toISOString() }),
-    ...(done.to && { TO: done.to.toISOString() }),
-    ...then.params,
-  };
-  const text = Object.entries(params)
-    .map(([name, value]) => `${name}=${/[\s"]/.test(value) ? JSON.stringify(value) : value}`)
-    .join(' ');
-  // Engines take letters, digits, hyphens and underscores.
-  const remote = `tidemark-${done.pipeline}-${done.runKey}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-  await sql`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait)
-    values (${done.pipeline}, ${done.runKey}, ${then.dag}, ${text}, ${remote}, ${then.wait === true})
-    on conflict (pipeline, run_key, dag) do nothing`.execute(db);
-}
-
-/** The newest run of the pipeline that succeeded within a day and was not handed over: its process ended before it could say so. */
-export async function intendMissed(db: Kysely<AnyDatabase>, pipeline: string, then: Then): Promise<void> {
-  const { rows } = await sql<{ run_key: string; from: Date | null; to: Date | null }>`
-    select run_id::text as run_key, started_at as "from", finished_at as "to" from ops.runs r
-    where pipeline = ${pipeline} and kind in ('sync', 'full') and status = 'succeeded'
-      and finished_at > clock_timestamp() - interval '1 day'
-      and run_id > coalesce((select max(run_key::bigint) from ops.handoffs h
-        where h.pipeline = ${pipeline} and h.dag = ${then.dag} and h.run_key ~ '^[0-9]+$'), 0)
-    order by run_id desc limit 1`.execute(db);
-  const [row] = rows;
-  if (row !== undefined) await intend(db, { pipeline, runKey: row.run_key }, then);
 }
 
 /** Whether a hand-off waits for its next step. */

@@ -5,8 +5,9 @@ import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
 import type { Engine } from './engine.ts';
-import { drive, intend, intendMissed, isAnyDue, type Then } from './handoff.ts';
+import { drive, isAnyDue } from './handoff.ts';
 import { type Finding, findings, takeIn } from './health.ts';
+import { intend, intendMissed, type Then } from './intent.ts';
 
 export interface Outbound {
   readonly db: Kysely<AnyDatabase>;

@@ -78,6 +78,24 @@ export const run = {
       properties: { code: { type: 'string' }, message: { type: 'string' } },
     },
     stopping: { type: 'boolean', description: 'Somebody asked it to stop and it has not ended yet.' },
+    handoffs: {
+      type: 'array',
+      description:
+        'In answers about one run: what it was handed over to at the workflow engine, and what became of it there.',
+      items: {
+        type: 'object',
+        required: ['dag', 'dagRunId', 'params', 'status', 'engineStatus', 'error', 'changedAt'],
+        properties: {
+          dag: { type: 'string' },
+          dagRunId: { type: 'string', description: 'What the run is called there, where the engine takes ids.' },
+          params: { type: 'string' },
+          status: { type: 'string', enum: ['pending', 'starting', 'started', 'succeeded', 'failed', 'unknown'] },
+          engineStatus: { ...maybe({ type: 'string' } as const), description: "The engine's own word." },
+          error: maybe({ type: 'string' } as const),
+          changedAt: instant,
+        },
+      },
+    },
   },
 } as const;
 

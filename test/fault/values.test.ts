@@ -290,29 +290,35 @@ describe('words of the source that no text column takes', () => {
     ['a stream whose list is refused', '/rest/api/3/project/search', 400],
     ['a stream that is closed', '/rest/api/3/project/search', 403],
     ['a slice', '/rest/api/3/search/jql', 400],
-  ])('V1: a NUL in the message that ends %s harms no record of it, and the run has a true end', async (_, endpoint, code) => {
-    await open();
-    const body = JSON.stringify({ errorMessages: ['half\0way and \ud800 half a pair'] });
-    const refused = rig.tracker.script.at({ endpoint, times: Infinity }, status(code, { body }));
-    const report = await rig.sync({ streams: ['projects', 'issues'] });
-    expect(refused.fired).toBeGreaterThan(0);
-    expect(report.status).toMatch(/^(partly_failed|failed|succeeded)$/);
-    expect(await rig.rows('select status from ops.runs')).toEqual([{ status: report.status }]);
-    const said = await rig.rows<{ words: string }>(
-      `select coalesce(string_agg(words, ' '), '') as words from (
+  ])(
+    'V1: a NUL in the message that ends %s harms no record of it, and the run has a true end',
+    async (_, endpoint, code) => {
+      await open();
+      const body = JSON.stringify({ errorMessages: ['half\0way and \ud800 half a pair'] });
+      const refused = rig.tracker.script.at({ endpoint, times: Infinity }, status(code, { body }));
+      const report = await rig.sync({ streams: ['projects', 'issues'] });
+      expect(refused.fired).toBeGreaterThan(0);
+      expect(report.status).toMatch(/^(partly_failed|failed|succeeded)$/);
+      expect(await rig.rows('select status from ops.runs')).toEqual([{ status: report.status }]);
+      const said = await rig.rows<{ words: string }>(
+        `select coalesce(string_agg(words, ' '), '') as words from (
          select reason as words from ops.run_streams union all select error_message from ops.slices) told`,
-    );
-    expect(said[0]?.words).toMatch(/half.{1,4}way/);
-    refused.cancel();
-    rig.tracker.clock.advance(60_000);
-    expect((await rig.sync(issues)).status).toBe('succeeded');
-    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
-  });
+      );
+      expect(said[0]?.words).toMatch(/half.{1,4}way/);
+      refused.cancel();
+      rig.tracker.clock.advance(60_000);
+      expect((await rig.sync(issues)).status).toBe('succeeded');
+      expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    },
+  );
 
   test('V1: a NUL in a page token that comes again is written out in the error that names it', async () => {
     await open();
     const body = JSON.stringify({ issues: [], isLast: false, nextPageToken: 'round\0about' });
-    const circling = rig.tracker.script.at({ endpoint: '/rest/api/3/search/jql', times: Infinity }, status(200, { body }));
+    const circling = rig.tracker.script.at(
+      { endpoint: '/rest/api/3/search/jql', times: Infinity },
+      status(200, { body }),
+    );
     const report = await rig.sync(issues);
     expect(circling.fired).toBeGreaterThan(1);
     expect(report.status).not.toBe('succeeded');

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Missing, Transient } from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
-import { drive, intend, intendMissed } from '../../src/outbound/handoff.ts';
+import { drive } from '../../src/outbound/handoff.ts';
+import { intend, intendMissed } from '../../src/outbound/intent.ts';
+import { run } from '../../src/run/history/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -64,7 +66,7 @@ const stored = async () =>
 const intended = (wait: boolean, runKey = '7') =>
   intend(
     database.warehouse.db,
-    { pipeline: 'nightly', runKey, from: new Date('2026-01-01T00:00:00Z') },
+    { pipeline: 'nightly', runKey, ofAll: true },
     { dag: 'reports', wait, params: { WHO: 'the board' } },
   );
 
@@ -76,7 +78,11 @@ describe.each([true, false])('handing over to an engine that takes run ids: %s',
     await driven(to);
     await driven(to);
     expect(to.runs).toMatchObject([
-      { dag: 'reports', params: 'RUN_ID=7 FROM=2026-01-01T00:00:00.000Z WHO="the board"', runId: 'tidemark-nightly-7' },
+      {
+        dag: 'reports',
+        params: expect.stringMatching(/^RUN_ID=7 TO=2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z WHO="the board"$/),
+        runId: 'tidemark-nightly-7',
+      },
     ]);
     expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
   });
@@ -151,4 +157,65 @@ test('a run whose process died behind its success is handed over later, older on
     'select run_key::bigint = (select max(run_id) from ops.runs) as newest from ops.handoffs',
   );
   expect(rows).toEqual([{ newest: true }]);
+});
+
+describe('FROM and TO tell what follows us which rows changed', () => {
+  const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
+  beforeEach(() =>
+    query(`truncate ops.runs cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x'), ('ads', 'ads', 'http://y')
+        on conflict do nothing`),
+  );
+  /** A run from one minute to another of a day. */
+  const ran = async (from: string, to: string | null, status = 'succeeded', pipeline = 'tracker'): Promise<string> => {
+    const [row] = await query(`insert into ops.runs (pipeline, source_id, kind, status, epoch, started_at, finished_at)
+      select '${pipeline}', source_id, 'sync', '${status}', 1, '2026-11-20 ${from}Z', ${to === null ? 'null' : `'2026-11-20 ${to}Z'`}
+      from ops.sources where name = '${pipeline}' returning run_id::text`);
+    return row.run_id;
+  };
+  const window = async (pipeline: string, runKey: string, ofAll = false): Promise<string> => {
+    await intend(database.warehouse.db, { pipeline, runKey, ofAll }, { dag: 'reports' });
+    const [row] = await query(`select params from ops.handoffs where run_key = '${runKey}'`);
+    return row.params.replace(`RUN_ID=${runKey} `, '').replaceAll('2026-11-20T', '').replaceAll('.000000Z', '');
+  };
+
+  test('the first covers everything, the next begin where the last ended, to the microsecond', async () => {
+    expect(await window('tracker', await ran('02:00', '02:10'))).toBe('FROM=02:00:00 TO=02:10:00');
+    expect(await window('tracker', await ran('03:00', '03:10:00.000001'))).toBe('FROM=02:10:00 TO=03:10:00.000001Z');
+    expect(await window('tracker', await ran('04:00', '04:10'))).toBe('FROM=03:10:00.000001Z TO=04:10:00');
+  });
+
+  test('what runs in between changed that were not handed over is within', async () => {
+    await window('tracker', await ran('02:00', '02:10'));
+    await ran('03:00', '03:10', 'partly_failed');
+    expect(await window('tracker', await ran('04:00', '04:10'))).toBe('FROM=02:10:00 TO=04:10:00');
+  });
+
+  test('a run that was at work when the last was handed over is within from its beginning; other pipelines are not', async () => {
+    await ran('01:00', '06:00', 'succeeded', 'ads');
+    await window('tracker', await ran('02:00', '02:10'));
+    expect(await window('tracker', await ran('03:00', '03:10'))).toBe('FROM=02:10:00 TO=03:10:00');
+    await query(`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait, changed_to)
+      values ('nightly', 'n1', 'reports', '', '', false, '2026-11-20 02:30Z')`);
+    expect(await window('nightly', 'n2', true)).toMatch(/^FROM=01:00:00 TO=/);
+  });
+
+  test('a run tells what it was handed over to, and what became of it', async () => {
+    const runId = await ran('02:00', '02:10');
+    await window('tracker', runId);
+    const to = engine(true);
+    to.faults.push('no such dag');
+    await driven(to);
+    expect((await run(database.warehouse.db, runId))?.handoffs).toEqual([
+      {
+        dag: 'reports',
+        dagRunId: `tidemark-tracker-${runId}`,
+        params: expect.stringContaining('FROM='),
+        status: 'failed',
+        engineStatus: null,
+        error: 'reports is not there',
+        changedAt: expect.any(Date),
+      },
+    ]);
+  });
 });

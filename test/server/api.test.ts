@@ -184,7 +184,15 @@ test('list, one DAG, history in pages, one run, and a retry in both its forms', 
     next = body.data.next;
   }
   expect(seen).toEqual(ids);
-  expect((await ask(`${base}/dags/tracker/runs/run-3`)).body.data).toMatchObject({ runId: 'run-3', status: 'failed' });
+  await database.warehouse.pool.query(`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait, status)
+    values ('tracker', 'run-3', 'reports', 'RUN_ID=run-3', 'tidemark-tracker-run-3', true, 'started')`);
+  const { body: one } = await ask(`${base}/dags/tracker/runs/run-3`);
+  isShaped(one.data, 'Run');
+  expect(one.data).toMatchObject({
+    runId: 'run-3',
+    status: 'failed',
+    handoffs: [{ dag: 'reports', dagRunId: 'tidemark-tracker-run-3', status: 'started', error: null }],
+  });
   const retried = await post(`${base}/dags/tracker/runs/run-3/retry`);
   expect([retried.code, retried.body.data.status]).toEqual([202, 'queued']);
   await end('succeeded');

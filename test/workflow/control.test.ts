@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type OpenEngine, openEngine } from '../../src/extract/workflow/control.ts';
 import type { Engine } from '../../src/outbound/engine.ts';
-import { drive, intend } from '../../src/outbound/handoff.ts';
+import { drive } from '../../src/outbound/handoff.ts';
+import { intend } from '../../src/outbound/intent.ts';
 import { resetBeforeHeaders, status } from '../../src/simulator/shared/faults.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
@@ -95,7 +96,7 @@ describe.each([
     expect(busy.fired).toBe(1);
     const [run, ...others] = simulator.state.dag('reports').runs;
     expect(others).toEqual([]);
-    expect(run?.params).toBe('RUN_ID=7');
+    expect(run?.params).toMatch(/^RUN_ID=7 TO=\S+$/);
     simulator.state.finish('reports', run?.id ?? '', 'succeeded');
     await driven();
     const { rows } = await database.warehouse.pool.query('select status, engine_status, error from ops.handoffs');

@@ -1,4 +1,5 @@
 import { Misconfigured } from '../../core/errors.ts';
+import type { HandedOver } from '../../run/history/handoffs.ts';
 import { type BadSlice, runs as listRuns, type RunDetail, type RunLine, run } from '../../run/history/runs.ts';
 import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
@@ -112,10 +113,15 @@ function detail({ out }: Context, found: RunDetail): void {
   if (found.alive === false)
     out.line(out.paint('red', 'Its process has not been heard of: the next run goes on from here.'));
   if (found.streams.length > 0) streamTable(found, out);
-  if (found.badSlices.length === 0) return;
+  if (found.badSlices.length > 0) {
+    out.line();
+    out.line(out.paint('bold', 'Slices that are not done (the next run reads them again)'));
+    lines(table(sliceHeads, found.badSlices.map(sliceRow), out));
+  }
+  if (found.handoffs.length === 0) return;
   out.line();
-  out.line(out.paint('bold', 'Slices that are not done (the next run reads them again)'));
-  lines(table(sliceHeads, found.badSlices.map(sliceRow), out));
+  out.line(out.paint('bold', 'Handed over'));
+  lines(table(handoffHeads, found.handoffs.map(handoffRow), out));
 }
 
 function streamTable(found: RunDetail, out: Sink): void {
@@ -152,6 +158,26 @@ const streamHeads = [
   right('REJECTED'),
   right('TOOK'),
   { title: 'WHY', flexible: true },
+];
+
+const handoffHeads = [
+  { title: 'DAG' },
+  { title: 'RUN THERE' },
+  { title: 'STATUS' },
+  { title: 'IT SAYS' },
+  { title: 'SINCE (UTC)' },
+  { title: 'PARAMETERS', flexible: true },
+  { title: 'WHY', flexible: true },
+];
+
+const handoffRow = (each: HandedOver): readonly Cell[] => [
+  each.dag,
+  each.dagRunId,
+  painted(each.status),
+  each.engineStatus ?? '',
+  minute(each.changedAt),
+  each.params,
+  each.error ?? '',
 ];
 
 const sliceHeads = [

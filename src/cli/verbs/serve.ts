@@ -162,8 +162,8 @@ function told(
       ),
     async ended({ id, ask }, { status }, trx) {
       if (ask.pipeline !== nightly.name || nightly.onSuccess === undefined || status !== 'succeeded') return;
-      const { intend } = await import('../../outbound/handoff.ts');
-      await intend(trx, { pipeline: nightly.name, runKey: id }, nightly.onSuccess);
+      const { intend } = await import('../../outbound/intent.ts');
+      await intend(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, nightly.onSuccess);
     },
     async look(findings, signal) {
       const { lookAround } = await import('../../outbound/outbound.ts');

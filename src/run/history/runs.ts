@@ -1,6 +1,8 @@
 /** The runs of the past, and one of them in detail. */
 import { sql } from 'kysely';
 import { type Counters, countColumns, type Db, pickCounters, rowsOf } from './db.ts';
+import { type HandedOver, handoffsOf } from './handoffs.ts';
+import { requestOfRun } from './requests.ts';
 
 export interface RunLine {
   readonly runId: string;
@@ -59,6 +61,8 @@ export interface RunDetail extends RunLine {
   readonly appVersion: string | null;
   readonly streams: readonly RunStream[];
   readonly badSlices: readonly BadSlice[];
+  /** Those of the request that it is a part of, too. */
+  readonly handoffs: readonly HandedOver[];
 }
 
 export interface RunFilter {
@@ -87,12 +91,14 @@ export async function runs(db: Db, { pipeline, kinds, status, before, limit }: R
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
   const [found] = await rowsOf(selectRuns(sql`where r.run_id = ${runId}::bigint`), db);
   if (!found) return undefined;
+  const request = await requestOfRun(db, runId);
   return {
     ...lineOf(found),
     params: found.params,
     appVersion: found.app_version,
     streams: await streamsOf(db, runId),
     badSlices: await badSlicesOf(db, runId),
+    handoffs: await handoffsOf(db, [runId, ...(request === undefined ? [] : [request.runId])]),
   };
 }
 

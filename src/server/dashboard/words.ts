@@ -30,6 +30,10 @@ const tones: Readonly<Record<string, Tone>> = {
   reading: 'going',
   queued: 'going',
   stopping: 'going',
+  pending: 'going',
+  starting: 'going',
+  started: 'going',
+  unknown: 'warn',
 };
 
 const signs: Readonly<Record<Tone, string>> = { good: '●', warn: '▲', bad: '✕', going: '◐', none: '○' };

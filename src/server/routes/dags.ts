@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Misconfigured } from '../../core/errors.ts';
+import { handoffsOf } from '../../run/history/handoffs.ts';
 import type { DagRun, DagStatus } from '../../schedule/control.ts';
 import type { ServerDeps } from '../deps.ts';
 import { success } from '../envelope.ts';
@@ -61,6 +62,7 @@ const historyData = enveloped(
 );
 
 export function dagRoutes(app: FastifyInstance, { control, db }: ServerDeps): void {
+  const whole = async (run: DagRun) => ({ ...run, handoffs: await handoffsOf(db, [run.runId, ...run.runs]) });
   app.get(
     '/dags',
     {
@@ -104,7 +106,8 @@ export function dagRoutes(app: FastifyInstance, { control, db }: ServerDeps): vo
     },
     async (request) => {
       const status = await control.status(nameOf(request));
-      return success(statusData(status, await receiptsOf(db, status.run?.runs ?? [])));
+      const run = status.run && (await whole(status.run));
+      return success(statusData({ ...status, run }, await receiptsOf(db, run?.runs ?? [])));
     },
   );
 
@@ -210,7 +213,7 @@ export function dagRoutes(app: FastifyInstance, { control, db }: ServerDeps): vo
     {
       schema: { summary: 'One run', operationId: 'getRun', params: namedRun, response: { 200: runData, ...refusals } },
     },
-    async (request) => success(await control.run(nameOf(request), runIdOf(request))),
+    async (request) => success(await whole(await control.run(nameOf(request), runIdOf(request)))),
   );
 }
 

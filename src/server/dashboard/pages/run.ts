@@ -1,6 +1,7 @@
 /** One run: as the warehouse tells it, and as it was asked for. Either may be missing. */
 
 import { count, duration, plural } from '../../../core/words.ts';
+import type { HandedOver } from '../../../run/history/handoffs.ts';
 import { type RunDetail, type RunStream, run as readRun } from '../../../run/history/runs.ts';
 import { receiptText } from '../../../run/history/sentence.ts';
 import { type Progress, progressOf, type Timeline, timeline } from '../../../run/history/timeline.ts';
@@ -78,7 +79,7 @@ ${said(what)}`,
 )}
 ${(kind === 'backfill' || progress.length > 0) && live('progress', html`<h2>Slices</h2>${fields(progress)}`)}
 ${run !== undefined && timeline !== undefined && live('gantt', html`<h2>When</h2>${gantt(timeline, { startedAt: run.startedAt, end: run.finishedAt ?? view.now })}`, run.finishedAt === null ? html`data-going` : html``)}
-${run !== undefined && live('rows', html`<h2>What</h2>${reasons(run)}${rows(run)}${badSlices(run)}`)}
+${run !== undefined && live('rows', html`<h2>What</h2>${reasons(run)}${rows(run)}${badSlices(run)}${handedOver(run.handoffs)}`)}
 ${run === undefined && request !== undefined && live('waiting', html`<p class="empty">${request.finishedAt === null ? 'It waits for a worker to take it up.' : 'It ended before it became a run.'}</p>`)}
 ${request !== undefined && request.trigger !== 'manual' ? html`<section><h2>Log</h2>${logOf(log)}</section>` : html`<section><h2>Log</h2><p class="empty">This run was started from a command line, which printed its log.</p></section>`}`,
   };
@@ -231,6 +232,22 @@ function badSlices(run: RunDetail): Html | undefined {
     bad,
   )}</details>`;
 }
+
+const handedOver = (handoffs: readonly HandedOver[]): Html | undefined =>
+  handoffs.length === 0
+    ? undefined
+    : table(
+        'What it was handed over to',
+        [
+          { name: 'DAG', cell: (each: HandedOver) => each.dag },
+          { name: 'State', cell: (each) => state(each.status) },
+          { name: 'The engine says', cell: (each) => orDash(each.engineStatus) },
+          { name: 'Since', cell: (each) => at(each.changedAt) },
+          { name: 'Parameters', cell: (each) => html`<code>${each.params}</code>`, wide: true, wraps: true },
+          { name: 'Error', cell: (each) => each.error ?? '', wraps: true },
+        ],
+        handoffs,
+      );
 
 const logOf = (log: readonly LogLine[]): Html =>
   html`<ol class="log" id="log" tabindex="0" aria-label="Log, the newest line last">${log.map(
