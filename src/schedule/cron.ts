@@ -1,11 +1,12 @@
 /**
- * When a schedule is due. Five fields (minute, hour, day of month, month, day of week) with lists, ranges, steps and English names; as
- * everywhere, a day fits if day of month or day of week fits where both are restricted (crontab(5)).
+ * When a schedule is due. node-cron reads the five fields (minute, hour, day of month, month, day of week, with lists, ranges, steps and English
+ * names); the instants are found here. As everywhere, a day fits if day of month or day of week fits where both are restricted (crontab(5)).
  *
  * Where clocks are set: a fixed local time that does not exist is due at the first instant behind the gap; one that comes twice is due the
  * first time only. A schedule with `*` or a step for the hour goes by elapsed time instead: it is due at every instant whose clock fits.
  */
 
+import { type ParsedFields, validateDetailed } from 'node-cron';
 import { Misconfigured } from '../core/errors.ts';
 import { days } from '../core/time.ts';
 import { instantsOf, isUneven, type Offset, offsets } from './zone.ts';
@@ -34,9 +35,6 @@ interface Fields {
   readonly eitherDay: boolean;
   readonly everyHour: boolean;
 }
-
-const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 /** 29 February on a given weekday comes after 40 years at the latest (over 2100). */
 const farthestDays = 366 * 41;
@@ -99,66 +97,43 @@ function fitsDay({ daysOfMonth, daysOfWeek, eitherDay }: Fields, date: Date): bo
 }
 
 function fieldsOf(cron: string): Fields {
-  const words = cron.trim().toLowerCase().split(/\s+/);
-  const [minute, hour, dayOfMonth, month, dayOfWeek, ...more] = words;
-  if (
-    minute === undefined ||
-    hour === undefined ||
-    dayOfMonth === undefined ||
-    month === undefined ||
-    dayOfWeek === undefined ||
-    more.length > 0
-  )
+  const words = cron.trim().split(/\s+/);
+  // node-cron also takes a field of seconds, and names such as @daily.
+  const [, hour = '', dayOfMonth = '', , dayOfWeek] = words;
+  if (dayOfWeek === undefined || words.length > 5)
     throw new Misconfigured(
       `“${cron}” has ${words.length} fields; a schedule has five: minute, hour, day, month, weekday`,
     );
-  const read = (
-    text: string,
-    name: string,
-    low: number,
-    high: number,
-    names: readonly string[] = [],
-  ): readonly number[] => valuesOf(text, { cron, name, low, high, names });
+  const { fields, errors } = validateDetailed(words.join(' '));
+  const [wrong] = errors;
+  if (wrong?.message.includes('impossible')) throw new Misconfigured(`the schedule “${cron}” never comes`);
+  if (fields === undefined || wrong !== undefined)
+    throw new Misconfigured(`“${cron}”: “${wrong?.value}” is not a ${names[wrong?.field ?? ''] ?? 'schedule'}`);
+  const numbers = (field: keyof ParsedFields): readonly number[] =>
+    fields[field]
+      .map((value) => {
+        if (typeof value === 'number') return value;
+        throw new Misconfigured(`“${cron}”: “${value}” as ${names[field]} is not understood; give numbers`);
+      })
+      .sort((a, b) => a - b);
   return {
-    minutes: read(minute, 'minute', 0, 59),
-    hours: read(hour, 'hour', 0, 23),
-    daysOfMonth: new Set(read(dayOfMonth, 'day of month', 1, 31)),
-    months: new Set(read(month, 'month', 1, 12, monthNames)),
-    daysOfWeek: new Set(read(dayOfWeek, 'day of week', 0, 7, dayNames).map((day) => day % 7)),
-    eitherDay: !dayOfMonth.startsWith('*') && !dayOfWeek.startsWith('*'),
+    minutes: numbers('minute'),
+    hours: numbers('hour'),
+    daysOfMonth: new Set(numbers('dayOfMonth')),
+    months: new Set(numbers('month')),
+    daysOfWeek: new Set(numbers('dayOfWeek')),
+    eitherDay: isRestricted(dayOfMonth) && isRestricted(dayOfWeek),
     everyHour: hour.startsWith('*'),
   };
 }
 
-interface Range {
-  readonly cron: string;
-  readonly name: string;
-  readonly low: number;
-  readonly high: number;
-  readonly names: readonly string[];
-}
+const isRestricted = (field: string): boolean => !field.startsWith('*') && field !== '?';
 
-/** `*`, `5`, `1-5`, `mon-fri`, any of them with `/2`, several with commas; ascending, each once. */
-function valuesOf(text: string, range: Range): readonly number[] {
-  const { cron, name, low, high } = range;
-  const wrong = (): Misconfigured => new Misconfigured(`“${cron}”: “${text}” is not a ${name} (${low} to ${high})`);
-  const values = text.split(',').flatMap((part) => {
-    const found = /^(?:\*|(?<from>\w+)(?:-(?<to>\w+))?)(?:\/(?<step>\d{1,3}))?$/.exec(part)?.groups;
-    if (found === undefined) throw wrong();
-    const { from, to, step } = found;
-    const first = from === undefined ? low : numberOf(from, range);
-    // `5/10` is from 5 to the end.
-    const single = step === undefined ? first : high;
-    const last = from === undefined ? high : to === undefined ? single : numberOf(to, range);
-    const by = step === undefined ? 1 : Number(step);
-    if (first === undefined || last === undefined || first > last || by < 1) throw wrong();
-    return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, index) => first + index * by);
-  });
-  return [...new Set(values)].sort((a, b) => a - b);
-}
-
-function numberOf(text: string, { low, high, names }: Range): number | undefined {
-  const named = names.indexOf(text);
-  const value = named >= 0 ? named + low : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= low && value <= high ? value : undefined;
-}
+/** The fields as people call them, with their bounds. */
+const names: Readonly<Record<string, string>> = {
+  minute: 'minute (0 to 59)',
+  hour: 'hour (0 to 23)',
+  dayOfMonth: 'day of month (1 to 31)',
+  month: 'month (1 to 12)',
+  dayOfWeek: 'day of week (0 to 7)',
+};
