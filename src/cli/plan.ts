@@ -1,7 +1,8 @@
 /** `--dry-run`: what a run would read. */
 import type { Context } from './context.ts';
 import { exit } from './exit.ts';
-import { progress, toJson } from './progress/choose.ts';
+import { progress } from './progress/choose.ts';
+import { toJson } from './progress/json.ts';
 import { runDeps } from './running.ts';
 import { table } from './table.ts';
 import { minute } from './text.ts';

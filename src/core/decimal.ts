@@ -1,6 +1,7 @@
 /** Decimals are exact text: a JavaScript number only carries them where it is exact. */
 import { BadData } from './errors.ts';
 import { ExactNumber } from './json.ts';
+import { isPlainDecimal } from './plain-decimal.ts';
 
 /** What Postgres `numeric` holds: digits before and behind the point. */
 const MOST_WHOLE_DIGITS = 131_072;
@@ -9,6 +10,7 @@ const MOST_FRACTION_DIGITS = 16_383;
 /** A number of a parsed document as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
 export const decimalText = (value: number | ExactNumber): string => {
   const literal = value instanceof ExactNumber ? value.text : String(value);
+  if (isPlainDecimal(literal)) return literal;
   const [, sign, whole, fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   if (sign === undefined || whole === undefined) throw new BadData('bad_number', `${literal} is not a decimal`);

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { BadData } from './errors.ts';
 import { isLossy, lossyNumbers, suspicious } from './json-numbers.ts';
+import { isPlainDecimal } from './plain-decimal.ts';
 import type { Json } from './request.ts';
 
 /** `JSON.rawJSON` is in V8 since Node 21, not yet in the compiler's library. */
@@ -13,7 +14,7 @@ export class ExactNumber {
   /** The JSON literal, byte for byte. */
   readonly text: string;
   constructor(text: string) {
-    if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text))
+    if (!isPlainDecimal(text) && !/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text))
       throw new TypeError('an ExactNumber needs a JSON number');
     this.text = text;
   }

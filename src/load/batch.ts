@@ -22,10 +22,11 @@ export interface Reject {
 export interface BatchRecord {
   /** The key columns' values, in the table's key order. */
   readonly key: readonly Value[];
-  /** The key's encoded bytes as text: equal exactly when the keys are equal. */
+  /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty where rows of one key are told apart by a counter. */
   readonly keyText: string;
   readonly order: Value;
   readonly fetchedAt: Instant;
+  /** 0 where the table keeps none. */
   readonly hash: bigint;
   /** Bit i is set when the i-th child of the flow was delivered whole. */
   readonly delivered: number;
@@ -62,6 +63,10 @@ export interface Batch {
 /** A record's key as text, as `ops.rejects.record_key` has it. */
 export const keyText = (record: { readonly key: readonly Value[] }): string => record.key.map(String).join('/');
 
+/** Records in the order of their keys. */
+export const byKey = (records: readonly BatchRecord[]): BatchRecord[] =>
+  [...records].sort((a, b) => (a.keyText < b.keyText ? -1 : a.keyText > b.keyText ? 1 : 0));
+
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
 
@@ -89,7 +94,8 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
   const encode = (mapped: Mapped): { keyText: string; hash: bigint; delivered: number } => {
     const start = writer.length;
     encodeRow(writer, root, mapped.row, flow.table.entity ? 3 : 2);
-    const keyText = writer.latin1(start + 2, endOfKey(writer, root, start));
+    const endKey = endOfKey(writer, root, start);
+    const keyText = flow.table.occurrence === undefined ? writer.latin1(start + 2, endKey) : '';
     spans.add(0, start, writer.length);
     let delivered = 0;
     for (let i = 0; i < children.length; i += 1) {
@@ -98,7 +104,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       delivered |= 1 << i;
       encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
     }
-    return { keyText, hash: digestOf(writer.bytes(start, writer.length)), delivered };
+    return { keyText, hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n, delivered };
   };
 
   return {

@@ -27,7 +27,11 @@ const unixToPostgresDays = 10_957;
 const maxBigint = 9_223_372_036_854_775_807n;
 const textOid = 25;
 /** UTF-16 units of a text that is written character by character. */
-const shortText = 32;
+const shortText = 64;
+
+/** A longer decimal is written the long way. */
+const longPlain = 400;
+const tens = [1, 10, 100, 1000] as const;
 
 /** An empty writer that reserves `capacity` bytes. */
 export function binaryWriter(capacity = 1 << 16): BinaryWriter {
@@ -116,7 +120,55 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
     view.setInt32(start, at - start - 4);
   };
 
+  /** Digits with at most one point among them, and nothing else: base-10000 digits are counted from the point, written as they come. */
+  const plainNumeric = (text: string): boolean => {
+    let point = text.length;
+    for (let i = 0; i < text.length; i += 1) {
+      const code = text.charCodeAt(i);
+      if (code === 0x2e && point === text.length) point = i;
+      else if (code < 0x30 || code > 0x39) return false;
+    }
+    if (point === 0 || point === text.length - 1 || text.length > longPlain) return false;
+    const scale = point === text.length ? 0 : text.length - point - 1;
+    reserve(16 + text.length);
+    const start = at;
+    let groups = 0;
+    let weight = Math.ceil(point / 4) - 1;
+    let zeros = 0;
+    let group = 0;
+    const take = (): void => {
+      if (group === 0 && groups === 0) weight -= 1;
+      else {
+        view.setInt16(start + 12 + groups * 2, group);
+        groups += 1;
+        zeros = group === 0 ? zeros + 1 : 0;
+      }
+      group = 0;
+    };
+    for (let i = 0; i < point; i += 1) {
+      group = group * 10 + text.charCodeAt(i) - 0x30;
+      if ((point - i - 1) % 4 === 0) take();
+    }
+    for (let i = 0; i < scale; i += 1) {
+      group = group * 10 + text.charCodeAt(point + 1 + i) - 0x30;
+      if (i % 4 === 3) take();
+    }
+    if (scale % 4 !== 0) {
+      group *= tens[4 - (scale % 4)] ?? 1;
+      take();
+    }
+    groups -= zeros;
+    view.setInt32(start, 8 + groups * 2);
+    view.setInt16(start + 4, groups);
+    view.setInt16(start + 6, groups === 0 ? 0 : weight);
+    view.setUint16(start + 8, 0);
+    view.setInt16(start + 10, scale);
+    at = start + 12 + groups * 2;
+    return true;
+  };
+
   const numeric = (text: string): void => {
+    if (plainNumeric(text)) return;
     const digits = numericDigits(text);
     reserve(12 + digits.groups.length * 2);
     view.setInt32(at, 8 + digits.groups.length * 2);

@@ -25,7 +25,7 @@ const isPlainTable = ({ occurrence, versions, revisions }: Table): boolean =>
  * Copies the records' rows into their tables, if none of their keys is there. False, and nothing written, where one is: a row of a child
  * that another parent left, or a record that somebody else wrote just now. Then they must be merged.
  */
-export async function copyFresh(
+export async function copyOrNot(
   session: Session,
   batch: Batch,
   records: readonly BatchRecord[],

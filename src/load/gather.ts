@@ -8,17 +8,30 @@ import { layoutOf } from './layout.ts';
 import { kyselyOn, type Session } from './session.ts';
 import { createStage, dropStage, stage } from './stage.ts';
 
-/** What was staged so far. It holds a connection of its own until it is closed. */
+/** What was taken in so far. It holds a connection of its own until it is closed. */
 export interface Gathered {
-  readonly client: pg.PoolClient;
   readonly received: number;
   readonly deduplicated: number;
-  /** Rows in the staging table. */
+  /** Rows in the staging table, or in the table itself. */
   readonly rows: number;
   readonly rejects: readonly Reject[];
   readonly notes: ReadonlySet<string>;
   /** Keys as `ops.rejects.record_key` has them; only where rejects may be resolved by them. */
   readonly keys: readonly string[];
+  /** The session on which the rows were staged: the transaction that loads them needs it. */
+  readonly client?: pg.PoolClient;
+  /** Where a transaction is open already: does the work in it, commits it, and gives the result once that is certain. */
+  readonly within?: <T>(work: (session: Session) => Promise<T>) => Promise<T>;
+  /** Where the rows were written already: the last ones, too, and what became of all of them. Call it `within`. */
+  readonly finish?: (
+    batch: Batch,
+    records: readonly BatchRecord[],
+  ) => Promise<{
+    readonly inserted: number;
+    readonly updated: number;
+    readonly unchanged: number;
+    readonly repeated: number;
+  }>;
 }
 
 export interface Gathering extends Gathered {
@@ -36,10 +49,7 @@ export async function gather(pool: pg.Pool, flow: Flow, keepKeys: boolean): Prom
   client.on('error', ignore);
   const db = kyselyOn(client);
   const layout = layoutOf(flow.table);
-  const rejects: Reject[] = [];
-  const notes = new Set<string>();
-  const keys: string[] = [];
-  const total = { received: 0, deduplicated: 0, rows: 0 };
+  const { taken, add } = takings(keepKeys);
   const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     db.transaction().execute((trx) => work({ trx, client }));
   try {
@@ -48,31 +58,14 @@ export async function gather(pool: pg.Pool, flow: Flow, keepKeys: boolean): Prom
     client.release(true);
     throw error;
   }
-  return {
+  return Object.assign(taken, {
     client,
-    rejects,
-    notes,
-    keys,
-    get received() {
-      return total.received;
-    },
-    get deduplicated() {
-      return total.deduplicated;
-    },
-    get rows() {
-      return total.rows;
-    },
-    async add(batch) {
-      const records: readonly BatchRecord[] = batch.records;
-      await within(async (session) => {
+    async add(batch: Batch) {
+      const rows = await within(async (session) => {
         await sql`set local synchronous_commit = off`.execute(session.trx);
-        total.rows += await stage(session, batch, 0, records);
+        return stage(session, batch, 0, batch.records);
       });
-      total.received += batch.received;
-      total.deduplicated += batch.deduplicated;
-      rejects.push(...batch.rejects);
-      for (const note of batch.notes) notes.add(note);
-      if (keepKeys) for (const record of records) keys.push(keyText(record));
+      add(batch, rows);
     },
     async close() {
       try {
@@ -83,6 +76,29 @@ export async function gather(pool: pg.Pool, flow: Flow, keepKeys: boolean): Prom
         // The session is broken, and with it its staging table.
         client.release(true);
       }
+    },
+  });
+}
+
+/** The counts, rejects and notes of batches. */
+export function takings(keepKeys: boolean): {
+  readonly taken: Gathered;
+  /** `rows`: how many it put into the table. */
+  readonly add: (batch: Batch, rows: number) => void;
+} {
+  const taken = { received: 0, deduplicated: 0, rows: 0 };
+  const rejects: Reject[] = [];
+  const notes = new Set<string>();
+  const keys: string[] = [];
+  return {
+    taken: Object.assign(taken, { rejects, notes, keys }),
+    add(batch, rows) {
+      taken.rows += rows;
+      taken.received += batch.received;
+      taken.deduplicated += batch.deduplicated;
+      rejects.push(...batch.rejects);
+      for (const note of batch.notes) notes.add(note);
+      if (keepKeys) for (const record of batch.records) keys.push(keyText(record));
     },
   };
 }

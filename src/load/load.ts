@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import { nameOf, type Table } from '../core/table.ts';
-import { type Batch, type BatchRecord, keyText } from './batch.ts';
-import { copyFresh, isPlain } from './fresh.ts';
+import { type Batch, type BatchRecord, byKey, keyText } from './batch.ts';
+import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
 import { childrenOf, type Layout } from './layout.ts';
@@ -39,7 +39,7 @@ export interface Loaded {
  * A staging table has no statistics, and a young target has old ones: left alone, the planner hashes the entire target once a batch, or
  * reads it through once a staged row. All joins here are look-ups by key.
  */
-const settings = `set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
+export const settings = `set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
   set local enable_material = off; set local lock_timeout = '30s'`;
 
 /** So many rows of a scope may go at once without a doubt (guarantee G10). */
@@ -69,7 +69,11 @@ export async function load(
     await how.guard(session);
     return result;
   };
-  return inTransaction(pool, signal, work, { settings, ...(before === undefined ? {} : { on: before.client }) });
+  if (before?.within !== undefined) return before.within(work);
+  return inTransaction(pool, signal, work, {
+    settings,
+    ...(before?.client === undefined ? {} : { on: before.client }),
+  });
 }
 
 async function write(session: Session, batch: Batch, how: Load, before: Gathered | undefined): Promise<Loaded> {
@@ -80,7 +84,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     how.replaces !== undefined || before !== undefined
       ? new Map<string, Known>()
       : await knownRows(session, flow.table, batch.records, how.sourceId);
-  const pending: BatchRecord[] = [];
+  let pending: BatchRecord[] = [];
   let unchanged = 0;
   let superseded = 0;
   for (const record of batch.records) {
@@ -91,14 +95,20 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     else pending.push(record);
   }
   // One order for everybody: two transactions with the same keys wait for each other instead of deadlocking.
-  pending.sort((a, b) => (a.keyText < b.keyText ? -1 : a.keyText > b.keyText ? 1 : 0));
+  pending = byKey(pending);
   let written = { inserted: 0, updated: 0 };
   let deleted = 0;
   let braked = false;
   let repeated = 0;
   const isFresh =
     how.replaces === undefined && before === undefined && known.size === 0 && pending.length > 0 && isPlain(flow);
-  if (isFresh && (await copyFresh(session, batch, pending, how))) written = { inserted: pending.length, updated: 0 };
+  if (before?.finish !== undefined) {
+    const done = await before.finish(batch, pending);
+    written = { inserted: done.inserted, updated: done.updated };
+    unchanged += done.unchanged;
+    repeated = done.repeated;
+  } else if (isFresh && (await copyOrNot(session, batch, pending, how)))
+    written = { inserted: pending.length, updated: 0 };
   else if (pending.length > 0 || how.replaces !== undefined || before !== undefined) {
     let staged = (before?.rows ?? 0) + (await stage(session, batch, 0, pending));
     if (before !== undefined || flow.table.occurrence !== undefined) repeated = await settleRepeats(session, root);

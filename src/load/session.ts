@@ -88,6 +88,63 @@ export async function inTransaction<T>(
   }
 }
 
+/** A transaction that stays open while other things go on; nothing of it can be repeated. */
+export interface OpenTransaction {
+  readonly session: Session;
+  /** Returns once it is certainly committed (as `inTransaction`). Throws `Transient` where it is not. */
+  commit(): Promise<void>;
+  /** Gives the session back, without what was not committed. Harmless behind `commit`. */
+  rollback(): Promise<void>;
+}
+
+/** Opens a transaction on a session of its own. `settings`: SET LOCAL statements for it. */
+export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, settings: string): Promise<OpenTransaction> {
+  const client = await pool.connect();
+  // A break shows itself in the next statement.
+  const ignore = (): undefined => undefined;
+  client.on('error', ignore);
+  let over = false;
+  const release = (broken: boolean): void => {
+    over = true;
+    client.off('error', ignore);
+    client.release(broken);
+  };
+  const token = randomUUID();
+  try {
+    const trx = await kyselyOn(client).startTransaction().execute();
+    const xid = await opened(client, settings, token);
+    return {
+      session: { trx, client },
+      async commit() {
+        try {
+          await trx.commit().execute();
+          release(false);
+        } catch (error) {
+          const broken = isConnectionLoss(error);
+          release(true);
+          const deadline = performance.now() + usualPatience.totalMs;
+          if (broken) await endBackend(pool, client, deadline, signal);
+          if (!broken || !(await wasCommitted(pool, { xid, token }, deadline, signal))) throw wrapped(error);
+        }
+      },
+      async rollback() {
+        if (over) return;
+        await trx
+          .rollback()
+          .execute()
+          .then(
+            () => release(false),
+            // The session is broken, and with it its transaction.
+            () => release(true),
+          );
+      },
+    };
+  } catch (error) {
+    release(true);
+    throw wrapped(error);
+  }
+}
+
 /**
  * Ends the server's side of a connection that we gave up: where only the packets vanished, its transaction would go on holding its locks,
  * and the next try would wait for them.
@@ -114,7 +171,7 @@ async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number
 /** Settings, the transaction's token and its number in one round trip. */
 async function opened(client: pg.PoolClient, settings: string, token: string): Promise<string> {
   const answer: unknown = await client.query(
-    `${settings}; insert into ops.commits (token) values ('${token}'); select pg_current_xact_id()::text as xid`,
+    `${settings === '' ? '' : `${settings};`} insert into ops.commits (token) values ('${token}'); select pg_current_xact_id()::text as xid`,
   );
   const results = (Array.isArray(answer) ? answer : [answer]) as readonly pg.QueryResult<{ xid: string }>[];
   return results.at(-1)?.rows[0]?.xid ?? '';

@@ -6,11 +6,12 @@ import type { Row } from '../core/table.ts';
 import { dateToInstant, type Instant } from '../core/time.ts';
 import { readingOf } from '../extract/reading.ts';
 import { type Batch, newBatch, type Reject } from '../load/batch.ts';
-import { binaryWriter } from '../load/binary.ts';
+import { type BinaryWriter, binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
-import { type Load, type Loaded, load } from '../load/load.ts';
+import { type Load, type Loaded, load, settings } from '../load/load.ts';
 import type { Scope } from '../load/scope.ts';
 import type { Session } from '../load/session.ts';
+import { writeThrough } from '../load/through.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { mapRecord, type Outcome, rejectOf } from './map.ts';
@@ -46,7 +47,9 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const writer = context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
+  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
+  let writer = newWriter();
+  let spare: BinaryWriter | undefined;
   let batch: Batch | undefined;
   let received = 0;
   let outside = 0;
@@ -55,6 +58,8 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const whole = flow.absent === 'replaced';
   const roomy = !flow.table.entity && Object.keys(flow.children).length === 0;
   let gathering: Gathering | undefined;
+  // While one batch is on its way into the warehouse the next one is read.
+  let underWay: Promise<void> | undefined;
   try {
     for (;;) {
       const step = await reading.pages.next();
@@ -79,13 +84,18 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         await commit(stream, full, open);
       } else if (roomy) {
         batch = undefined;
-        gathering ??= await gather(context.deps.warehouse.pool, flow, stream.resolves);
-        await gathering.add(full);
+        await underWay;
+        gathering ??= await gatherFor(stream, open.slice);
+        underWay = gathering.add(full);
+        underWay.catch(() => undefined);
+        [writer, spare] = [spare ?? newWriter(), writer];
         const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
         if (tooMany !== undefined) throw tooMany;
       }
     }
+    await underWay;
   } catch (error) {
+    await underWay?.catch(() => undefined);
     await gathering?.close();
     // Days are replaced as a whole or not at all: readers never see half of one.
     if (batch !== undefined && flow.stream.days === undefined) await salvage(stream, batch, open);
@@ -106,7 +116,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(() =>
     gathering?.close(),
   );
-  context.writers.push(writer);
+  context.writers.push(writer, ...(spare === undefined ? [] : [spare]));
   if (loaded.braked) {
     tell(
       context,
@@ -116,6 +126,14 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     return { ...sliceEnd, status: 'partial' };
   }
   return sliceEnd;
+}
+
+/** Rows of a scope that holds nothing yet go straight into the table; others are staged, to be compared at the end. */
+async function gatherFor({ context, flow, resolves, force }: StreamContext, slice: Slice): Promise<Gathering> {
+  const { pool } = context.deps.warehouse;
+  const merge = { sourceId: context.run.sourceId, runId: context.run.runId, force };
+  const how = { keepKeys: resolves, settings, signal: context.lease.signal };
+  return (await writeThrough(pool, flow, scopeOf(flow, slice), merge, how)) ?? (await gather(pool, flow, resolves));
 }
 
 async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {

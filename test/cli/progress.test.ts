@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { progress } from '../../src/cli/progress/choose.ts';
+import { json } from '../../src/cli/progress/json.ts';
 import { live } from '../../src/cli/progress/live.ts';
 import { plain } from '../../src/cli/progress/plain.ts';
 import type { Progress } from '../../src/cli/progress/types.ts';
@@ -156,4 +157,21 @@ test('a log and a live display never share the screen', () => {
   expect(err.raw()).not.toContain('\x1b');
   tell(progress({ out, err, json: false, quiet: false, logging: false }), run, started('issues'), at('issues', 1, 2));
   expect(err.raw()).toContain('\x1b');
+});
+
+test('for programs progress is told four times a second at most, and everything else as it comes', () => {
+  const lines: string[] = [];
+  const observe = json({ ...screen(80), line: (text) => void lines.push(text ?? '') });
+  observe(run);
+  for (let page = 1; page <= 1000; page += 1) {
+    observe(at('issues', page * 100, undefined));
+    observe(at('users', page, undefined));
+    vi.advanceTimersByTime(1);
+  }
+  observe(at('issues', 100_000, undefined, { waitingUntil: Date.now() + 60_000 }));
+  observe(finished('issues'));
+  const events = lines.map((line): RunEvent => JSON.parse(line));
+  expect(events.filter((one) => one.type === 'stream.progress' && one.stream === 'issues')).toHaveLength(5);
+  expect(events.filter((one) => one.type === 'stream.progress' && one.stream === 'users')).toHaveLength(4);
+  expect(events.slice(-2)).toMatchObject([{ waitingUntil: expect.any(Number) }, { type: 'stream.finished' }]);
 });

@@ -1,6 +1,7 @@
 /** Which of the three ways of telling is used: never two at once. */
 import type { Observe } from '../../core/run.ts';
 import type { Sink } from '../terminal.ts';
+import { json as ndjson } from './json.ts';
 import { live } from './live.ts';
 import { plain } from './plain.ts';
 import type { Progress } from './types.ts';
@@ -16,7 +17,7 @@ export interface Telling {
 
 /** NDJSON on stdout; nothing; a live display on a terminal; lines elsewhere. */
 export function progress({ out, err, json, quiet, logging }: Telling): Progress {
-  if (json) return silent((event) => out.line(toJson(event)));
+  if (json) return silent(ndjson(out));
   if (quiet)
     return silent((event) => {
       if (event.type === 'note' && event.level === 'warn') err.line(`warning: ${event.message}`);
@@ -25,7 +26,3 @@ export function progress({ out, err, json, quiet, logging }: Telling): Progress 
 }
 
 const silent = (observe: Observe): Progress => ({ observe, say: () => undefined, end: () => undefined });
-
-/** JSON on one line; bigints as text, as they may exceed what a JSON reader can hold. */
-export const toJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each), indent);

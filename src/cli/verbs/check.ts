@@ -3,7 +3,7 @@ import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
 import { configured, pipelines } from '../pipelines.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { soon } from '../schema.ts';
 import { table } from '../table.ts';
 import type { Style } from '../terminal.ts';

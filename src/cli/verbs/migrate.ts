@@ -1,6 +1,6 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { soon } from '../schema.ts';
 import { plural } from '../text.ts';
 

@@ -5,7 +5,7 @@ import { AuthFailed, Misconfigured, UnexpectedContent, Unreachable } from '../..
 import { seconds } from '../../core/time.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { facts, table } from '../table.ts';
 import { escaped, minute } from '../text.ts';
 

@@ -1,7 +1,7 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { ownerOf } from '../owner.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { filled } from '../schema.ts';
 
 /** Forgets a stream's watermark and open walks. */

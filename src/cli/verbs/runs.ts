@@ -4,7 +4,7 @@ import { type BadSlice, runs as listRuns, type RunDetail, type RunLine, run } fr
 import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { filled } from '../schema.ts';
 import { type Cell, facts, table } from '../table.ts';
 import type { Sink, Style } from '../terminal.ts';

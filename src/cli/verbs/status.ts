@@ -3,7 +3,7 @@ import { inOrder, receiptText, sentence } from '../../run/history/sentence.ts';
 import { type StreamState, streamStates } from '../../run/history/status.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { existing } from '../schema.ts';
 import { type Cell, table } from '../table.ts';
 import type { Style } from '../terminal.ts';

@@ -5,7 +5,7 @@ import { columns, type RowCount, receipts, rowCount, tableName } from '../../run
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { ownerOf } from '../owner.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { filled } from '../schema.ts';
 import { facts, table } from '../table.ts';
 import { count, duration, minute, relative } from '../text.ts';

@@ -1,6 +1,6 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { current } from '../schema.ts';
 import { facts } from '../table.ts';
 import { untilStopped } from '../until.ts';

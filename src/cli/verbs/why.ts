@@ -3,7 +3,7 @@ import { type Lineage, type LineageSlice, lineage, syncedTable } from '../../run
 import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
-import { toJson } from '../progress/choose.ts';
+import { toJson } from '../progress/json.ts';
 import { filled } from '../schema.ts';
 import { facts, table } from '../table.ts';
 import { clip, duration, escaped, minute, relative } from '../text.ts';

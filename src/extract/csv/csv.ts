@@ -28,7 +28,7 @@ export interface CsvFile {
   close(): Promise<void>;
 }
 
-const defaultLimits: CsvLimits = { blockBytes: 128 * 1024, lineBytes: 4 * 1024 * 1024 };
+const defaultLimits: CsvLimits = { blockBytes: 32 * 1024, lineBytes: 4 * 1024 * 1024 };
 
 /**
  * Opens a file: reads its first line and gives the rest in blocks, as many bytes at a time as `chunks` gives and the consumer takes. UTF-8

@@ -56,7 +56,11 @@ export const fromMicros = (value: number | ExactNumber): string => {
 
 /** Units with exactly six digits behind the point; `rounded` (half away from zero, as Postgres does) where they had more. */
 export const fromUnits = (value: number | ExactNumber): { readonly text: string; readonly rounded: boolean } => {
-  const { minus, whole, fraction } = partsOf(decimalText(value));
+  const told = decimalText(value);
+  const point = told.indexOf('.');
+  if (point > 0 && told.length - point - 1 <= SCALE && !told.startsWith('-'))
+    return { text: told.padEnd(point + 1 + SCALE, '0'), rounded: false };
+  const { minus, whole, fraction } = partsOf(told);
   if (fraction.length <= SCALE) return { text: signed(minus, whole, fraction.padEnd(SCALE, '0')), rounded: false };
   const millionths = BigInt(whole + fraction.slice(0, SCALE)) + (fraction.charAt(SCALE) >= '5' ? 1n : 0n);
   const digits = String(millionths).padStart(SCALE + 1, '0');

@@ -48,6 +48,13 @@ export const planOf = (report: Report): Plan => {
   };
 };
 
+/**
+ * A row to begin each row with: these columns, then the plan's. Copies of it (`{ ...template }`) are cheap, because it comes from `JSON.parse`:
+ * an object that is put together of that many columns would be a hash table, and each copy of it another.
+ */
+export const templateOf = (columns: Readonly<Record<string, string | number | null>>, plan: Plan): Cells =>
+  JSON.parse(JSON.stringify({ ...columns, ...plan.empty }));
+
 /** One row's numbers: filled metric by metric, then finished. */
 export class Numbers {
   readonly #r: Reading;
@@ -65,13 +72,13 @@ export class Numbers {
   /** A metric asked for twice is told twice. Rejects the row where the two differ. */
   tell(name: string, value: number | ExactNumber | null): void {
     if (value === null) return;
-    const slot = this.#plan.slots.get(name);
-    if (this.#isTold(slot, name)) this.#compare(slot, name, value);
-    else this.#take(slot, name, value);
+    this.tellOf(this.#plan.slots.get(name), name, value);
   }
 
-  #take(slot: Slot | undefined, name: string, value: number | ExactNumber): void {
-    if (slot === undefined) this.further(name, value);
+  /** The same for a metric whose place is known. */
+  tellOf(slot: Slot | undefined, name: string, value: number | ExactNumber): void {
+    if (this.#isTold(slot, name)) this.#compare(slot, name, value);
+    else if (slot === undefined) this.further(name, value);
     else this.#fill(slot, name, value);
   }
 
@@ -83,7 +90,7 @@ export class Numbers {
 
   #compare(slot: Slot | undefined, name: string, value: number | ExactNumber): void {
     const other = new Numbers(this.#r, this.#plan, { ...this.#plan.empty });
-    other.#take(slot, name, value);
+    other.tellOf(slot, name, value);
     const told = (numbers: Numbers): string =>
       String([
         slot && numbers.#cells[slot.column],
@@ -110,15 +117,16 @@ export class Numbers {
     if (value === HIDDEN && flag !== undefined) this.#cells[flag] = true;
     else if (kind === 'count') this.#cells[column] = this.#count(name, value);
     else if (kind === 'money') this.#cells[column] = this.#money(name, value);
-    else this.#cells[column] = this.#exactly(name, () => decimalText(value));
+    else this.#cells[column] = this.#decimal(name, value);
   }
 
   /** Counts come as floats (`73775.0`). One with a fraction, or hidden where nothing should be, is no count: it is kept beside, and told. */
   #count(name: string, value: number | ExactNumber): number | bigint | null {
     if (value === HIDDEN) return this.#beside(name, value, 'hidden (-5) where nothing was known to be hidden');
-    if (Number.isSafeInteger(value)) return Number(value) === 0 ? 0 : Number(value);
-    const [whole = '', fraction = ''] = this.#exactly(name, () => decimalText(value)).split('.');
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return value === 0 ? 0 : value;
+    const [whole = '', fraction = ''] = this.#decimal(name, value).split('.');
     if (/[1-9]/.test(fraction)) return this.#beside(name, value, 'a fraction where a whole number was expected');
+    if (whole.length <= 15) return Number(whole);
     const exact = whole.length <= 20 ? BigInt(whole) : undefined;
     if (exact === undefined || BigInt.asIntN(64, exact) !== exact)
       throw this.#r.reject('bad_integer', name, 'has a % beyond 64 bits');
@@ -127,9 +135,13 @@ export class Numbers {
 
   /** An amount in currency units (`amounts`, `report.spend` and `report.revenue`). */
   #money(name: string, value: number | ExactNumber): string {
-    const { text, rounded } = this.#exactly(name, () => fromUnits(value));
-    if (rounded) this.#beside(name, value, 'finer than a millionth; rounded in its column, exact in extra_metrics');
-    return this.#exactly(name, () => fitting(text));
+    try {
+      const { text, rounded } = fromUnits(value);
+      if (rounded) this.#beside(name, value, 'finer than a millionth; rounded in its column, exact in extra_metrics');
+      return fitting(text);
+    } catch (error) {
+      throw this.#r.because(error, name);
+    }
   }
 
   #beside(name: string, value: number | ExactNumber, why: string): null {
@@ -138,9 +150,9 @@ export class Numbers {
     return null;
   }
 
-  #exactly<T>(name: string, read: () => T): T {
+  #decimal(name: string, value: number | ExactNumber): string {
     try {
-      return read();
+      return decimalText(value);
     } catch (error) {
       throw this.#r.because(error, name);
     }

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, own } from '../json-object.ts';
 import { Reading } from '../reading.ts';
 import { day, instant, keyText, list, requiredInstant, requiredKey, requireRecord, text } from '../values.ts';
 import { accountOf, keepNews, within, words } from './mapper.ts';
-import { Numbers, type Plan, planOf, tellStats } from './numbers.ts';
+import { type Cells, Numbers, type Plan, planOf, tellStats, templateOf } from './numbers.ts';
 
 const HOUR = 3_600_000_000n;
 const DAY = 24n * HOUR;
@@ -19,25 +19,37 @@ const insights = planOf('insight');
 const ROW_KEYS = words('entity_type entity_id entity_name entity_status parent_entity start_time end_time stats');
 const PARENT_KEYS = words('id name status');
 
-/** A transform of report rows; `when` gives the columns that say for what time a row speaks. */
-const reportRow =
-  (stream: string, when: (r: Reading, record: JsonObject, slice: Slice) => Row): Flow['via'] =>
-  (record, slice) => {
+/** A transform of report rows; `times` are the columns that say for what time a row speaks, and `when` fills them. */
+const reportRow = (
+  stream: string,
+  times: readonly string[],
+  when: (cells: Cells, r: Reading, record: JsonObject, slice: Slice) => void,
+): Flow['via'] => {
+  const columns = [
+    'entity_type',
+    'entity_id',
+    ...times,
+    'ad_account_id',
+    'entity_name',
+    'entity_status',
+    'parent_entity_id',
+  ];
+  const template = templateOf(Object.fromEntries(columns.map((column) => [column, null])), aggregate);
+  return (record, slice) => {
     const r = new Reading(stream, 'row of', record);
     const found = requireRecord(r, record);
-    const cells = {
-      entity_type: level(r, found, slice),
-      entity_id: requiredKey(r, found, 'entity_id'),
-      ...when(r, found, slice),
-      ad_account_id: accountOf(slice),
-      entity_name: text(r, found, 'entity_name'),
-      entity_status: text(r, found, 'entity_status'),
-      parent_entity_id: parentOf(r, found),
-      ...aggregate.empty,
-    };
+    const cells: Cells = { ...template };
+    cells.entity_type = level(r, found, slice);
+    cells.entity_id = requiredKey(r, found, 'entity_id');
+    when(cells, r, found, slice);
+    cells.ad_account_id = accountOf(slice);
+    cells.entity_name = text(r, found, 'entity_name');
+    cells.entity_status = text(r, found, 'entity_status');
+    cells.parent_entity_id = parentOf(r, found);
     keepNews(r, found, ROW_KEYS);
     return numbered(r, aggregate, cells, own(found, 'stats'));
   };
+};
 
 /** The row with its numbers. `cells` is nobody else's. */
 const numbered = (r: Reading, plan: Plan, cells: Record<string, Value>, stats: Json): Mapped => {
@@ -73,25 +85,27 @@ const beginning = (r: Reading, record: JsonObject, length: bigint, what: string)
 };
 
 /** Partition `ad_account_id`, `entity_type`. */
-export const dailyRow = reportRow('ads.report_daily', (r, record) => ({
-  day: formatInstant(beginning(r, record, DAY, 'day')).slice(0, 10),
-}));
+export const dailyRow = reportRow('ads.report_daily', ['day'], (cells, r, record) => {
+  cells.day = formatInstant(beginning(r, record, DAY, 'day')).slice(0, 10);
+});
 
 /** Partition `ad_account_id`, `entity_type`. */
-export const hourlyRow = reportRow('ads.report_hourly', (r, record) => ({
-  hour_start: beginning(r, record, HOUR, 'hour'),
-}));
+export const hourlyRow = reportRow('ads.report_hourly', ['hour_start'], (cells, r, record) => {
+  cells.hour_start = beginning(r, record, HOUR, 'hour');
+});
 
 /** Partition `ad_account_id`, `entity_type`; the window's day is when it was captured. */
-export const lifetimeRow = reportRow('ads.report_lifetime', (r, record, slice) => {
-  const captured = slice.window?.from;
-  if (captured === undefined) throw new TypeError('the slice of a snapshot has no day');
-  return {
-    captured_on: captured.toISOString().slice(0, 10),
-    start_at: instant(r, record, 'start_time'),
-    end_at: instant(r, record, 'end_time'),
-  };
-});
+export const lifetimeRow = reportRow(
+  'ads.report_lifetime',
+  ['captured_on', 'start_at', 'end_at'],
+  (cells, r, record, slice) => {
+    const captured = slice.window?.from;
+    if (captured === undefined) throw new TypeError('the slice of a snapshot has no day');
+    cells.captured_on = captured.toISOString().slice(0, 10);
+    cells.start_at = instant(r, record, 'start_time');
+    cells.end_at = instant(r, record, 'end_time');
+  },
+);
 
 /**
  * Partition `ad_account_id`. The record is what was asked and answered: {entity_type, entity_id, dimension, asked_on, state, code?, rows}.
