@@ -4,6 +4,7 @@ import type { Receipt, RunReport } from '../../core/run.ts';
 import { spentByDay, units } from '../../simulator/ads/metrics.ts';
 import type { AdsState } from '../../simulator/ads/state.ts';
 import type { Tally } from '../../simulator/tracker/oracle.ts';
+import type { TrueRun } from '../../simulator/workflow/state.ts';
 import type { Change } from './changes.ts';
 import { type Question, questions } from './questions.ts';
 
@@ -31,13 +32,19 @@ export interface Facts {
   })[];
 }
 
+/** What the sources themselves hold. */
+export interface Truths {
+  readonly tracker: Tally;
+  readonly ads: AdsState;
+  readonly workflow: readonly TrueRun[];
+}
+
 /** Asks everything. `first` are the reports of the first sync: their receipts are of everything. */
 export async function askFacts(
   pool: pg.Pool,
   first: readonly RunReport[],
   changes: readonly Change[],
-  truth: Tally,
-  advertising: AdsState,
+  truths: Truths,
 ): Promise<Facts> {
   const answers = [];
   for (const question of questions) {
@@ -51,7 +58,11 @@ export async function askFacts(
         .filter(({ status }) => status !== 'unavailable')
         .map(({ stream, receipt }) => ({ stream: `${pipeline}.${stream}`, ...receipt })),
     ),
-    compared: [...(await compare(pool, truth)), ...(await compareAds(pool, advertising))],
+    compared: [
+      ...(await compare(pool, truths.tracker)),
+      ...(await compareAds(pool, truths.ads)),
+      ...(await compareWorkflow(pool, truths.workflow)),
+    ],
     changes: await Promise.all(
       changes.map(async ({ what, found, values }) => {
         const { rows } = await pool.query<[string]>({ text: found, values: [...values], rowMode: 'array' });
@@ -76,7 +87,8 @@ async function tablesOf(pool: pg.Pool): Promise<Facts['tables']> {
     `select n.nspname as schema, c.relname as name, obj_description(c.oid) as about, exists (
        select from pg_attribute a where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('tracker', 'ads') and c.relkind in ('r', 'p') and not c.relispartition order by n.nspname desc, c.relname`,
+     where n.nspname in ('tracker', 'ads', 'workflow') and c.relkind in ('r', 'p') and not c.relispartition
+     order by array_position(array['tracker', 'ads', 'workflow'], n.nspname::text), c.relname`,
   );
   return Promise.all(
     tables.map(async ({ schema, name, about, tombstones }) => {
@@ -111,6 +123,28 @@ async function compareAds(pool: pg.Pool, state: AdsState): Promise<Facts['compar
     { what: 'spend of ads', source: units(told.micros), warehouse: found.spend },
   ];
 }
+
+/** Runs by how they ended, their steps, and the seconds they took: of those that ended, to the second. */
+async function compareWorkflow(pool: pg.Pool, runs: readonly TrueRun[]): Promise<Facts['compared']> {
+  const { rows } = await pool.query<{ runs: number; failed: number; steps: number; seconds: number }>(
+    `select count(*)::int as runs, (count(*) filter (where state = 'failed'))::int as failed,
+       (select count(*)::int from workflow.dag_run_steps) as steps,
+       sum(extract(epoch from finished_at - started_at))::int as seconds
+     from workflow.dag_runs`,
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error('the warehouse has no answer');
+  const sum = (of: (run: TrueRun) => number): number => runs.reduce((all, run) => all + of(run), 0);
+  return [
+    { what: 'runs of jobs', source: runs.length, warehouse: found.runs },
+    { what: 'runs that failed', source: sum((run) => Number(run.status === 'failed')), warehouse: found.failed },
+    { what: 'steps of runs', source: sum((run) => run.steps.length), warehouse: found.steps },
+    { what: 'seconds of runs', source: sum(secondsOf), warehouse: found.seconds },
+  ];
+}
+
+const secondsOf = ({ startedAt, finishedAt }: TrueRun): number =>
+  startedAt === null || finishedAt === null ? 0 : (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000;
 
 /** Of issues that live: what hangs on deleted ones is no longer counted at the source either. */
 async function compare(pool: pg.Pool, truth: Tally): Promise<Facts['compared']> {

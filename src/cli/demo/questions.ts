@@ -36,4 +36,13 @@ from bi.sprints where sprint_state = 'closed' order by end_at desc, sprint_name 
 from bi.campaign_performance_daily where date_day >= (select max(date_day) - 6 from bi.campaign_performance_daily)
 group by 1, 2 order by 1;`,
   },
+  {
+    title: 'Which nightly jobs can be relied on?',
+    sql: `select dag_name as job, count(*) as runs, count(*) filter (where not is_success) as failed,
+  round(100 * avg(is_success::int), 1) as success_percent,
+  round(percentile_cont(0.5) within group (order by duration_seconds)::numeric / 60, 1) as median_minutes,
+  round(percentile_cont(0.95) within group (order by duration_seconds)::numeric / 60, 1) as p95_minutes,
+  mode() within group (order by first_failed_step) as fails_mostly_at
+from bi.workflow_runs where is_over group by 1 order by success_percent, job;`,
+  },
 ];

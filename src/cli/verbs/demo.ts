@@ -7,6 +7,7 @@ import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { advertise } from '../demo/adsChanges.ts';
 import { fewestIssues, happen } from '../demo/changes.ts';
+import { orchestrate } from '../demo/engineChanges.ts';
 import { askFacts, isTrue } from '../demo/facts.ts';
 import { show } from '../demo/show.ts';
 import { codeOfReport, exit } from '../exit.ts';
@@ -31,7 +32,7 @@ export const demo: Verb<{
   const say = (text: string) => (quiet || json ? undefined : err.line(text));
   const step = (text: string) => say(err.paint('bold', text));
   step(
-    `A simulated company with ${plural(issues, 'issue')} and its advertising, a warehouse of its own, two syncs and a census.`,
+    `A simulated company with ${plural(issues, 'issue')}, its advertising and its nightly jobs, a warehouse of its own, two syncs and a census.`,
   );
 
   const home = path.join((await parts.config()).home, 'demo');
@@ -53,6 +54,12 @@ export const demo: Verb<{
   const { startAds } = await import('../../simulator/ads/server.ts');
   const platform = parts.keep(await startAds({ seed, now, ...advertising }), (part) => part.close());
   say(`ads:       ${platform.url}, seed ${seed}`);
+  const { startWorkflow } = await import('../../simulator/workflow/server.ts');
+  const { inhabit } = await import('../../simulator/workflow/company.ts');
+  // The vendor's API tells of weeks of runs; the contract's, of the current one.
+  const engine = parts.keep(await startWorkflow({ now, dialect: 'dagu-v2' }), (part) => part.close());
+  const jobs = inhabit(engine, { seed });
+  say(`workflow:  ${engine.url}, seed ${seed}`);
   const config = configFor({
     TRACKER_BASE_URL: tracker.url,
     TRACKER_EMAIL: tracker.email,
@@ -65,6 +72,7 @@ export const demo: Verb<{
     ADS_REQUESTS_PER_SECOND: '0',
     ADS_REPORT_REQUESTS_PER_SECOND: '0',
     ADS_START: new Date(now.getTime() - advertising.days * 86_400_000).toISOString().slice(0, 10),
+    WORKFLOW_BASE_URL: engine.url,
   });
 
   const { sync } = await import('../../run/sync.ts');
@@ -84,14 +92,18 @@ export const demo: Verb<{
     }
     return reports;
   };
-  const both = ['tracker', 'ads'];
-  const first = await run('1. first sync: everything', both, (deps) => sync(deps, {}));
-  const changes = [...happen(tracker), ...advertise(platform)];
+  const all = ['tracker', 'ads', 'workflow'];
+  const first = await run('1. first sync: everything', all, (deps) => sync(deps, {}));
+  const changes = [...happen(tracker), ...advertise(platform), ...orchestrate(engine, jobs)];
   say(`\nMeanwhile at the company: ${changes.map((each) => each.what).join(' · ')}`);
-  await run('2. second sync: what changed', both, (deps) => sync(deps, {}));
+  await run('2. second sync: what changed', all, (deps) => sync(deps, {}));
   await run('3. census: what is gone', ['tracker'], (deps) => census(deps, {}));
 
-  const facts = await askFacts(warehouse.pool, first, changes, tracker.tally(), platform.state);
+  const facts = await askFacts(warehouse.pool, first, changes, {
+    tracker: tracker.tally(),
+    ads: platform.state,
+    workflow: engine.truth(),
+  });
   say('');
   if (json)
     out.line(toJson({ runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home }, 2));

@@ -20,6 +20,13 @@ export const simulate: Verb<{
   );
   const { startAds } = await import('../../simulator/ads/server.ts');
   const ads = parts.keep(await startAds({ seed, dialect, latencyMs: latency, days: 90 }), (part) => part.close());
+  const { startWorkflow } = await import('../../simulator/workflow/server.ts');
+  const { inhabit } = await import('../../simulator/workflow/company.ts');
+  const api = dialect === 'vendor' ? 'dagu-v2' : dialect;
+  const engine = parts.keep(await startWorkflow({ dialect: api, token: engineToken, latencyMs: latency }), (part) =>
+    part.close(),
+  );
+  inhabit(engine, { seed });
   const variables = {
     TRACKER_BASE_URL: tracker.url,
     TRACKER_EMAIL: tracker.email,
@@ -29,6 +36,9 @@ export const simulate: Verb<{
     ADS_SDK_HEADER: ads.sdkHeader,
     ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
     ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
+    WORKFLOW_BASE_URL: engine.url,
+    WORKFLOW_TOKEN: engineToken,
+    WORKFLOW_DAGS: [...engine.state.dags.keys()].join(','),
   };
   if (json) out.line(toJson({ dialect, seed, issues, env: variables }));
   else for (const [name, value] of Object.entries(variables)) out.line(`${name}=${value}`);
@@ -36,3 +46,5 @@ export const simulate: Verb<{
   await untilStopped(signal);
   return exit.ok;
 };
+
+const engineToken = 'simulated-engine-token';

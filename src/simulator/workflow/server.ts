@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Clock, runningClock, standingClock } from '../shared/clock.ts';
 import { deliver, spoiled } from '../shared/deliver.ts';
-import type { Scene } from '../shared/faults.ts';
+import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
 import { type TrueRun, truth, WorkflowState } from './state.ts';
@@ -26,6 +26,8 @@ export interface WorkflowOptions {
   readonly now?: Date;
   /** Default 0: any free port. */
   readonly port?: number;
+  /** How much later each answer comes. */
+  readonly latencyMs?: number;
 }
 
 export interface WorkflowSimulator {
@@ -111,6 +113,7 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
     const answer = spoiled(made, scene, faults);
     const names = faults.map((one) => one.name);
     log[number - 1] = { ...heard, faults: names, status: answer.status, bytes: lengthOf(answer.body) };
+    if (options.latencyMs !== undefined && options.latencyMs > 0) await pause(options.latencyMs, signal);
     await deliver(answer, scene, faults);
   };
   server.on('request', (request, response) => {

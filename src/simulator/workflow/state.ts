@@ -37,6 +37,10 @@ export interface Dag {
   readonly fileName: string;
   readonly description: string;
   readonly steps: readonly string[];
+  readonly group: string | undefined;
+  readonly tags: readonly string[];
+  /** In cron's words; undefined for one that does not start by itself. */
+  readonly schedule: string | undefined;
   suspended: boolean;
   /** Oldest first. */
   readonly runs: Run[];
@@ -51,8 +55,10 @@ export class WorkflowState {
     this.#clock = clock;
   }
 
-  add(fileName: string, { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = {}): Dag {
-    const dag: Dag = { name, fileName, description, steps, suspended: false, runs: [] };
+  add(fileName: string, told: Partial<Omit<Dag, 'fileName' | 'runs'>> = {}): Dag {
+    const { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = told;
+    const { group, tags = ['sim'], schedule, suspended = false } = told;
+    const dag: Dag = { name, fileName, description, steps, group, tags, schedule, suspended, runs: [] };
     this.dags.set(fileName, dag);
     return dag;
   }
@@ -69,10 +75,12 @@ export class WorkflowState {
     return run;
   }
 
-  /** A run that has begun with its first step; queued: one that waits. */
-  start(fileName: string, { id = `run-${++this.#ids}`, params = '', queued = false } = {}): Run {
+  /** A run that has begun with its first step; queued: one that waits. `at`: when, by default now. */
+  start(
+    fileName: string,
+    { id = `run-${++this.#ids}`, params = '', queued = false, at: now = this.#clock.now() } = {},
+  ): Run {
     const dag = this.dag(fileName);
-    const now = this.#clock.now();
     const run: Run = {
       id,
       madeAt: now,
@@ -96,15 +104,17 @@ export class WorkflowState {
     return run;
   }
 
-  /** The run ends: all steps went well, or the first one failed (or was stopped) and the others were not reached. */
+  /** The run ends: all steps went well, or the first one that had not succeeded failed (or was stopped) and the others were not reached. */
   finish(fileName: string, id: string, status: Word, log: { readonly stdout?: string; readonly stderr?: string } = {}) {
     const run = this.run(fileName, id);
     const now = this.#clock.now();
     run.startedAt ??= now;
     run.finishedAt = now;
     run.status = status;
+    const at = run.steps.findIndex((step) => step.status !== 'succeeded');
     for (const [place, step] of run.steps.entries()) {
-      const reached = place === 0 || status === 'succeeded';
+      if (step.status === 'succeeded') continue;
+      const reached = place === at || status === 'succeeded';
       step.status = reached ? status : 'aborted';
       step.startedAt = reached ? (step.startedAt ?? now) : undefined;
       step.finishedAt = reached ? now : undefined;
@@ -115,10 +125,11 @@ export class WorkflowState {
     return run;
   }
 
-  /** The same run again under its id. */
+  /** The same run again under its id, at once. */
   retry(fileName: string, id: string): Run {
     const run = this.run(fileName, id);
     run.status = 'running';
+    run.queuedAt = undefined;
     run.startedAt = this.#clock.now();
     run.finishedAt = undefined;
     for (const step of run.steps) {

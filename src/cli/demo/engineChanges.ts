@@ -1,0 +1,44 @@
+/** What happens at the simulated workflow engine between two syncs, and the question to the warehouse that tells whether it arrived. */
+import type { Company } from '../../simulator/workflow/company.ts';
+import type { WorkflowSimulator } from '../../simulator/workflow/server.ts';
+import type { Change } from './changes.ts';
+
+const day = 86_400_000;
+
+/** A night passes, with its jobs: the one that was running ends, one fails, one that had failed is retried. The same company changes in the same way. */
+export function orchestrate({ state, clock }: WorkflowSimulator, jobs: Company): readonly Change[] {
+  const all = [...state.dags.values()].flatMap((dag) => dag.runs.map((run) => ({ dag, run })));
+  const running = all.find(({ run }) => run.status === 'running');
+  const [broken] = all
+    .filter(({ run }) => run.status === 'failed')
+    .sort((a, b) => b.run.madeAt.getTime() - a.run.madeAt.getTime());
+  if (running === undefined || broken === undefined) throw new Error('no job is running, or none has failed');
+  jobs.decide(running.run, 'well');
+  state.retry(broken.dag.fileName, broken.run.id);
+  jobs.decide(broken.run, 'well');
+  const started = state.start('billing_export', { id: 'correction-1', params: 'REASON="a bill was missing"' });
+  jobs.decide(started, { fails: 'upload_to_bank' });
+  clock.advance(day);
+  jobs.live();
+  return [
+    {
+      what: `${running.dag.name}, which was running, ends`,
+      found: `select status || ' after ' || to_char(finished_at - started_at, 'HH24:MI:SS') from workflow.dag_runs
+        where dag_name = $1 and dag_run_id = $2 and state = 'succeeded' and finished_at is not null`,
+      values: [running.dag.name, running.run.id],
+    },
+    {
+      what: `billing_export is started once more and fails`,
+      found: `select 'failed at ' || step_name || ': ' || (string_to_array(stderr_tail, E'\\n'))[2] from workflow.dag_run_steps
+        where dag_name = $1 and dag_run_id = $2 and state = 'failed'`,
+      values: ['billing_export', started.id],
+    },
+    {
+      what: `${broken.dag.name} of ${broken.run.madeAt.toISOString().slice(0, 10)}, which had failed, is tried again`,
+      found: `select r.status || ', tried again ' || max(s.retry_count) || ' times' from workflow.dag_runs r
+        join workflow.dag_run_steps s using (source_id, dag_name, dag_run_id)
+        where r.dag_name = $1 and r.dag_run_id = $2 and r.state = 'succeeded' group by r.status having min(s.retry_count) > 0`,
+      values: [broken.dag.name, broken.run.id],
+    },
+  ];
+}
