@@ -402,8 +402,25 @@ test('simulate prints what belongs into .env, answers, and ends with 0 when aske
   const command = start(['simulate', '--issues', '20']);
   await until('the variables', () => command.out().includes('TRACKER_API_TOKEN='));
   const given = Object.fromEntries(lines(command.out()).map((line) => line.split('=', 2)));
-  const { code } = await tidemark('check --json', { env: { ...given, DATABASE_URL: database.url } });
+  const { code, out } = await tidemark('check --json', { env: { ...given, DATABASE_URL: database.url } });
   expect(code).toBe(0);
+  for (const pipeline of ['tracker', 'ads', 'workflow']) expect(out).toContain(`"${pipeline}"`);
+  command.kill('SIGINT');
+  expect((await command.ended).code).toBe(0);
+});
+
+test('simulate in the words of the vendor has weeks of runs to sync, one of them running', async () => {
+  const command = start(['simulate', '--issues', '20', '--dialect', 'vendor', '--json']);
+  await until('the variables', () => command.out().includes('\n'));
+  const { env: given } = JSON.parse(command.out());
+  const empty = await emptyDatabase();
+  expect((await tidemark('sync workflow', { env: { ...given, DATABASE_URL: empty.url } })).code).toBe(0);
+  const { rows } = await empty.warehouse.pool.query(
+    `select count(distinct dag_name)::int as dags, count(*) > 150 as many, count(*) filter (where state = 'active') > 0 as active
+     from workflow.dag_runs`,
+  );
+  expect(rows).toEqual([{ dags: 6, many: true, active: true }]);
+  await empty.drop();
   command.kill('SIGINT');
   expect((await command.ended).code).toBe(0);
 });

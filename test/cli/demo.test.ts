@@ -35,7 +35,11 @@ async function counts(url: string, tables: readonly string[]): Promise<Record<st
 interface Told {
   readonly url: string;
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly deleted: number }[];
-  readonly compared: readonly { readonly source: number | string; readonly warehouse: number | string }[];
+  readonly compared: readonly {
+    readonly what: string;
+    readonly source: number | string;
+    readonly warehouse: number | string;
+  }[];
   readonly changes: readonly { readonly found: string | null }[];
   readonly runs: readonly { readonly report: { readonly status: string } }[];
   readonly answers: readonly { readonly rows: readonly unknown[] }[];
@@ -45,9 +49,12 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const first = await tidemark('demo --issues 150 --json', { env });
   expect({ code: first.code, err: first.err }).toEqual({ code: 0, err: '' });
   const told: Told = JSON.parse(first.out);
-  expect(told.runs.map(({ report }) => report.status)).toEqual(Array(5).fill('succeeded'));
+  expect(told.runs.map(({ report }) => report.status)).toEqual(Array(7).fill('succeeded'));
   for (const each of told.compared) expect(each.warehouse).toBe(each.source);
-  expect(told.changes).toHaveLength(9);
+  expect(told.compared.map(({ what }) => what)).toEqual(
+    expect.arrayContaining(['issues', 'spend of ads', 'runs of jobs', 'runs that failed', 'seconds of runs']),
+  );
+  expect(told.changes).toHaveLength(12);
   for (const each of told.changes) expect(each.found).toEqual(expect.any(String));
   for (const answer of told.answers) expect(answer.rows.length).toBeGreaterThan(0);
   // Whoever ends last stops the server.

@@ -17,7 +17,7 @@ export function advertise({ state, clock }: AdsSimulator): readonly Change[] {
   state.deleteAudience(audience.id);
   return [
     {
-      what: `the spend of “${ad.name}” on ${yesterday} is corrected to 1234.567891`,
+      what: `the spend of “${ad.name}” on ${yesterday} is corrected`,
       found: `select coalesce(old_value::numeric(18,6)::text, 'nothing') || ' became ' || new_value::numeric(18,6) from ads.report_revisions
         where entity_type = 'AD' and entity_id = $1 and day = $2::date and metric = 'spend' and new_value = 1234.567891`,
       values: [ad.id, yesterday],

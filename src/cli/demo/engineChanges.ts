@@ -28,14 +28,14 @@ export function orchestrate({ state, clock }: WorkflowSimulator, jobs: Company):
       values: [running.dag.name, running.run.id],
     },
     {
-      what: `billing_export is started once more and fails`,
+      what: 'billing_export is started once more and fails',
       found: `select 'failed at ' || step_name || ': ' || (string_to_array(stderr_tail, E'\\n'))[2] from workflow.dag_run_steps
         where dag_name = $1 and dag_run_id = $2 and state = 'failed'`,
       values: ['billing_export', started.id],
     },
     {
       what: `${broken.dag.name} of ${broken.run.madeAt.toISOString().slice(0, 10)}, which had failed, is tried again`,
-      found: `select r.status || ', tried again ' || max(s.retry_count) || ' times' from workflow.dag_runs r
+      found: `select r.status || ' after ' || max(s.retry_count) || ' retries' from workflow.dag_runs r
         join workflow.dag_run_steps s using (source_id, dag_name, dag_run_id)
         where r.dag_name = $1 and r.dag_run_id = $2 and r.state = 'succeeded' group by r.status having min(s.retry_count) > 0`,
       values: [broken.dag.name, broken.run.id],

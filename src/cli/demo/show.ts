@@ -55,8 +55,10 @@ export function show(out: Sink, facts: Facts, runs: readonly (readonly [string, 
   title("The source's own count beside the warehouse's, after everything");
   lines(
     table(
-      [{ title: 'WHAT' }, { title: 'SOURCE' }, { title: 'WAREHOUSE' }, { title: '' }],
-      facts.compared.map((each) => [each.what, each.source, each.warehouse, tick(each.source === each.warehouse)]),
+      [{ title: 'WHAT' }, { title: 'SOURCE', align: 'right' }, { title: 'WAREHOUSE', align: 'right' }, { title: '' }],
+      facts.compared.map(({ what, source, warehouse }) => [
+        ...[what, cell(source), cell(warehouse), tick(source === warehouse)],
+      ]),
       out,
     ),
   );

@@ -95,7 +95,8 @@ export const demo: Verb<{
   const all = ['tracker', 'ads', 'workflow'];
   const first = await run('1. first sync: everything', all, (deps) => sync(deps, {}));
   const changes = [...happen(tracker), ...advertise(platform), ...orchestrate(engine, jobs)];
-  say(`\nMeanwhile at the company: ${changes.map((each) => each.what).join(' · ')}`);
+  say('\nMeanwhile at the company');
+  for (const { what } of changes) say(`  ${what}`);
   await run('2. second sync: what changed', all, (deps) => sync(deps, {}));
   await run('3. census: what is gone', ['tracker'], (deps) => census(deps, {}));
 
