@@ -44,9 +44,9 @@ export function inhabit(
   const ended = new WeakSet<Run>();
   const diceOf = (place: number, at: number): Random => random(mix(mix(seed, place), Math.floor(at / 1000)));
 
-  const begin = (job: Job, place: number, at: number, queued: boolean): void => {
+  const begin = (job: Job, place: number, at: number, queued: boolean): Run => {
     const started = new Date(at);
-    state.start(job.file, {
+    return state.start(job.file, {
       id: idOf(at, diceOf(place + 100, at)),
       params: job.params?.(started.toISOString().slice(0, 10)) ?? '',
       ...{ queued, at: started },
@@ -99,7 +99,8 @@ export function inhabit(
       const dice = diceOf(place + 200, at);
       if (dice.chance(0.15)) begin(job, place, Math.floor(at / day) * day + (9 * 60 + dice.int(480)) * minute, false);
     }
-    begin(job, place, now - byHand, false);
+    // One that fails could be over by now.
+    fates.set(begin(job, place, now - byHand, false), 'well');
   }
   live();
   script.at({ times: Number.POSITIVE_INFINITY }, live);
