@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Config, readConfig } from '../../config.ts';
 import { LockHeld, Misconfigured } from '../../core/errors.ts';
-import type { RunReport } from '../../core/run.ts';
+import type { RunEvent, RunReport } from '../../core/run.ts';
 import type { RunDeps } from '../../run/deps.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
@@ -136,7 +136,7 @@ async function watched(
   const shown = progress({ ...context, quiet: context.quiet || context.json, json: false });
   const told = withWaiting((event) => {
     // What kind of source it is has been told with its address.
-    if (event.type !== 'note' || event.level === 'warn') shown.observe(event);
+    if (event.type !== 'note' || event.level === 'warn') shown.observe(withoutReason(event));
   });
   try {
     return await work({
@@ -151,6 +151,13 @@ async function watched(
   } finally {
     shown.end();
   }
+}
+
+/** That a simulated source has not what the contract does not promise is said in a word; `tidemark streams` says why. */
+function withoutReason(event: RunEvent): RunEvent {
+  if (event.type !== 'stream.finished' || event.report.status !== 'unavailable') return event;
+  const { reason: _, ...report } = event.report;
+  return { ...event, report };
 }
 
 /** One demo at a time in a home: the next one empties the warehouse. Throws LockHeld. */
