@@ -16,36 +16,54 @@ export async function* mingled<S, T>(
   const left = new AbortController();
   const stop = either(signal, left.signal);
   const waiting = starts[Symbol.iterator]();
-  const streams = new Map<AsyncGenerator<T, unknown, void>, Promise<Arrived<T>>>();
+  const streams = new Set<AsyncGenerator<T, unknown, void>>();
+  const arrived: Arrived<T>[] = [];
+  let failed: { readonly error: unknown } | undefined;
+  // Not a race of their promises: each round would hang on every stream that is slow, and hold what it brought until that one arrives.
+  let wake = (): void => {};
   const pull = (stream: AsyncGenerator<T, unknown, void>): void => {
-    const next = stream.next().then((result) => ({ stream, result }));
-    // It is awaited later, or never if the consumer leaves: until then a failure must not count as unhandled.
-    next.catch(() => {});
-    streams.set(stream, next);
+    stream.next().then(
+      (result) => {
+        arrived.push({ stream, result });
+        wake();
+      },
+      (error: unknown) => {
+        failed ??= { error };
+        wake();
+      },
+    );
   };
   const start = (): void => {
     const next = waiting.next();
-    if (next.done !== true) pull(open(next.value, stop.signal));
+    if (next.done === true) return;
+    const stream = open(next.value, stop.signal);
+    streams.add(stream);
+    pull(stream);
   };
   try {
     for (let count = 0; count < atOnce; count++) start();
     while (streams.size > 0) {
-      const { stream, result } = await Promise.race(streams.values());
-      if (result.done === true) {
-        streams.delete(stream);
+      const next = arrived.shift();
+      if (failed !== undefined) throw failed.error;
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if (next.result.done === true) {
+        streams.delete(next.stream);
         start();
         continue;
       }
-      // Behind all others: a quick stream does not keep the slow ones waiting.
-      streams.delete(stream);
-      pull(stream);
-      yield result.value;
+      pull(next.stream);
+      yield next.result.value;
     }
   } finally {
     left.abort(new Interrupted('the rest is not wanted'));
     stop.release();
     // Their requests are aborted; what is under way in them ends by that.
-    for (const stream of streams.keys()) void stream.return(undefined).catch(() => {});
+    for (const stream of streams) void stream.return(undefined).catch(() => {});
   }
 }
 

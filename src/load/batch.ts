@@ -22,7 +22,7 @@ export interface Reject {
 export interface BatchRecord {
   /** The key columns' values, in the table's key order. */
   readonly key: readonly Value[];
-  /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty where rows of one key are told apart by a counter. */
+  /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty in a listing that is replaced: the staging table tells. */
   readonly keyText: string;
   readonly order: Value;
   readonly fetchedAt: Instant;
@@ -38,6 +38,8 @@ export interface BatchRecord {
 /** Records of one flow that will be committed together, already in the wire format: flat in memory, cheap to hash and to send. */
 export interface Batch {
   readonly flow: Flow;
+  /** Plain rows of which a complete listing replaces those that stand: rows that repeat a key are still in it. */
+  readonly isListing: boolean;
   readonly layouts: readonly Layout[];
   readonly records: readonly BatchRecord[];
   readonly rejects: readonly Reject[];
@@ -74,6 +76,7 @@ const longestKey = 2_600;
 export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18)): Batch {
   const children = childrenOf(flow.children);
   const layouts = [layoutOf(flow.table), ...children.map(([, child]) => layoutOf(child.table))];
+  const isListing = flow.absent === 'replaced' && !flow.table.entity && children.length === 0;
   writer.rewind(0);
   const records: BatchRecord[] = [];
   const places = new Map<string, number>();
@@ -95,7 +98,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     const start = writer.length;
     encodeRow(writer, root, mapped.row, flow.table.entity ? 3 : 2);
     const endKey = endOfKey(writer, root, start);
-    const keyText = flow.table.occurrence === undefined ? writer.latin1(start + 2, endKey) : '';
+    const keyText = isListing ? '' : writer.latin1(start + 2, endKey);
     spans.add(0, start, writer.length);
     let delivered = 0;
     for (let i = 0; i < children.length; i += 1) {
@@ -109,6 +112,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
 
   return {
     flow,
+    isListing,
     layouts,
     records,
     rejects,
@@ -157,10 +161,10 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           firstSpan,
           endSpan: spans.length,
         };
-        // Rows that an occurrence counter tells apart are all kept; who is the how-manieth is settled in the staging table.
-        const place = flow.table.occurrence === undefined ? places.get(keyText) : undefined;
+        // Of a listing all rows are kept: which repeat a key is settled in the staging table, over all of its batches.
+        const place = isListing ? undefined : places.get(keyText);
         if (place === undefined) {
-          places.set(keyText, records.length);
+          if (!isListing) places.set(keyText, records.length);
           records.push(record);
         } else {
           deduplicated += 1;

@@ -111,7 +111,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     written = { inserted: pending.length, updated: 0 };
   else if (pending.length > 0 || how.replaces !== undefined || before !== undefined) {
     let staged = (before?.rows ?? 0) + (await stage(session, batch, 0, pending));
-    if (before !== undefined || flow.table.occurrence !== undefined) repeated = await settleRepeats(session, root);
+    if (batch.isListing) repeated = await settleRepeats(session, root);
     staged -= repeated;
     if (how.replaces !== undefined) {
       braked = await isBraked(session, root, how.replaces, how, staged === 0);

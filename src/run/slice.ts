@@ -23,6 +23,8 @@ import { closeIfLast, endSlice, type OpenSlice, type SliceEnd, type Walk } from 
 /** Rows and bytes at which a batch is committed. */
 const batchRecords = 5_000;
 const batchBytes = 4 << 20;
+/** Of a listing that is loaded as one there are two batches at a time, one on its way and one being filled. */
+const partBytes = 1 << 20;
 
 export interface StreamContext {
   readonly context: RunContext;
@@ -77,7 +79,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         announced = step.value.total;
       }
       tellProgress(context, flow, tally);
-      if (batch.received < batchRecords && batch.bytes < batchBytes) continue;
+      if (batch.received < batchRecords && batch.bytes < (whole && roomy ? partBytes : batchBytes)) continue;
       const full = batch;
       if (!whole) {
         batch = undefined;

@@ -124,11 +124,12 @@ const timesIn = ({ window }: Slice, granularity: Granularity): number => {
 };
 
 /** Several walks at once, their pages as they come. Rows that were not asked for are left out and told. */
-function reading({ http, note, concurrency }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
+function reading({ http, note, concurrency, gate }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
   async function* all(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
     let strange = 0;
-    const open = (asked: Asked, until: AbortSignal): AsyncGenerator<Fitting, void, void> => asking(http, asked, until);
+    const open = (asked: Asked, until: AbortSignal): AsyncGenerator<Fitting, void, void> =>
+      gate(() => asking(http, asked, until), until);
     for await (const page of mingled(walks, concurrency, open, signal)) {
       strange += page.strange;
       fetched += page.records.length;

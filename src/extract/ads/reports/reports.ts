@@ -3,6 +3,7 @@
 import type { Http } from '../../../core/request.ts';
 import type { Days, Parents } from '../../../core/stream.ts';
 import type { DownloadLimits } from '../../download.ts';
+import { type Gate, gateOf } from '../../gate.ts';
 import type { Jobs, Patience } from '../../jobs.ts';
 import { type Ads, accounts, wanted } from '../ads.ts';
 import { withKnownFields } from './asked.ts';
@@ -27,6 +28,8 @@ export interface Reports extends Ads {
   readonly downloads?: Partial<DownloadLimits>;
   /** For tests: the dice, the wall clock and how to wait. */
   readonly time?: Pick<Jobs, 'random' | 'now' | 'sleep'>;
+  /** Through which all walks of aggregate reports go, whatever slice they are of. */
+  readonly gate: Gate;
 }
 
 export interface ReportSettings {
@@ -58,5 +61,6 @@ export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
     ],
     perSecond: settings.reportRequestsPerSecond,
     hosts: settings.reportHosts,
+    gate: gateOf(ads.concurrency),
   };
 }
