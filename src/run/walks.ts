@@ -65,8 +65,11 @@ export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Pro
 
 /** Whether an earlier run of the source left a walk open. */
 export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Promise<boolean> {
-  const { rows } = await sql<{ open: boolean }>`select exists (select from ops.walks
-    where source_id = ${sourceId} and status = 'open') as open`.execute(db);
+  const { rows } = await sql<{ open: boolean }>`select exists (
+    select from ops.walks w left join ops.streams s using (source_id, stream)
+    where w.source_id = ${sourceId} and w.status = 'open' and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(
+    db,
+  );
   return rows[0]?.open === true;
 }
 

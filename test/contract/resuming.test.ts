@@ -31,6 +31,10 @@ describe.each(tongues)('from a tracker that speaks $tongue', ({ options, bare })
     const statuses = await rig.rows('select status, count(*)::int as n from ops.runs group by 1');
     expect(statuses).toEqual([{ status: 'interrupted', n: stopped }]);
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    // The first was stopped before it began a walk; what the server does not have leaves nothing behind that a later run would go on with.
+    await rig.sync();
+    const began = rig.events.flatMap((event) => (event.type === 'run.started' ? [event.resumed] : []));
+    expect(began).toEqual([false, ...Array.from({ length: stopped }, (_, n) => n > 0), false]);
     expect(await differences(rig, { bare })).toEqual([]);
   });
 });

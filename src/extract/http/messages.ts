@@ -17,7 +17,7 @@ export const serverMessages = (
 ): readonly string[] =>
   texts(bodyOf(raw, type))
     .map((text) => clip(clean(text)))
-    .filter((text) => text !== '')
+    .filter((text, place, all) => text !== '' && all.indexOf(text) === place)
     .slice(0, most);
 
 /** The name by which the server's own people find the request again: Spotify's `sp_trace_id`, in the body or as a header. */
@@ -47,17 +47,18 @@ const texts = (body: unknown): readonly string[] => {
   const known = body as Readonly<Record<string, unknown>>;
   const { errorMessages, errors, title, detail, error, message, messages, error_description, validation_errors } =
     known;
+  const said = strings(messages);
   return [
     ...strings(errorMessages),
     ...fields(errors),
-    ...strings(messages),
+    ...said,
     ...(typeof error === 'object' ? texts(error).slice(0, most) : strings(error)),
     ...strings(message),
     ...strings(detail === undefined ? title : detail),
     ...strings(error_description),
     ...strings(known.code),
     // Spotify writes the key in more than one way.
-    ...codes(known.error_codes ?? known.errorCodes ?? known.ERROR_CODES),
+    ...codes(known.error_codes ?? known.errorCodes ?? known.ERROR_CODES, said),
     ...fields(validation_errors),
   ];
 };
@@ -72,13 +73,13 @@ const fields = (errors: unknown): readonly string[] =>
       ? Object.entries(errors).flatMap(([field, text]) => (typeof text === 'string' ? [`${field}: ${text}`] : []))
       : [];
 
-/** `CODE: definition`, or whichever of the two is there. */
-const codes = (list: unknown): readonly string[] =>
+/** `CODE: definition`, or whichever of the two is there; a definition that was said already is not said again. */
+const codes = (list: unknown, said: readonly string[]): readonly string[] =>
   [list].flat().flatMap((one) => {
     if (typeof one === 'string') return [one];
     if (typeof one !== 'object' || one === null) return [];
     const { code, definition } = one as Readonly<Record<string, unknown>>;
-    const words = [...strings(code), ...strings(definition)];
+    const words = [...strings(code), ...strings(definition).filter((text) => !said.includes(text))];
     return words.length === 0 ? [] : [words.join(': ')];
   });
 

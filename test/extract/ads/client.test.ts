@@ -154,6 +154,12 @@ test.each([
   ],
   ['a plain message', { message: 'no' }, {}, 'answered 400: no'],
   [
+    'a repetitive',
+    { messages: ['no such thing', 'no such thing'], error_codes: [{ code: 'NOT_FOUND', definition: 'no such thing' }] },
+    {},
+    'answered 400: no such thing; NOT_FOUND',
+  ],
+  [
     'a draft’s',
     { validation_errors: [{ validation_entity_type: 'AD', validation_entity_id: '1', message: 'needs an asset' }] },
     {},
