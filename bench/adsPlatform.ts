@@ -1,6 +1,10 @@
 import { startAds } from '../src/simulator/ads/server.ts';
+import type { Whole } from '../src/simulator/shared/faults.ts';
 
-/** The ads platform of the bench, in a process of its own: prints its address. Arguments: accounts, days, copies of each CSV row. */
+/**
+ * The ads platform of the bench, in a process of its own: prints its address. Arguments: accounts, days, copies of each CSV row. What it made for the
+ * warm-up it keeps: a real platform does not share our two cores.
+ */
 const [accounts = 2, days = 90, copies = 1] = process.argv.slice(2).map(Number);
 const platform = await startAds({
   seed: 1,
@@ -11,8 +15,39 @@ const platform = await startAds({
   adsPerAdSet: 5,
   days,
   dialect: 'vendor',
-  csv: { polls: 0, copies },
+  csv: { polls: 0, copies, kept: true },
 });
+
+/** Pages by account and token; a token holds the question and the place. */
+const pages = new Map<string, Whole>();
+const keyOf = (path: string, token: string | null | undefined): string =>
+  `${path.slice(path.indexOf('/ad_accounts/'))} ${token ?? ''}`;
+const reports = { endpoint: '/ad_accounts/{id}/aggregate_reports', times: Number.POSITIVE_INFINITY };
+platform.script.at(
+  { ...reports, match: ({ path, query }) => pages.has(keyOf(path, query.continuation_token)) },
+  {
+    name: 'kept',
+    instead: ({ call }) => {
+      const page = pages.get(keyOf(call.path, call.query.get('continuation_token')));
+      if (page === undefined) throw new Error('the page was there a moment ago');
+      return page;
+    },
+  },
+);
+platform.script.at(
+  {
+    ...reports,
+    match: ({ path, query }) =>
+      query.continuation_token !== undefined && !pages.has(keyOf(path, query.continuation_token)),
+  },
+  {
+    name: 'keep',
+    answer: (page, { call }) => {
+      pages.set(keyOf(call.path, call.query.get('continuation_token')), page);
+      return page;
+    },
+  },
+);
 
 console.log(
   JSON.stringify({
