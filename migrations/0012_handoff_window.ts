@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What a hand-off covers: everything that changed here since the one before it. */
+/** What a hand-off covers: everything that changed here since the one before it. And when a reject is no longer open. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
@@ -17,4 +17,6 @@ const statements: readonly string[] = [
     `comment on column ops.handoffs.${name} is '${about}'`,
   ]),
   'create index on ops.handoffs (run_key)',
+  `comment on column ops.rejects.status is
+    'open, resolved (a good version landed, another bad one took its place, or a complete listing shows it no more) or replayed (landed from here).'`,
 ];

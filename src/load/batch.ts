@@ -9,6 +9,7 @@ import { newSpans, type Spans } from './spans.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
 export interface Reject {
+  /** The record's name, as its stream reads it: `ops.rejects.record_key`. */
   readonly key: string;
   readonly payload: Buffer;
   readonly stage: 'transform' | 'encode';
@@ -57,13 +58,13 @@ export interface Batch {
    */
   add(mapped: Mapped, fetchedAt: Instant, tails?: Readonly<Record<string, readonly Row[]>>): void;
   reject(reject: Reject): void;
+  /** Notes that a record of this name was taken in: rejects of that name may be resolved. Named as rejects are. */
+  landed(name: string): void;
+  readonly names: readonly string[];
   readonly spans: Spans;
   /** The bytes `[from, to)`; valid until the next record. */
   slice(from: number, to: number): Buffer;
 }
-
-/** A record's key as text, as `ops.rejects.record_key` has it. */
-export const keyText = (record: { readonly key: readonly Value[] }): string => record.key.map(String).join('/');
 
 /** Records in the order of their keys. */
 export const byKey = (records: readonly BatchRecord[]): BatchRecord[] =>
@@ -82,6 +83,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
   const places = new Map<string, number>();
   const rejects: Reject[] = [];
   const notes = new Set<string>();
+  const names: string[] = [];
   let received = 0;
   let deduplicated = 0;
 
@@ -181,6 +183,8 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       received += 1;
       rejects.push(reject);
     },
+    landed: (name) => void names.push(name),
+    names,
     spans,
     slice: (from, to) => writer.bytes(from, to),
   };

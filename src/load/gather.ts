@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import type { Flow } from '../core/stream.ts';
-import { type Batch, type BatchRecord, keyText, type Reject } from './batch.ts';
+import type { Batch, BatchRecord, Reject } from './batch.ts';
 import { layoutOf } from './layout.ts';
 import { kyselyOn, type Session } from './session.ts';
 import { createStage, dropStage, stage } from './stage.ts';
@@ -16,8 +16,8 @@ export interface Gathered {
   readonly rows: number;
   readonly rejects: readonly Reject[];
   readonly notes: ReadonlySet<string>;
-  /** Keys as `ops.rejects.record_key` has them; only where rejects may be resolved by them. */
-  readonly keys: readonly string[];
+  /** Of the records, as `ops.rejects.record_key` has them; only where rejects may be resolved by them. */
+  readonly names: readonly string[];
   /** The session on which the rows were staged: the transaction that loads them needs it. */
   readonly client?: pg.PoolClient;
   /** Where a transaction is open already: does the work in it, commits it, and gives the result once that is certain. */
@@ -42,14 +42,14 @@ export interface Gathering extends Gathered {
 }
 
 /** For a flow without children. The staging table outlives transactions, so none is open while the source is read. */
-export async function gather(pool: pg.Pool, flow: Flow, keepKeys: boolean): Promise<Gathering> {
+export async function gather(pool: pg.Pool, flow: Flow): Promise<Gathering> {
   const client = await pool.connect();
   // A break shows itself in the next statement.
   const ignore = (): undefined => undefined;
   client.on('error', ignore);
   const db = kyselyOn(client);
   const layout = layoutOf(flow.table);
-  const { taken, add } = takings(keepKeys);
+  const { taken, add } = takings();
   const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     db.transaction().execute((trx) => work({ trx, client }));
   try {
@@ -81,7 +81,7 @@ export async function gather(pool: pg.Pool, flow: Flow, keepKeys: boolean): Prom
 }
 
 /** The counts, rejects and notes of batches. */
-export function takings(keepKeys: boolean): {
+export function takings(): {
   readonly taken: Gathered;
   /** `rows`: how many it put into the table. */
   readonly add: (batch: Batch, rows: number) => void;
@@ -89,16 +89,16 @@ export function takings(keepKeys: boolean): {
   const taken = { received: 0, deduplicated: 0, rows: 0 };
   const rejects: Reject[] = [];
   const notes = new Set<string>();
-  const keys: string[] = [];
+  const names: string[] = [];
   return {
-    taken: Object.assign(taken, { rejects, notes, keys }),
+    taken: Object.assign(taken, { rejects, notes, names }),
     add(batch, rows) {
       taken.rows += rows;
       taken.received += batch.received;
       taken.deduplicated += batch.deduplicated;
       rejects.push(...batch.rejects);
       for (const note of batch.notes) notes.add(note);
-      if (keepKeys) for (const record of batch.records) keys.push(keyText(record));
+      names.push(...batch.names);
     },
   };
 }

@@ -3,13 +3,13 @@ import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import { nameOf, type Table } from '../core/table.ts';
-import { type Batch, type BatchRecord, byKey, keyText } from './batch.ts';
+import { type Batch, type BatchRecord, byKey } from './batch.ts';
 import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import { countScope, type Merge, mergeChild, mergeRoot, replaceScope } from './merge.ts';
-import { keepRejects, resolveRejects } from './rejects.ts';
+import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
 import { settleRepeats } from './repeats.ts';
 import type { Scope } from './scope.ts';
 import { inTransaction, type Session } from './session.ts';
@@ -62,8 +62,10 @@ export async function load(
     const result = await write(session, batch, how, before);
     await keepRejects(session, how.stream, [...(before?.rejects ?? []), ...batch.rejects], how);
     await keepNotes(session, [...(before?.notes ?? []), ...batch.notes], how);
-    if (how.resolves)
-      await resolveRejects(session, how.stream, [...(before?.keys ?? []), ...batch.records.map(keyText)], how);
+    if (how.resolves) {
+      await resolveRejects(session, how.stream, [...(before?.names ?? []), ...batch.names], how);
+      if (how.replaces !== undefined && !result.braked) await resolveScope(session, how.stream, how.replaces, how);
+    }
     balance(how.stream, result.counts);
     await how.close(session, result);
     await how.guard(session);

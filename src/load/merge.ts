@@ -16,6 +16,8 @@ export interface Merge {
   readonly runId: string;
   /** A forced resync: what is fetched now wins whatever the warehouse holds (guarantee G1). */
   readonly force: boolean;
+  /** Records that were fetched long ago: they win over nothing that was written since, whichever run wrote it. */
+  readonly late?: boolean;
 }
 
 const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
@@ -46,7 +48,9 @@ const revived = (table: Table): RawBuilder<unknown> => (table.tombstones ? sql`t
 export async function mergeRoot(session: Session, layout: Layout, merge: Merge): Promise<Written> {
   const { table } = layout;
   const order = layout.order;
-  const later = sql`(t._run_id is distinct from ${merge.runId}::bigint or t._synced_at <= excluded._synced_at)`;
+  const fetchedLater = sql`t._synced_at <= excluded._synced_at`;
+  const later =
+    merge.late === true ? fetchedLater : sql`(t._run_id is distinct from ${merge.runId}::bigint or ${fetchedLater})`;
   const notOlder =
     order === undefined
       ? later

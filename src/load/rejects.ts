@@ -2,13 +2,15 @@ import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Reject } from './batch.ts';
 import type { Merge } from './merge.ts';
+import type { Scope } from './scope.ts';
 import type { Session } from './session.ts';
 
 /** A payload longer than this is kept in part, with the digest of the whole. */
 const longestPayload = 1 << 20;
 
 /**
- * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row, with one more attempt per run.
+ * Puts rejects into `ops.rejects` with their exact bytes. The same record rejected again is the same row, with one more attempt per run; where it
+ * came with other bytes, the earlier row is resolved.
  */
 export async function keepRejects(
   session: Session,
@@ -28,17 +30,40 @@ export async function keepRejects(
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message, code = excluded.code,
         field = excluded.field, status = 'open', resolved_at = null,
         attempts = r.attempts + case when r.last_run_id = excluded.last_run_id then 0 else 1 end`.execute(session.trx);
+    // What the record was before is of no use any more.
+    await sql`update ops.rejects set status = 'resolved', resolved_at = now()
+      where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
+        and record_key = ${reject.key} and sha256 <> ${digest} and last_run_id <> ${merge.runId}::bigint`.execute(
+      session.trx,
+    );
   }
 }
 
-/** Marks rejects as resolved whose record has now landed. `keys` are the records' keys as text. */
+/**
+ * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: what they told of is good by now, or gone.
+ * Call it behind `keepRejects`. Of one whose slice reaches beyond the scope nothing is known.
+ */
+export async function resolveScope(session: Session, stream: string, scope: Scope, merge: Merge): Promise<void> {
+  const { equal, days } = scope;
+  const within =
+    days === undefined
+      ? sql`true`
+      : sql`(slice #>> '{window,from}')::timestamptz >= ${days.from.toISOString()}::timestamptz
+          and (slice #>> '{window,to}')::timestamptz <= ${days.to.toISOString()}::timestamptz`;
+  await sql`update ops.rejects set status = 'resolved', resolved_at = now()
+    where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and last_run_id <> ${merge.runId}::bigint
+      and coalesce(slice -> 'partition', '{}') = ${JSON.stringify(equal)}::jsonb and ${within}`.execute(session.trx);
+}
+
+/** Marks rejects as resolved whose record has now landed. `names` are the records' names, as rejects have them. */
 export async function resolveRejects(
   session: Session,
   stream: string,
-  keys: readonly string[],
+  names: readonly string[],
   merge: Merge,
 ): Promise<void> {
+  if (names.length === 0) return;
   await sql`update ops.rejects set status = 'resolved', resolved_at = now()
     where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
-      and record_key = any (${keys}::text[])`.execute(session.trx);
+      and record_key = any (${[...new Set(names)]}::text[])`.execute(session.trx);
 }

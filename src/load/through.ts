@@ -29,16 +29,12 @@ export async function writeThrough(
   flow: Flow,
   scope: Scope,
   merge: Merge,
-  {
-    keepKeys,
-    settings,
-    signal,
-  }: { readonly keepKeys: boolean; readonly settings: string; readonly signal: AbortSignal },
+  { settings, signal }: { readonly settings: string; readonly signal: AbortSignal },
 ): Promise<Gathering | undefined> {
   const open = await beginTransaction(pool, signal, `${settings}; ${untimed}`);
   const { session } = open;
   const root = layoutOf(flow.table);
-  const { taken, add } = takings(keepKeys);
+  const { taken, add } = takings();
   let repeats = 0;
   let staged = 0;
   const write = async (batch: Batch, records: readonly BatchRecord[]): Promise<void> => {

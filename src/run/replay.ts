@@ -3,7 +3,7 @@ import { BadData } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { StreamReport } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
-import { keyText, newBatch } from '../load/batch.ts';
+import { newBatch } from '../load/batch.ts';
 import { load } from '../load/load.ts';
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
@@ -15,6 +15,8 @@ interface Stored {
   readonly stream: string;
   readonly payload: Buffer;
   readonly slice: Slice | null;
+  /** When it was met last, µs since 1970. */
+  readonly seen: string;
 }
 
 /**
@@ -48,7 +50,8 @@ async function openRejects(
   options: { readonly stream?: string; readonly id?: string },
 ): Promise<readonly Stored[]> {
   if (options.stream !== undefined && options.stream !== flow.stream.name) return [];
-  const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice from ops.rejects
+  const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice,
+      (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects
     where source_id = ${context.run.sourceId} and stream = ${flow.stream.name} and status = 'open' and not truncated
       and (${options.id ?? null}::bigint is null or reject_id = ${options.id ?? null}::bigint)
     order by reject_id`.execute(context.deps.warehouse.db);
@@ -56,7 +59,7 @@ async function openRejects(
 }
 
 async function replayStream(execution: Execution, flow: Flow, stored: readonly Stored[]): Promise<StreamReport> {
-  const { context, now } = execution;
+  const { context } = execution;
   const { run } = context;
   const stream = flow.stream.name;
   const started = performance.now();
@@ -64,10 +67,10 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
   const batch = newBatch(flow);
   const tails = tailsOf(context, flow);
   const good: string[] = [];
-  for (const { reject_id, payload, slice } of stored) {
+  for (const { reject_id, payload, slice, seen } of stored) {
     try {
       const mapped = flow.via(parseJson(payload), slice ?? {});
-      batch.add(mapped, now(), await tails.fetch(mapped.tails ?? []));
+      batch.add(mapped, BigInt(seen), await tails.fetch(mapped.tails ?? []));
       good.push(reject_id);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
@@ -81,6 +84,7 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
       sourceId: run.sourceId,
       runId: run.runId,
       force: false,
+      late: true,
       resolves: false,
       close: async (session, result) => {
         await sql`update ops.rejects set status = 'replayed', resolved_at = now()
@@ -95,7 +99,7 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
     stream,
     status: 'ok',
     counts: loaded.counts,
-    receipt: { expected: stored.length, fetched: stored.length, landed: batch.records.map(keyText).length },
+    receipt: { expected: stored.length, fetched: stored.length, landed: batch.records.length },
     deleted: loaded.deleted,
     slices: 0,
     seconds: (performance.now() - started) / 1000,

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../core/paging.ts';
 import type { Json } from '../core/request.ts';
@@ -25,6 +26,10 @@ const batchRecords = 5_000;
 const batchBytes = 4 << 20;
 /** Of a listing that is loaded as one there are two batches at a time, one on its way and one being filled. */
 const partBytes = 1 << 20;
+
+/** A page is worked on for so long, then answers that have come meanwhile are heard, and the next requests leave. */
+const longestWorkMs = 3;
+const fewRecords = 16;
 
 export interface StreamContext {
   readonly context: RunContext;
@@ -131,11 +136,11 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
 }
 
 /** Rows of a scope that holds nothing yet go straight into the table; others are staged, to be compared at the end. */
-async function gatherFor({ context, flow, resolves, force }: StreamContext, slice: Slice): Promise<Gathering> {
+async function gatherFor({ context, flow, force }: StreamContext, slice: Slice): Promise<Gathering> {
   const { pool } = context.deps.warehouse;
   const merge = { sourceId: context.run.sourceId, runId: context.run.runId, force };
-  const how = { keepKeys: resolves, settings, signal: context.lease.signal };
-  return (await writeThrough(pool, flow, scopeOf(flow, slice), merge, how)) ?? (await gather(pool, flow, resolves));
+  const how = { settings, signal: context.lease.signal };
+  return (await writeThrough(pool, flow, scopeOf(flow, slice), merge, how)) ?? (await gather(pool, flow));
 }
 
 async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {
@@ -164,6 +169,7 @@ async function takePage(
     else if ('mapped' in outcome) {
       try {
         batch.add(outcome.mapped, fetchedAt, bad);
+        if (stream.resolves) batch.landed(reading.id(outcome.record));
       } catch (error) {
         if (!(error instanceof BadData)) throw error;
         refuse(error, outcome.record, 'encode');
@@ -173,7 +179,12 @@ async function takePage(
   // A record's rows are encoded before the next record is mapped: they die young. From the first on that waits for its lists, all wait:
   // the order of the page stands.
   const waiting: Outcome[] = [];
-  for (const record of wanted.records) {
+  let rested = performance.now();
+  for (const [place, record] of wanted.records.entries()) {
+    if (place % fewRecords === 0 && performance.now() - rested > longestWorkMs) {
+      await setImmediate();
+      rested = performance.now();
+    }
     const outcome = mapRecord(flow, record, slice);
     if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);
     else take(outcome);

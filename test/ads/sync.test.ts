@@ -93,6 +93,37 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     expect(now).toEqual([{ wrong: 0 }]);
   });
 
+  test('a number that could not be stored is resolved by its restatement; replaying overwrites nothing then', async () => {
+    rig = await openAdsRig({ dialect });
+    const { state, clock } = rig.platform;
+    const ads = [...state.ads.keys()];
+    const yesterday = new Date(midnight().getTime() - day).toISOString().slice(0, 10);
+    const there = new Set(truth().filter((line) => line.startsWith('AD ') && line.includes(yesterday)));
+    const [one = '', other = ''] = ads.filter((id) => [...there].some((line) => line.startsWith(`AD ${id} `)));
+    for (const id of [one, other]) state.restate('AD', id, yesterday, 'CLICKS', '99999999999999999999');
+    const rejects = () =>
+      lines(
+        `select concat_ws(' ', status, code, field) as line from ops.rejects where stream = 'report_daily' order by record_key`,
+      );
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 2 } });
+    expect(await rejects()).toEqual(['open bad_integer CLICKS', 'open bad_integer CLICKS']);
+    expect(await lines(dailyQuery)).toEqual(
+      truth().filter(
+        (line) => !line.startsWith(`AD ${one} ${yesterday} `) && !line.startsWith(`AD ${other} ${yesterday} `),
+      ),
+    );
+    // One is put right the next night, the other stays as it is.
+    clock.advance(day);
+    state.restate('AD', one, yesterday, 'CLICKS', '7.0');
+    expect((await rig.sync()).counts.rejected).toBe(1);
+    // The other one came again with other numbers beside the bad one: what it was before is of no use.
+    expect((await rejects()).map((line) => line.split(' ')[0]).toSorted()).toEqual(['open', 'resolved', 'resolved']);
+    const before = await lines(dailyQuery);
+    expect(before.some((line) => line.startsWith(`AD ${one} ${yesterday}`) && line.includes(' 7 '))).toBe(true);
+    expect(await rig.replay()).toEqual({ replayed: 0, stillRejected: 1 });
+    expect(await lines(dailyQuery)).toEqual(before);
+  });
+
   test('a draft that is published lives on under its id; the draft is gone, the live one is there', async () => {
     rig = await openAdsRig({ dialect });
     const { state } = rig.platform;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
+import type { Flow, Mapped } from '../../src/core/stream.ts';
 import { newBatch } from '../../src/load/batch.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { batchOf, loadBatch, makeLab, memberFlow, rowsOf, thing, thingFlow } from './things.ts';
+import { batchOf, loadBatch, makeLab, memberFlow, members, rowsOf, thing, thingFlow } from './things.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -182,6 +183,30 @@ test('a poison record is kept with its exact bytes, once however often it comes,
   expect(await rowsOf(warehouse, query)).toEqual([['1', '{"id":1,"name":"\\\\u0000"}', '10', 'open', '1', '10']]);
   await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'good', 11n)]), { runId: '11' });
   expect(await rowsOf(warehouse, 'select status from ops.rejects')).toEqual([['resolved']]);
+});
+
+test('what was fetched long ago wins over nothing that was written since, whichever run wrote it', async () => {
+  const { warehouse } = database;
+  await warehouse.pool.query(`create table lab.ranks (source_id smallint, club_id text, user_id text, role text,
+    _synced_at timestamptz, _run_id bigint, primary key (source_id, club_id, user_id))`);
+  const ranks = { ...members, name: 'ranks', columns: { ...members.columns, role: 'text' } } as const;
+  const flow: Flow = { ...memberFlow, table: ranks };
+  const told = (user: string, role: string): Mapped => ({ row: { club_id: 'c', user_id: user, role }, children: {} });
+  await loadBatch(warehouse, batchOf(flow, [told('u', 'new')], [2_000n]), { runId: '2' });
+  await loadBatch(warehouse, batchOf(flow, [told('u', 'old'), told('v', 'old')], [1_000n, 1_000n]), {
+    runId: '3',
+    late: true,
+  });
+  const query = 'select user_id, role from lab.ranks order by 1';
+  expect(await rowsOf(warehouse, query)).toEqual([
+    ['u', 'new'],
+    ['v', 'old'],
+  ]);
+  await loadBatch(warehouse, batchOf(flow, [told('u', 'newer')], [3_000n]), { runId: '4', late: true });
+  expect(await rowsOf(warehouse, query)).toEqual([
+    ['u', 'newer'],
+    ['v', 'old'],
+  ]);
 });
 
 test('unchanged rows are not even locked', async () => {

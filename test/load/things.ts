@@ -101,6 +101,7 @@ export function batchOf(flow: Flow, records: readonly Mapped[], fetchedAt: reado
   const batch = newBatch(flow);
   records.forEach((mapped, i) => {
     batch.add(mapped, fetchedAt[i] ?? BigInt(1000 + i));
+    batch.landed(String(mapped.row.id ?? ''));
   });
   return batch;
 }

@@ -64,12 +64,12 @@ const never = new AbortController().signal;
 const ways = {
   async through(flow: Flow, owner = 'a'): Promise<Gathering> {
     const merge = { sourceId: 1, runId: '1', force: false };
-    const how = { keepKeys: false, settings, signal: never };
+    const how = { settings, signal: never };
     const opened = await writeThrough(database.warehouse.pool, flow, scopeOf(owner), merge, how);
     if (opened === undefined) throw new Error('the scope is not empty');
     return opened;
   },
-  staged: (flow: Flow): Promise<Gathering> => gather(database.warehouse.pool, flow, false),
+  staged: (flow: Flow): Promise<Gathering> => gather(database.warehouse.pool, flow),
 };
 
 let clock = 0n;
@@ -201,7 +201,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
 
 test('a scope that holds rows is not written through', async () => {
   await listing(flowOf(counted), 'through', [[{ name: 'a', clicks: 1 }]]);
-  const how = { keepKeys: false, settings, signal: never };
+  const how = { settings, signal: never };
   const merge = { sourceId: 1, runId: '1', force: false };
   expect(await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('a'), merge, how)).toBeUndefined();
   const other = await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('b'), merge, how);

@@ -2,6 +2,7 @@ import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import { backfill } from '../../src/run/backfill.ts';
 import type { RunDeps } from '../../src/run/deps.ts';
 import { type PlannedStream, plan } from '../../src/run/preview.ts';
+import { replayRejects } from '../../src/run/replay.ts';
 import { sync } from '../../src/run/sync.ts';
 import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
 import { type AdsSettings, openAds } from '../../src/sources/ads.ts';
@@ -18,6 +19,7 @@ export interface AdsRig {
   sync(options?: { streams?: readonly string[]; full?: boolean }, how?: AdsRun): Promise<RunReport>;
   backfill(options: { from: Date; to: Date; streams?: readonly string[] }, how?: AdsRun): Promise<RunReport>;
   plan(window: { from: Date; to: Date }): Promise<readonly PlannedStream[]>;
+  replay(): ReturnType<typeof replayRejects>;
   rows<R extends object = Record<string, unknown>>(
     query: string,
     parameters?: readonly unknown[],
@@ -85,6 +87,7 @@ export async function openAdsRig(options: AdsOptions = {}, settings: Partial<Ads
     notes,
     sync: (what = {}, how = {}) => during(how, (deps) => sync(deps, what)),
     backfill: (what, how = {}) => during(how, (deps) => backfill(deps, what)),
+    replay: () => during({}, (deps) => replayRejects(deps, {})),
     plan: (window) => during({}, (deps) => plan(deps, { window })),
     async rows<R extends object>(query: string, parameters: readonly unknown[] = []) {
       const { rows } = await database.warehouse.pool.query<R>(query, [...parameters]);
