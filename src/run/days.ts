@@ -38,8 +38,8 @@ export function daysWithin(
 }
 
 /**
- * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due. `readAt(back)` is when the
- * last so many days were last read, by the source's clock.
+ * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due, counted in days that are
+ * over. `readAt(back)` is when the last so many days were last read, by the source's clock.
  */
 export async function daysDue(
   days: Days,
@@ -53,7 +53,7 @@ export async function daysDue(
     const last = one.every <= 1 ? undefined : await readAt(one.back);
     if (last === undefined || clock.getTime() - last.getTime() >= one.every * day) back = Math.max(back, one.back);
   }
-  const since = later(from, earlier(midnight(watermark), plus(to, -back)));
+  const since = later(from, earlier(midnight(watermark), plus(midnight(clock), -back)));
   return since < to ? { field: 'day', from: since, to } : undefined;
 }
 

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { stored } from '../support/adsCompared.ts';
+import { type Cells, pictureOf } from '../support/adsPicture.ts';
 import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
 import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/adsTruth.ts';
 
@@ -172,6 +174,33 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     ]);
     expect(versions.map(({ budget }) => Number(budget))).toEqual([Number(first) / 1e6, 1.000001, 1.000001]);
   });
+});
+
+test('a run after one that succeeded does not say that it goes on with it, whatever the server does not have', async () => {
+  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 1, adSetsPerCampaign: 1, days: 3 });
+  for (let night = 0; night < 2; night += 1) {
+    const report = await rig.sync();
+    expect(report.streams.find(({ stream }) => stream === 'change_history')?.status).toBe('unavailable');
+  }
+  expect(rig.events.flatMap((event) => (event.type === 'run.started' ? [event.resumed] : []))).toEqual([false, false]);
+});
+
+test('the hours of as many whole days are read again as the days are: what is not final is the platform’s', async () => {
+  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 2 });
+  await rig.sync();
+  rig.platform.clock.advance(day);
+  await rig.sync();
+  const { state, clock } = rig.platform;
+  const hours = pictureOf(state, { from: new Date('2026-06-01T00:00:00Z'), history: false }).get('report_hourly')?.rows;
+  const first = new Date(midnight().getTime() - 3 * day).toISOString();
+  const told = (hours ?? []).filter((row) => (row.hour_start ?? '') >= first);
+  const kept = await stored(rig.rows, 'report_hourly', [...Object.keys(told[0] ?? {}), 'is_final']);
+  const open = kept.filter(({ is_final }) => is_final === 'false');
+  const text = (row: Cells): string => JSON.stringify({ ...row, is_final: undefined });
+  expect(open.map(text).sort()).toEqual(told.map(text).sort());
+  expect(open.some((row) => row.hour_start === first)).toBe(true);
+  expect(kept.length).toBeGreaterThan(open.length);
+  expect(clock.now().getTime() - Date.parse(first)).toBeGreaterThan(3 * day);
 });
 
 test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {
