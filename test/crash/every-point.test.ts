@@ -1,22 +1,32 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Cut } from '../support/postgresProxy.ts';
-import { type Stage, smallest, stages } from './stage.ts';
+import * as ads from './ads.ts';
+import type { Stage } from './stage.ts';
+import * as tracker from './tracker.ts';
 import { crashAt, lengthOf } from './walk.ts';
 
 /** The last few points may come too late: no run is quite as long as another. */
 const slack = 25;
 
-const cases = (Object.keys(stages) as (keyof typeof stages)[]).flatMap((name) =>
-  (['before', 'after'] as const).map((side) => ({ name, side })),
-);
+type Dialect = 'vendor' | 'contract';
+const stages: readonly (readonly [name: string, open: (dialect: Dialect) => Promise<Stage>])[] = [
+  ...Object.entries(tracker.stages).map(
+    ([name, open]) => [name, (dialect: Dialect) => open({ ...tracker.smallest, dialect })] as const,
+  ),
+  ...Object.entries(ads.stages).map(
+    ([name, open]) => [name, (dialect: Dialect) => open({ ...ads.smallest, dialect })] as const,
+  ),
+];
+
+const cases = stages.flatMap(([name, open]) => (['before', 'after'] as const).map((side) => ({ name, open, side })));
 
 /** `CRASH_EVERY=7` goes to each seventh point only. All of them take some three hours on two cores. */
 const every = Number(process.env.CRASH_EVERY ?? 1);
 
-describe.each(cases)('$name, killed $side a message', ({ name, side }) => {
+describe.each(cases)('$name, killed $side a message', ({ name, open, side }) => {
   let stage: Stage;
   beforeAll(async () => {
-    stage = await stages[name]({ ...smallest, dialect: side === 'before' ? 'vendor' : 'contract' });
+    stage = await open(side === 'before' ? 'vendor' : 'contract');
   });
   afterAll(() => stage.close());
 

@@ -1,23 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Stage, smallest, stages } from '../crash/stage.ts';
+import * as ads from '../crash/ads.ts';
+import type { Stage } from '../crash/stage.ts';
+import * as tracker from '../crash/tracker.ts';
 import { crashAt, diceOf, lengthOf, sample } from '../crash/walk.ts';
 
 /** Another one each time; `CRASH_SEED` repeats one. */
 const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** About forty points in all; `npm run test:crash` goes to every one. */
-const plan = [
-  ['the first sync', 'vendor', 16],
-  ['a sync that finds changes', 'contract', 12],
-  ['a census that finds deletions', 'vendor', 6],
-  ['a full sync', 'vendor', 3],
-  ['the first command ever, migrations included', 'contract', 3],
-] as const;
+const { smallest } = tracker;
 
-describe.each(plan)('%s of a tracker that speaks %s', (name, dialect, count) => {
+/** About fifty points in all; `npm run test:crash` goes to every one. */
+const plan: readonly (readonly [name: string, open: () => Promise<Stage>, points: number])[] = [
+  ['the first sync of a tracker', () => tracker.firstSync({ ...smallest, dialect: 'vendor' }), 16],
+  ['a sync that finds changes', () => tracker.laterSync({ ...smallest, dialect: 'contract' }), 12],
+  ['a census that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 6],
+  ['a full sync', () => tracker.fullSync({ ...smallest, dialect: 'vendor' }), 3],
+  ['the first command ever, migrations included', () => tracker.firstCommand({ ...smallest, dialect: 'contract' }), 3],
+  ['the first sync of the ads', () => ads.firstSync({ ...ads.smallest, dialect: 'contract' }), 3],
+  ['a sync of the ads that finds changes', () => ads.laterSync({ ...ads.smallest, dialect: 'vendor' }), 6],
+];
+
+describe.each(plan)('%s', (_, open, count) => {
   let stage: Stage;
   beforeAll(async () => {
-    stage = await stages[name]({ ...smallest, dialect });
+    stage = await open();
   });
   afterAll(() => stage.close());
 

@@ -1,0 +1,195 @@
+/** The ads platform's stages: what is run, and what must hold of its warehouse. */
+
+import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
+import { adsDifferences, adsHalves } from '../support/adsCompared.ts';
+import { adsBooks, type Before, beforeOf } from '../support/adsHistory.ts';
+import { type Cells, type Picture, pictureOf } from '../support/adsPicture.ts';
+import { testDatabase } from '../support/postgres.ts';
+import { adsEnvironment } from '../support/tidemark.ts';
+import { claimed, closedBooks, countsHold, isThere, movedTo, type Rows } from './books.ts';
+import { copiesOf, ran, type Stage } from './stage.ts';
+
+const day = 86_400_000;
+
+/** Everything is in it: lists of all kinds, drafts, four levels of numbers, a CSV report that is ready when it is looked after. */
+export const smallest = {
+  seed: 7,
+  accounts: 1,
+  campaigns: 2,
+  adSetsPerCampaign: 1,
+  adsPerAdSet: 2,
+  days: 10,
+  now: new Date('2026-06-30T02:00:00Z'),
+  csv: { polls: 0 },
+} as const satisfies AdsOptions;
+
+/** The first sync into a warehouse whose schema is there. */
+export const firstSync = (options: AdsOptions): Promise<Stage> => staged(options, {});
+
+/** A night later: numbers were restated, things archived, deleted, drafted and published. */
+export const laterSync = (options: AdsOptions): Promise<Stage> => staged(options, { meanwhile: changeMuch });
+
+/** Every stage by its name. */
+export const stages = {
+  'the first sync of the ads': firstSync,
+  'a sync of the ads that finds changes': laterSync,
+} as const;
+
+interface Plot {
+  /** What happens at the platform after a first sync; undefined: there was none. */
+  readonly meanwhile?: (platform: AdsSimulator) => void;
+}
+
+const words = ['sync', 'ads'];
+
+/** What the warehouse is compared with. */
+interface Told {
+  readonly platform: AdsSimulator;
+  /** What it equals at first; undefined: it is empty. */
+  readonly old: Picture | undefined;
+  /** What it shall equal in the end. */
+  readonly truth: Picture;
+  /** What it held, and the histories that it kept, before. */
+  readonly before: Before | undefined;
+  /** The platform's clock meanwhile: what watermarks become. */
+  readonly clock: Date;
+}
+
+async function staged(options: AdsOptions, { meanwhile }: Plot): Promise<Stage> {
+  const platform = await startAds(options);
+  const { state, clock } = platform;
+  const start = new Date(Math.floor(clock.now().getTime() / day - (options.days ?? 30)) * day);
+  const around = (databaseUrl: string): NodeJS.ProcessEnv =>
+    adsEnvironment(platform, databaseUrl, {
+      ADS_START: start.toISOString().slice(0, 10),
+      ADS_ACCOUNT_IDS: [...state.accounts.keys()].join(','),
+    });
+  const shown = { from: start, history: options.dialect === 'vendor' };
+  const base = await testDatabase();
+  const [account = ''] = state.accounts.keys();
+  // One to be published, one to be deleted, one to stay.
+  for (const name of ['Soon', 'Never', 'Later']) state.createDraft(account, name);
+  let old: Picture | undefined;
+  let before: Before | undefined;
+  if (meanwhile !== undefined) {
+    await ran(words, around(base.url));
+    old = pictureOf(state, shown);
+    before = await beforeOf(async (query, parameters = []) => {
+      const { rows } = await base.warehouse.pool.query(query, [...parameters]);
+      return rows;
+    });
+    clock.advance(day);
+    meanwhile(platform);
+    clock.advance(60_000);
+  }
+  const truth = standing(old, pictureOf(state, shown), clock.now());
+  const told: Told = { platform, old, before, truth, clock: clock.now() };
+  return {
+    words,
+    environment: around,
+    ...(await copiesOf(base)),
+    atOnce: (rows) => atOnce(told, rows),
+    inTheEnd: (rows) => inTheEnd(told, rows),
+    async close() {
+      await platform.close();
+      await base.drop();
+    },
+  };
+}
+
+/** How far back hours are read again: as far as ADS_RESTATE_DAYS says of each night. */
+const nightly = 3;
+
+/** The newer picture, with what is not read again as it was: what an earlier night captured, and hours older than the nightly restatement. */
+function standing(old: Picture | undefined, young: Picture, now: Date): Picture {
+  if (old === undefined) return young;
+  const since = new Date(Math.floor(now.getTime() / day) * day - nightly * day).toISOString();
+  const rows = (of: Picture, table: string): readonly Cells[] => of.get(table)?.rows ?? [];
+  const isOld = (row: Cells): boolean => (row.hour_start ?? '') < since;
+  const merged: Readonly<Record<string, readonly Cells[]>> = {
+    report_lifetime: [...rows(old, 'report_lifetime'), ...rows(young, 'report_lifetime')],
+    report_hourly: [
+      ...rows(old, 'report_hourly').filter(isOld),
+      ...rows(young, 'report_hourly').filter((row) => !isOld(row)),
+    ],
+  };
+  return new Map([...young].map(([table, one]) => [table, { ...one, rows: merged[table] ?? one.rows }]));
+}
+
+/** Guarantees G1, G2, G13 and G21 at any instant: no part is half, no checkpoint ahead of its data, no history without its change. */
+async function atOnce(told: Told, rows: Rows): Promise<readonly string[]> {
+  if (!(await isThere(rows, 'ads.report_daily'))) return [];
+  const streams = await claimed(rows, told.clock);
+  const ahead = streams.size === 0 ? [] : await adsDifferences(rows, only(told.truth, streams));
+  return [
+    ...(await adsHalves(rows, told.old, told.truth)),
+    ...ahead.map((line) => `the checkpoint is ahead: ${line}`),
+    ...(await countsHold(rows)),
+    ...(await adsBooks(rows, told.before)),
+  ];
+}
+
+const only = (picture: Picture, streams: ReadonlySet<string>): Picture =>
+  new Map([...picture].filter(([, { stream }]) => streams.has(stream)));
+
+/** After a run that nothing hurt: the warehouse equals the platform to the micro, and the books are closed. */
+async function inTheEnd(told: Told, rows: Rows): Promise<readonly string[]> {
+  return [
+    ...(await closedBooks(rows)),
+    ...(await movedTo(rows, told.clock)),
+    ...(await adsDifferences(rows, told.truth)),
+    ...(await adsBooks(rows, told.before)),
+    ...(await jobsOnce(told, rows)),
+    ...told.platform.errors.map((error) => `the simulator failed: ${String(error)}`),
+    ...told.platform.storage.leaked.map((header) => `${header} was shown to the storage`),
+  ];
+}
+
+/** A slice has one report whose id is known, and no other; only of one whose creation nobody heard the end of there may be another. */
+async function jobsOnce({ platform }: Told, rows: Rows): Promise<readonly string[]> {
+  const jobs = await rows<{ slice_id: string; remote_id: string | null; status: string; attempt: number }>(
+    'select slice_id::text, remote_id, status, attempt from ops.jobs order by slice_id, attempt',
+  );
+  const lines: string[] = [];
+  for (const [slice, all] of Map.groupBy(jobs, (job) => job.slice_id)) {
+    const known = all.filter((job) => job.remote_id !== null);
+    if (known.length !== 1) lines.push(`slice ${slice}: ${known.length} reports were made for it`);
+    // A run is killed once: it leaves at most one creation that nobody heard of.
+    if (all.length > known.length + 1) lines.push(`slice ${slice}: ${all.length} reports were asked for`);
+    if (all.at(-1)?.status !== 'ready') lines.push(`slice ${slice}: its report is ${all.at(-1)?.status}`);
+    for (const { remote_id } of known)
+      if (!platform.storage.jobs.has(remote_id ?? '')) lines.push(`report ${remote_id} is not the platform's`);
+  }
+  if (jobs.length === 0) lines.push('no report was asked for');
+  return lines;
+}
+
+/** Numbers restated at one level and at all of them; lists changed in every way that the platform has. */
+function changeMuch({ state, clock }: AdsSimulator): void {
+  const today = Math.floor(clock.now().getTime() / day) * day;
+  const ago = (days: number): string => new Date(today - days * day).toISOString().slice(0, 10);
+  const [account = ''] = state.accounts.keys();
+  const [campaign = '', other = ''] = state.campaigns.keys();
+  const [adSet = '', another = ''] = state.adSets.keys();
+  const [first = '', second = '', third = ''] = state.ads.keys();
+  const [audience = '', audience2 = ''] = state.audiences.keys();
+  const [published, deleted] = [...state.drafts.values()].filter((one) => one.kind === 'campaign');
+  state.restate('AD', first, ago(2), 'SPEND', '9007199254.740993');
+  state.restate('CAMPAIGN', campaign, ago(3), 'IMPRESSIONS', '12345.0');
+  state.correct(second, ago(2), { spend: 1n, counts: { CLICKS: 3, LEADS: 2 } });
+  state.archive(third);
+  state.archive(other);
+  state.update(adSet, { budget: 9_007_199_254_740_995n, bid: 1_000_003n });
+  state.update(another, { delivery: 'OFF' });
+  state.deleteAudience(audience);
+  state.createAudience(account, 'New people', 'CUSTOM', { size: 4_321 });
+  if (audience2 !== '') state.update(audience2, { size: 99 });
+  clock.advance(1_000);
+  state.publish(published?.of.id ?? '');
+  state.deleteDraft(deleted?.of.id ?? '');
+  const made = state.createCampaign(account, 'Born');
+  const below = state.createAdSet(made.id, 'Born, set');
+  state.createAd(below.id, 'Born, ad');
+  state.createAsset(account, 'New sound', 'AUDIO');
+  state.updateAccount(account, { name: 'Northwind, renamed' });
+}

@@ -1,0 +1,191 @@
+/** The tracker's stages: what is run, and what must hold of its warehouse. */
+
+import type { Oracle } from '../../src/simulator/tracker/oracle.ts';
+import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { differences, type Sides } from '../support/oracle.ts';
+import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { environment } from '../support/tidemark.ts';
+import { claimed, closedBooks, countsHold, isThere, movedTo, type Rows } from './books.ts';
+import { copiesOf, ran, type Stage } from './stage.ts';
+
+/** Everything is in it and nothing twice: boards with and without sprints, comments, worklogs, links, labels, history. */
+export const smallest = {
+  seed: 5,
+  issues: 40,
+  projects: 2,
+  users: 6,
+  years: 0.1,
+  now: new Date('2026-03-10T09:00:00Z'),
+} as const satisfies TrackerOptions;
+
+/** The first sync into a warehouse whose schema is there. */
+export const firstSync = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, { words: ['sync'], base: testDatabase });
+
+/** The first sync into a database that has nothing, not even a schema. */
+export const firstCommand = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, { words: ['sync'], base: emptyDatabase });
+
+/** A sync after changes of every kind but deletion. */
+export const laterSync = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, { words: ['sync'], base: testDatabase, earlier: ['sync'], meanwhile: changeMuch });
+
+/** The same changes found by walking everything again, whatever was walked before. */
+export const fullSync = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, { words: ['sync', '--full'], base: testDatabase, earlier: ['sync'], meanwhile: changeMuch });
+
+/** A census after deletions. */
+export const deletions = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, {
+    words: ['census', 'tracker'],
+    base: testDatabase,
+    earlier: ['sync'],
+    meanwhile: ({ state }) => {
+      for (const id of idsOf(state).slice(3, 7)) state.delete(id);
+    },
+  });
+
+/** Every stage by its name. */
+export const stages = {
+  'the first sync': firstSync,
+  'a sync that finds changes': laterSync,
+  'a census that finds deletions': deletions,
+  'a full sync': fullSync,
+  'the first command ever, migrations included': firstCommand,
+} as const;
+
+interface Plot {
+  readonly words: readonly string[];
+  readonly base: () => Promise<TestDatabase>;
+  /** A command that runs to its end first. */
+  readonly earlier?: readonly string[];
+  /** What happens at the tracker then. */
+  readonly meanwhile?: (tracker: TrackerSimulator) => void;
+}
+
+/** What the warehouse is compared with. */
+interface Told {
+  readonly words: readonly string[];
+  /** What it equals at first; undefined: it is empty. */
+  readonly old: Oracle | undefined;
+  /** What it shall equal in the end. */
+  readonly truth: Oracle;
+  /** The tracker's clock meanwhile: what watermarks become. */
+  readonly clock: Date;
+}
+
+async function staged(options: TrackerOptions, plot: Plot): Promise<Stage> {
+  const tracker = await startTracker(options);
+  const around = (databaseUrl: string): NodeJS.ProcessEnv => environment(tracker, databaseUrl);
+  const base = await plot.base();
+  let old: Oracle | undefined;
+  if (plot.earlier !== undefined) {
+    await ran(plot.earlier, around(base.url));
+    old = tracker.oracle();
+    tracker.clock.advance(3_600_000);
+    plot.meanwhile?.(tracker);
+    tracker.clock.advance(60_000);
+  }
+  const told: Told = { words: plot.words, old, truth: tracker.oracle(), clock: tracker.clock.now() };
+  return {
+    words: plot.words,
+    environment: around,
+    ...(await copiesOf(base)),
+    atOnce: (rows) => atOnce(told, rows),
+    inTheEnd: (rows) => inTheEnd(told, rows),
+    async close() {
+      await tracker.close();
+      await base.drop();
+    },
+  };
+}
+
+const sides = (truth: Oracle, rows: Rows): Sides => ({ tracker: { oracle: () => truth }, rows });
+const ofIssues = /^(issues|issue_(labels|components|versions|links|sprints|changelog|keys)|comments|worklogs) /;
+
+/** Guarantees G1, G2 and G13 at any instant: whole issues only, no checkpoint ahead of its data, counts as the rows are. */
+async function atOnce(stage: Told, rows: Rows): Promise<readonly string[]> {
+  if (!(await isThere(rows, 'tracker.issue_keys'))) return [];
+  return [...(await wholeIssues(stage, rows)), ...(await checkpointsHold(stage, rows)), ...(await countsHold(rows))];
+}
+
+/** Every issue is there as it was or as it is, with all that hangs on it; never half of it. */
+async function wholeIssues({ old, truth }: Told, rows: Rows): Promise<readonly string[]> {
+  const all = await rows<{ id: string; at: Date; dead: boolean }>(
+    'select id::text, updated_at as at, _deleted_at is not null as dead from tracker.issues',
+  );
+  const stored = new Map(all.filter((row) => !row.dead).map((row) => [row.id, row.at.getTime()]));
+  const lines: string[] = [];
+  const known = new Set<string>();
+  for (const state of old === undefined ? [truth] : [old, truth]) {
+    const others: string[] = [];
+    for (const issue of state.issues.values())
+      if (stored.get(issue.id) === issue.updated) known.add(issue.id);
+      else others.push(issue.id);
+    // What is not known to this truth yet must not count as foreign: it is compared with the other one.
+    for (const id of stored.keys()) if (!state.issues.has(id)) others.push(id);
+    const found = await differences(sides(withGhosts(state, others), rows), { except: others, deletedMayLive: true });
+    lines.push(...found.filter((line) => ofIssues.test(line)));
+  }
+  for (const { id, dead } of all)
+    if (dead && truth.issues.get(id)?.deleted !== true) lines.push(`issue ${id} is not dead`);
+  for (const id of stored.keys()) if (!known.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
+  return lines;
+}
+
+/** The truth with stand-ins for issues that it does not know, so that they can be left out of a comparison. */
+function withGhosts(truth: Oracle, ids: readonly string[]): Oracle {
+  const [some] = truth.issues.values();
+  if (some === undefined) return truth;
+  const unknown = ids.filter((id) => !truth.issues.has(id));
+  return { ...truth, issues: new Map([...truth.issues, ...unknown.map((id) => [id, { ...some, id }] as const)]) };
+}
+
+/** What a checkpoint of this run claims is in the warehouse. */
+async function checkpointsHold({ truth, clock }: Told, rows: Rows): Promise<readonly string[]> {
+  const streams = await claimed(rows, clock);
+  if (streams.size === 0) return [];
+  const lines = await differences(sides(truth, rows), { deletedMayLive: true });
+  return lines
+    .filter((line) => streams.has(ofIssues.test(line) ? 'issues' : (line.split(' ')[0] ?? '')))
+    .map((line) => `the checkpoint is ahead: ${line}`);
+}
+
+/** After a run that nothing hurt: the warehouse equals the source, and the books are closed. */
+async function inTheEnd({ words, truth, clock }: Told, rows: Rows): Promise<readonly string[]> {
+  const isCensus = words[0] === 'census';
+  return [
+    ...(await closedBooks(rows)),
+    ...(isCensus ? [] : await movedTo(rows, clock)),
+    // Which issues a sprint has is the next sync's business.
+    ...(await differences(sides(truth, rows), { deletedMayLive: !isCensus })).filter(
+      (line) => !(isCensus && line.startsWith('sprint_issues ')),
+    ),
+  ];
+}
+
+const idsOf = (state: TrackerSimulator['state']): readonly string[] =>
+  Array.from({ length: state.store.size }, (_, place) => state.store.at(place).id).filter((id) =>
+    state.store.isLive(state.place(id)),
+  );
+
+/** Changes of every kind that bump `updated`, to a third of the issues. */
+function changeMuch({ state, clock }: TrackerSimulator): void {
+  const [a = '', b = '', c = '', d = '', e = '', f = '', ...rest] = idsOf(state);
+  const keys = [...state.projects.values()].map((project) => project.key);
+  const [sprint] = state.sprints.keys();
+  state.update(a, { summary: 'Changed', statusId: '10004', resolutionId: '10300' });
+  clock.advance(1_000);
+  state.move(b, keys.find((key) => !state.keyOf(b).startsWith(`${key}-`)) ?? '');
+  state.addLabel(c, 'new-label');
+  state.addComment(c, 'A new comment');
+  state.addWorklog(d, 1_800);
+  state.link(d, e);
+  if (sprint !== undefined) state.moveToSprint(f, sprint);
+  for (const id of rest.slice(0, 6)) state.touch(id);
+  clock.advance(1_000);
+  for (const key of keys) state.create(key, { summary: `Born in ${key}`, labels: ['x', 'y'] });
+  state.addUser({ displayName: 'Late Comer' });
+  const [board] = [...state.boards.values()].filter((one) => one.type === 'scrum');
+  if (board !== undefined) state.addSprint(board.id);
+}
