@@ -1,43 +1,18 @@
 import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core/errors.ts';
 import type { RunReport } from '../../src/core/run.ts';
-import {
-  dropAfterwards,
-  empty200,
-  type Fault,
-  htmlPage,
-  loweredMaxResults,
-  resetAt,
-  resetBeforeHeaders,
-  shortPage,
-  status,
-  tooManyRequests,
-  truncatedJson,
-  unauthorised,
-} from '../../src/simulator/shared/faults.ts';
+import { loweredMaxResults } from '../../src/simulator/shared/faults.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
-import type { Event, faultNames, RunKind, Step } from './steps.ts';
+import { books, checkpoints, expectThat, same, watermarks } from './checks.ts';
+import { faults } from './faults.ts';
+import type { Event, RunKind, Step } from './steps.ts';
 import { type World, worldOf } from './world.ts';
 
 const minute = 60_000;
 const lookbackMs = 120 * minute;
 const begin = new Date('2026-03-10T09:00:00Z');
 const site = { seed: 21, issues: 50, projects: 3, users: 8, years: 0.1, now: begin } as const satisfies TrackerOptions;
-
-const faults: Readonly<Record<(typeof faultNames)[number], readonly [Fault, number]>> = {
-  500: [status(500), 1],
-  '503 for a while': [status(503), 14],
-  429: [tooManyRequests(0), 2],
-  401: [unauthorised, 1],
-  'reset before headers': [resetBeforeHeaders, 1],
-  'reset in the body': [resetAt(40), 1],
-  'truncated JSON': [truncatedJson(), 1],
-  'html page': [htmlPage, 1],
-  'short page': [shortPage(1), 1],
-  'empty 200': [empty200, 1],
-  'dropped afterwards': [dropAfterwards, 1],
-};
 
 /** What happened while histories were played: a test whose faults never fired has proved nothing. */
 export const seen = new Map<string, number>();
@@ -98,7 +73,7 @@ function mayWait(rig: Rig, world: World, line: string): boolean {
 
 /** One run with what happens meanwhile, and everything that must hold after any run, good or bad. */
 async function checked(name: string, rig: Rig, world: World, step: RunStep): Promise<RunReport | undefined> {
-  const before = await checkpoints(rig);
+  const before = await checkpoints(rig.rows);
   const started = rig.tracker.clock.now().getTime();
   const report = await run(rig, world, step);
   saw(`${step.run} ${report?.status ?? 'threw'}`);
@@ -106,8 +81,8 @@ async function checked(name: string, rig: Rig, world: World, step: RunStep): Pro
     'select run_id::text as id, status as stored from ops.runs order by run_id desc limit 1',
   );
   expectThat(stored !== 'running', `${name}: its row still says that it is running`);
-  await books(name, rig, report);
-  await watermarks(name, rig, step, report, before);
+  await books(name, rig.rows, report);
+  await watermarks(name, rig.rows, step.run, report, before);
   await nothingBehind(name, rig, world);
   if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
   if (step.run === 'census') await onlyTheDead(name, rig, world, id, started);
@@ -162,75 +137,12 @@ async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | u
   }
 }
 
-interface Checkpoint {
-  readonly stream: string;
-  readonly at: number;
-}
-
-const checkpoints = async (rig: Rig): Promise<readonly Checkpoint[]> =>
-  (await rig.rows<{ stream: string; watermark: Date }>('select stream, watermark from ops.checkpoints')).map((row) => ({
-    stream: row.stream,
-    at: row.watermark.getTime(),
-  }));
-
-/** Counts add up, in the books and in the report, and green means that every receipt matched (guarantee G13). */
-async function books(name: string, rig: Rig, report: RunReport | undefined): Promise<void> {
-  const off = await rig.rows<{ line: string }>(
-    `select run_id || ' ' || stream as line from ops.run_streams
-     where received <> inserted + updated + unchanged + deduplicated + superseded + rejected or rejected <> 0`,
-  );
-  expectThat(off.length === 0, `${name}: counts that do not add up: ${off.map((row) => row.line).join(', ')}`);
-  const wrong = await rig.rows<{ line: string }>(
-    `select stream || ': expected ' || expected || ', fetched ' || fetched || ', landed ' || landed as line
-     from ops.run_streams s join ops.runs r using (run_id)
-     where r.status = 'succeeded' and (s.status not in ('ok', 'skipped') or fetched < expected or landed < fetched)`,
-  );
-  expectThat(wrong.length === 0, `${name}: green with a receipt that does not match: ${wrong.map((row) => row.line)}`);
-  for (const { stream, status: verdict, receipt } of report?.streams ?? []) {
-    const [row] = await rig.rows<{ expected: string | null; fetched: string; landed: string; status: string }>(
-      'select expected::text, fetched::text, landed::text, status from ops.run_streams where run_id = $1 and stream = $2',
-      [report?.runId, stream],
-    );
-    const told = [
-      receipt.expected === null ? null : String(receipt.expected),
-      receipt.fetched,
-      receipt.landed,
-      verdict,
-    ];
-    const kept = [row?.expected, Number(row?.fetched), Number(row?.landed), row?.status];
-    expectThat(String(told) === String(kept), `${name}: ${stream} was told as ${told}, and kept as ${kept}`);
-  }
-}
-
-/** Checkpoints never go back, and move only with a complete walk of a sync. */
-async function watermarks(
-  name: string,
-  rig: Rig,
-  step: RunStep,
-  report: RunReport | undefined,
-  before: readonly Checkpoint[],
-): Promise<void> {
-  const after = new Map((await checkpoints(rig)).map((one) => [one.stream, one.at]));
-  for (const { stream, at } of before) {
-    const now = after.get(stream);
-    expectThat(now !== undefined && now >= at, `${name}: the watermark of ${stream} went back`);
-  }
-  const old = new Map(before.map((one) => [one.stream, one.at]));
-  for (const [stream, at] of after) {
-    if (old.get(stream) === at) continue;
-    expectThat(step.run === 'sync' || step.run === 'full', `${name}: a ${step.run} moved the watermark of ${stream}`);
-    const part = report?.streams.find((one) => one.stream === stream);
-    // An interrupted walk that was finished first moves it, too, though the new walk may fail then.
-    expectThat(part === undefined || part.status !== 'partial' || part.slices > 1, `${name}: ${stream} moved, partial`);
-  }
-}
-
 /**
  * Everything the watermark claims is in the warehouse, whole: each issue in sight that was last written before it (guarantees G2, G4).
  * What the index showed late, or the clock dated early, is claimed that much later: the lookback makes up for it.
  */
 async function nothingBehind(name: string, rig: Rig, world: World): Promise<void> {
-  const mark = (await checkpoints(rig)).find((one) => one.stream === 'issues')?.at;
+  const mark = (await checkpoints(rig.rows)).find((one) => one.stream === 'issues')?.at;
   if (mark === undefined) return;
   const before = mark - world.slack();
   const truth = rig.tracker.oracle();
@@ -281,12 +193,4 @@ async function onlyTheDead(name: string, rig: Rig, world: World, runId: string, 
     expectThat(!sure, `${name}: the census buried ${id}, which is alive`);
     saw('tombstone');
   }
-}
-
-function same(what: string, lines: readonly string[]): void {
-  expectThat(lines.length === 0, `${what}:\n  ${lines.slice(0, 12).join('\n  ')}`);
-}
-
-function expectThat(holds: boolean, otherwise: string): asserts holds {
-  if (!holds) throw new Error(otherwise);
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { faultNames } from './faults.ts';
 
 /** Something that happens at the tracker. Numbers choose: the n-th issue, project, sprint or person of those there are. */
 export type Change =
@@ -19,20 +20,6 @@ export type Change =
   | { readonly is: 'lag'; readonly minutes: number }
   /** Forward, or back. */
   | { readonly is: 'clock'; readonly minutes: number };
-
-export const faultNames = [
-  '500',
-  '503 for a while',
-  '429',
-  '401',
-  'reset before headers',
-  'reset in the body',
-  'truncated JSON',
-  'html page',
-  'short page',
-  'empty 200',
-  'dropped afterwards',
-] as const;
 
 /** When in a run: at its n-th request, or at its n-th search. */
 export type Moment = { readonly at: number } | { readonly atSearch: number };

@@ -1,13 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { play, seen } from './history.ts';
+import { playing, seconds, seed, timeoutFor } from './playing.ts';
 import { history, type Step } from './steps.ts';
 
-/** `MODEL_SECONDS=600` plays for ten minutes a test; `MODEL_SEED` begins where a failure said. */
-const seconds = Number(process.env.MODEL_SECONDS ?? 10);
-const seed = Number(process.env.MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** For finding a shorter history that fails as well. */
-const shrinkingMs = 60_000;
+const time = seconds(10);
 
 const cases = (['vendor', 'contract'] as const).flatMap((dialect) => [
   { dialect, blind: false, what: 'whose changes can all be asked for' },
@@ -19,25 +15,10 @@ describe('a tracker that changes while it is walked', () => {
   test.each(cases)(
     '$dialect tongue, $what: the warehouse equals it once it is quiet',
     {
-      timeout: seconds * 1000 + 2 * shrinkingMs,
+      timeout: timeoutFor(time),
     },
     async ({ dialect, blind }) => {
-      let played = 0;
-      let deadline = performance.now() + seconds * 1000;
-      const property = fc.asyncProperty(history(blind), async (steps: readonly Step[]) => {
-        if (performance.now() > deadline) return;
-        played += 1;
-        try {
-          await play(steps, dialect);
-        } catch (error) {
-          if (played > 0) deadline = performance.now() + shrinkingMs;
-          played = Number.NEGATIVE_INFINITY;
-          throw error;
-        }
-      });
-      await fc.assert(property, { seed, numRuns: Math.ceil(10 * seconds) });
-      expect(played, 'histories played').toBeGreaterThan(0);
-      total += played;
+      total += await playing<Step>(history(blind), (steps) => play(steps, dialect), time);
     },
   );
 

@@ -1,8 +1,6 @@
 /** Whether the histories that the warehouse keeps of the ads tell exactly what changed in it. */
 
 import { metricsOf } from '../../src/tables/ads.ts';
-import { stored } from './adsCompared.ts';
-import type { Cells } from './adsPicture.ts';
 import type { Rig } from './rig.ts';
 
 type Rows = Rig['rows'];
@@ -33,10 +31,16 @@ const versioned = [
   },
 ] as const;
 
+type Revised = (typeof revised)[number];
+type Versioned = (typeof versioned)[number];
+
+/** Rows of numbers by key. */
+type Numbers = ReadonlyMap<string, { readonly period: string; readonly numbers: string }>;
+
 /** What a warehouse held at a moment. */
 export interface Before {
   /** By table. */
-  readonly numbers: ReadonlyMap<string, readonly Cells[]>;
+  readonly numbers: ReadonlyMap<string, Numbers>;
   /** How many revisions there were, by table. */
   readonly revisions: ReadonlyMap<string, number>;
   /** Versions by table, without their ends. */
@@ -46,7 +50,7 @@ export interface Before {
 const nothing: Before = { numbers: new Map(), revisions: new Map(), versions: new Map() };
 
 export async function beforeOf(rows: Rows): Promise<Before> {
-  const numbers = new Map<string, readonly Cells[]>();
+  const numbers = new Map<string, Numbers>();
   const revisions = new Map<string, number>();
   const versions = new Map<string, ReadonlySet<string>>();
   for (const one of revised) {
@@ -58,10 +62,39 @@ export async function beforeOf(rows: Rows): Promise<Before> {
   return { numbers, revisions, versions };
 }
 
-const numbersOf = (rows: Rows, { table, report, key }: (typeof revised)[number]): Promise<readonly Cells[]> =>
-  stored(rows, table, [...new Set(['ad_account_id', ...key, ...metricsOf(report).map(([column]) => column)])]);
+/** The columns whose numbers are noted. */
+const metricsIn = ({ report }: Revised): readonly string[] => metricsOf(report).map(([column]) => column);
 
-const versionsOf = async (rows: Rows, { into, columns }: (typeof versioned)[number]): Promise<ReadonlySet<string>> => {
+/** What says for what time of whose level a row speaks: rows of a time that was not read before are no news. */
+const periodOf = ({ key }: Revised): string =>
+  ['ad_account_id', ...key.filter((name) => name === 'entity_type' || name === 'day' || name === 'hour_start')].join(
+    ', ',
+  );
+
+/** Rows are compared as texts first: there are many, and few of them change. */
+async function numbersOf(rows: Rows, one: Revised): Promise<Numbers> {
+  const found = await rows<{ key: string; period: string; numbers: string }>(
+    `select ${textOf(one.key)} as key, concat_ws(' ', ${periodOf(one)}) as period,
+       array[${metricsIn(one)
+         .map((name) => `trim_scale(${name})`)
+         .join(', ')}]::text as numbers
+     from ads.${one.table}`,
+  );
+  return new Map(found.map((row) => [row.key, row]));
+}
+
+const textOf = (key: readonly string[]): string => `concat_ws(' ', ${key.join(', ')})`;
+
+/** Of an array of numbers as Postgres writes it. */
+const cellsOf = (text: string | undefined): readonly (string | null)[] =>
+  text === undefined
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map((one) => (one === 'NULL' ? null : one));
+
+const versionsOf = async (rows: Rows, { into, columns }: Versioned): Promise<ReadonlySet<string>> => {
   const found = await rows<{ line: string }>(
     `select row(id, valid_from, ${columns.join(', ')})::text as line from ads.${into}`,
   );
@@ -86,32 +119,33 @@ export async function adsBooks(rows: Rows, before: Before = nothing): Promise<re
   return lines;
 }
 
-async function revisionsTell(rows: Rows, one: (typeof revised)[number], before: Before): Promise<readonly string[]> {
-  const { table, into, report, key } = one;
-  const columns = metricsOf(report).map(([column]) => column);
-  const text = (row: Cells): string => key.map((name) => row[name]).join(' ');
-  const old = new Map((before.numbers.get(table) ?? []).map((row) => [text(row), row]));
-  const now = new Map((await numbersOf(rows, one)).map((row) => [text(row), row]));
+async function revisionsTell(rows: Rows, one: Revised, before: Before): Promise<readonly string[]> {
+  const { table, into } = one;
+  const columns = metricsIn(one);
+  const old: Numbers = before.numbers.get(table) ?? new Map();
+  const now = await numbersOf(rows, one);
   // A day that is read for the first time has nothing to be noted; a row that comes late to a day already read has.
-  const period = (row: Cells): string =>
-    ['ad_account_id', 'entity_type', 'day', 'hour_start'].map((name) => row[name] ?? '').join(' ');
-  const known = new Set([...old.values()].map(period));
-  const told = Map.groupBy(await since(rows, one, before), ({ key: of, metric }) => `${of} ${metric}`);
+  const known = new Set([...old.values()].map(({ period }) => period));
+  const told = Map.groupBy(await since(rows, one, before), ({ key }) => key);
   const lines: string[] = [];
-  for (const of of new Set([...old.keys(), ...now.keys()])) {
-    const [was, is] = [old.get(of), now.get(of)];
-    for (const metric of columns) {
-      const name = `${of} ${metric}`;
-      const revisions = told.get(name) ?? [];
-      told.delete(name);
-      if (was === undefined && is !== undefined && !known.has(period(is))) {
-        if (revisions.length > 0) lines.push(`${into} ${name}: told of a day that was read for the first time`);
-        continue;
-      }
-      lines.push(...chained(`${into} ${name}`, was?.[metric] ?? null, is?.[metric] ?? null, revisions));
+  for (const key of new Set([...old.keys(), ...now.keys()])) {
+    const [was, is] = [old.get(key), now.get(key)];
+    const revisions = told.get(key) ?? [];
+    told.delete(key);
+    if (revisions.length === 0 && was?.numbers === is?.numbers) continue;
+    if (was === undefined && is !== undefined && !known.has(is.period)) {
+      if (revisions.length > 0) lines.push(`${into} ${key}: told of a time that was read for the first time`);
+      continue;
     }
+    const [from, to] = [cellsOf(was?.numbers), cellsOf(is?.numbers)];
+    columns.forEach((metric, place) => {
+      const ofMetric = revisions.filter((revision) => revision.metric === metric);
+      lines.push(...chained(`${into} ${key} ${metric}`, from[place] ?? null, to[place] ?? null, ofMetric));
+    });
+    const strange = revisions.filter(({ metric }) => !columns.includes(metric));
+    lines.push(...strange.map(({ metric }) => `${into} ${key}: told of ${metric}, which is no column`));
   }
-  for (const name of told.keys()) lines.push(`${into} ${name}: told of a row that never was`);
+  for (const key of told.keys()) lines.push(`${into} ${key}: told of a row that never was`);
   return lines;
 }
 
@@ -129,29 +163,14 @@ function chained(name: string, was: string | null, is: string | null, revisions:
 }
 
 /** Revisions behind the first so many, in the order in which they were seen. */
-async function since(
-  rows: Rows,
-  { into, key }: (typeof revised)[number],
-  before: Before,
-): Promise<readonly Revision[]> {
-  const found = await rows<Record<string, string | null>>(
-    `select ${key.map((name) => `${name === 'hour_start' ? `to_char(hour_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')` : `${name}::text`} as ${name}`).join(', ')},
-      metric, trim_scale(old_value)::text as old_value, trim_scale(new_value)::text as new_value
+const since = (rows: Rows, { into, key }: Revised, before: Before): Promise<readonly Revision[]> =>
+  rows<Revision>(
+    `select ${textOf(key)} as key, metric, trim_scale(old_value)::text as old_value, trim_scale(new_value)::text as new_value
      from ads.${into} order by seen_at, _run_id offset ${before.revisions.get(into) ?? 0}`,
   );
-  return found.map((row) => ({
-    key: key.map((name) => row[name]).join(' '),
-    metric: row.metric ?? '',
-    old_value: row.old_value ?? null,
-    new_value: row.new_value ?? null,
-  }));
-}
 
-async function versionsTell(
-  rows: Rows,
-  { table, into, columns }: (typeof versioned)[number],
-  before: Before,
-): Promise<readonly string[]> {
+async function versionsTell(rows: Rows, one: Versioned, before: Before): Promise<readonly string[]> {
+  const { table, into, columns } = one;
   const list = (of: string): string => columns.map((name) => `${of}.${name}`).join(', ');
   const wrong = await rows<{ line: string }>(
     `select t.id || ': its open version is not what it is' as line from ads.${table} t
@@ -164,7 +183,7 @@ async function versionsTell(
          from ads.${into} v window w as (partition by source_id, id order by valid_from)) v
        where valid_to is distinct from next_from or next = row(${list('v')})`,
   );
-  const there = await versionsOf(rows, { table, into, columns } as (typeof versioned)[number]);
+  const there = await versionsOf(rows, one);
   const gone = [...(before.versions.get(into) ?? [])].filter((line) => !there.has(line));
   return [
     ...wrong.map(({ line }) => `${into} ${line}`),
