@@ -116,6 +116,7 @@ async function checked(
   await watermarks(name, rows, step.run, report, marks);
   same(`${name}: the histories`, await adsBooks(rows, before));
   await jobsOnce(name, rig);
+  await onlyTheDead(name, rig, id);
   if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
   else if (!disturbed && report?.status === 'succeeded') await equalSoFar(name, rig, dialect, report);
   return report;
@@ -222,6 +223,36 @@ async function jobsOnce(name: string, rig: AdsRig): Promise<void> {
   same(
     `${name}: reports`,
     jobs.map(({ line }) => line),
+  );
+}
+
+/** Nothing is buried that is alive: what a list did not show for a moment was only passed by (guarantee G10). */
+async function onlyTheDead(name: string, rig: AdsRig, runId: string): Promise<void> {
+  const tables = [
+    'campaigns',
+    'ad_sets',
+    'ads',
+    'assets',
+    'audiences',
+    'campaign_drafts',
+    'ad_set_drafts',
+    'ad_drafts',
+  ];
+  const buried = await rig.rows<{ from: string; id: string }>(
+    tables
+      .map(
+        (table) => `select '${table}' as "from", id from ads.${table} where _run_id = $1 and _deleted_at is not null`,
+      )
+      .join(' union all '),
+    [runId],
+  );
+  const { state } = rig.platform;
+  const isAlive = ({ from, id }: { readonly from: string; readonly id: string }): boolean =>
+    from.endsWith('_drafts') ? state.drafts.has(id) : state.find(id) !== undefined;
+  for (const one of buried) saw(`tombstone of ${one.from}`);
+  same(
+    `${name}: buried, and alive`,
+    buried.filter(isAlive).map(({ from, id }) => `${from} ${id}`),
   );
 }
 

@@ -76,7 +76,17 @@ const moment: fc.Arbitrary<Moment> = fc.oneof(
 const happening = <T extends object>(what: fc.Arbitrary<T>): fc.Arbitrary<Moment & T> =>
   fc.tuple(moment, what).map(([when, then]) => ({ ...when, ...then }));
 
+/** What moves all that comes after it in a list, while the list is walked. */
+const shift: fc.Arbitrary<Event> = fc.record({
+  atList: fc.integer({ min: 8, max: 40 }),
+  change: fc.record({
+    is: of('delete audience', 'delete audience', 'delete draft', 'publish', 'audience'),
+    which: fc.nat({ max: 3 }),
+  }),
+});
+
 const event: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 3, arbitrary: shift },
   { weight: 5, arbitrary: happening(change.map((one) => ({ change: one }))) },
   { weight: 3, arbitrary: happening(fc.constantFrom(...adsFaults).map((fault) => ({ fault }))) },
   { weight: 1, arbitrary: happening(fc.constant({ stop: true as const })) },

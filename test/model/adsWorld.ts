@@ -19,6 +19,9 @@ export interface AdsWorld {
 export function adsWorldOf(platform: AdsSimulator): AdsWorld {
   const { state, clock, storage, tokens } = platform;
   const began = clock.now().getTime();
+  // Lists of several small pages: what is deleted from the first ones moves all that comes after it.
+  for (const [n, account] of [...state.accounts.keys()].entries())
+    for (let i = 0; i < 6; i += 1) state.createAudience(account, `People ${n}.${i}`, 'CUSTOM');
   let serial = 0;
   const pick = <T>(all: Iterable<T>, n: number): T | undefined => {
     const list = [...all];
