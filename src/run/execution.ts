@@ -55,7 +55,7 @@ export async function withRun(
     let thrown: unknown;
     try {
       settled = await work(deps, run, lease, body);
-      thrown = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])).sort(byGravity)[0];
+      thrown = origins(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))).sort(byGravity)[0];
     } catch (error) {
       thrown = error;
     }
@@ -184,6 +184,11 @@ async function databaseClock(deps: RunDeps): Promise<() => Instant> {
 
 /** Told in the report instead of thrown: the run went on as far as it could, and exits with 1. */
 const isToldInReport = (error: unknown): boolean => error instanceof TidemarkError && error.code === 'too_many_rejects';
+
+/** Without what only followed: a stream that is waiting when another one's defect ends the run is interrupted by it. */
+function origins(errors: readonly unknown[]): unknown[] {
+  return errors.filter((error) => !(error instanceof Interrupted && errors.includes(error.cause)));
+}
 
 /** The gravest of several errors is the one to tell: losing the lease before an order to stop before all others. */
 function byGravity(a: unknown, b: unknown): number {

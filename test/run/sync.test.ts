@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { delay } from '../../src/simulator/shared/faults.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 describe.each([
@@ -26,4 +27,19 @@ describe.each([
     expect(report.counts).toMatchObject({ inserted: 0, updated: 0, rejected: 0 });
     expect(report.deleted).toBe(0);
   });
+});
+
+test('a run that a defect ends says which, not that somebody asked it to stop, whatever its other streams waited for', async () => {
+  const rig = await openRig({ issues: 30 });
+  try {
+    await rig.rows('alter table tracker.projects add constraint impossible check (false)');
+    const slow = rig.tracker.script.at({ match: ({ path }) => path.includes('/users') }, delay(60_000));
+    await expect(rig.sync()).rejects.toThrow(/impossible/);
+    expect(slow.fired).toBeGreaterThan(0);
+    expect(await rig.rows('select status, error_code from ops.runs')).toEqual([
+      { status: 'failed', error_code: 'defect' },
+    ]);
+  } finally {
+    await rig.close();
+  }
 });
