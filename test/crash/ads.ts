@@ -181,6 +181,8 @@ function changeMuch({ state, clock }: AdsSimulator): void {
   state.archive(other);
   state.update(adSet, { budget: 9_007_199_254_740_995n, bid: 1_000_003n });
   state.update(another, { delivery: 'OFF' });
+  // Rows of CSV reports under the old name go.
+  state.update(second, { name: 'Renamed' });
   state.deleteAudience(audience);
   state.createAudience(account, 'New people', 'CUSTOM', { size: 4_321 });
   if (audience2 !== '') state.update(audience2, { size: 99 });

@@ -8,7 +8,7 @@ export type Change =
   /** A day of an ad is corrected, and every level above it with it. */
   | { readonly is: 'correct'; readonly which: number; readonly ago: number }
   | { readonly is: 'campaign' | 'ad set' | 'ad' | 'audience' | 'asset'; readonly which: number }
-  | { readonly is: 'budget' | 'bid' | 'pause' | 'resume' | 'archive'; readonly which: number }
+  | { readonly is: 'budget' | 'bid' | 'pause' | 'resume' | 'archive' | 'rename'; readonly which: number }
   | { readonly is: 'edit audience' | 'delete audience'; readonly which: number }
   | { readonly is: 'draft' | 'draft of live' | 'edit draft' | 'publish' | 'delete draft'; readonly which: number }
   /** 403 for one of the accounts, and no longer. */
@@ -21,7 +21,7 @@ export type Change =
 
 export const changeNames = [
   ...['restate', 'restate hour', 'correct', 'campaign', 'ad set', 'ad', 'audience', 'asset'],
-  ...['budget', 'bid', 'pause', 'resume', 'archive', 'edit audience', 'delete audience'],
+  ...['budget', 'bid', 'pause', 'resume', 'archive', 'rename', 'edit audience', 'delete audience'],
   ...['draft', 'draft of live', 'edit draft', 'publish', 'delete draft', 'close', 'open'],
   ...['report fails', 'report expires', 'file is cut', 'file is short', 'address expires', 'token ends', 'hours'],
 ] as const satisfies readonly Change['is'][];
@@ -52,7 +52,10 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ is: of('correct'), which: index, ago }) },
   { weight: 4, arbitrary: fc.record({ is: of('campaign', 'ad set', 'ad', 'audience', 'asset'), which: index }) },
-  { weight: 5, arbitrary: fc.record({ is: of('budget', 'bid', 'pause', 'resume', 'archive'), which: index }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ is: of('budget', 'bid', 'pause', 'resume', 'archive', 'rename'), which: index }),
+  },
   { weight: 3, arbitrary: fc.record({ is: of('edit audience', 'delete audience', 'delete audience'), which: index }) },
   {
     weight: 5,
@@ -127,6 +130,7 @@ export const parade: readonly Step[] = [
     { is: 'bid', which: 1 },
     { is: 'pause', which: 2 },
     { is: 'archive', which: 5 },
+    { is: 'rename', which: 4 },
     { is: 'edit draft', which: 0 },
     { is: 'publish', which: 0 },
     { is: 'delete draft', which: 0 },

@@ -99,6 +99,12 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
           pick([...ids('CAMPAIGN'), ...ids('AD_SET'), ...ids('AD'), ...state.assets.keys()], what.which) ?? '',
         );
         return true;
+      case 'rename':
+        // CSV reports know things by their names only: rows of the old name go.
+        state.update(pick([...ids('CAMPAIGN'), ...ids('AD_SET'), ...ids('AD')], what.which) ?? '', {
+          name: `Renamed ${serial}`,
+        });
+        return true;
       case 'edit audience': {
         const id = pick(state.audiences.keys(), what.which);
         if (id !== undefined) state.update(id, { size: 100 * serial });
