@@ -12,6 +12,8 @@ const longest = 8 * day;
 export interface AdsWorld {
   /** False where there was nothing that it could happen to. */
   change(change: Change): boolean;
+  /** Whether an account was ever closed to us. */
+  wasClosed(): boolean;
   /** Everything is open to us, and no report or file fails. */
   calm(): void;
 }
@@ -23,6 +25,7 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
   for (const [n, account] of [...state.accounts.keys()].entries())
     for (let i = 0; i < 6; i += 1) state.createAudience(account, `People ${n}.${i}`, 'CUSTOM');
   let serial = 0;
+  let closed = false;
   const pick = <T>(all: Iterable<T>, n: number): T | undefined => {
     const list = [...all];
     return list[n % Math.max(1, list.length)];
@@ -136,6 +139,7 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
       case 'close':
         // Somebody to whom everything is closed is another story.
         state.forbid(ids('AD_ACCOUNT').at(-1) ?? '');
+        closed = true;
         return true;
       case 'open':
         state.forbid(ids('AD_ACCOUNT').at(-1) ?? '', false);
@@ -164,5 +168,5 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
         return true;
     }
   };
-  return { change, calm };
+  return { change, wasClosed: () => closed, calm };
 }
