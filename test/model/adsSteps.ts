@@ -130,7 +130,6 @@ export const parade: readonly Step[] = [
     { is: 'bid', which: 1 },
     { is: 'pause', which: 2 },
     { is: 'archive', which: 5 },
-    { is: 'rename', which: 4 },
     { is: 'edit draft', which: 0 },
     { is: 'publish', which: 0 },
     { is: 'delete draft', which: 0 },
@@ -143,6 +142,7 @@ export const parade: readonly Step[] = [
   plain('sync'),
   ...changes(
     { is: 'resume', which: 2 },
+    { is: 'rename', which: 4 },
     { is: 'campaign', which: 1 },
     { is: 'ad set', which: 0 },
     { is: 'ad', which: 2 },
