@@ -6,7 +6,8 @@ export default defineConfig({
     exclude: ['test/crash/**'],
     globalSetup: ['test/setup/cluster.ts'],
     setupFiles: ['test/setup/failures.ts'],
-    maxWorkers: 2,
+    // Of two cores; many tests wait.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -3,7 +3,7 @@ import { play, seen } from './adsHistory.ts';
 import { adsFaults, changeNames, history, parade, type Step } from './adsSteps.ts';
 import { playing, seconds, seed, timeoutFor } from './playing.ts';
 
-const time = seconds(8);
+const time = seconds(6);
 
 describe('an ads platform that changes between and during syncs', () => {
   let total = 0;

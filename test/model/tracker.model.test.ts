@@ -3,7 +3,7 @@ import { play, seen } from './history.ts';
 import { playing, seconds, seed, timeoutFor } from './playing.ts';
 import { history, type Step } from './steps.ts';
 
-const time = seconds(10);
+const time = seconds(7);
 
 const cases = (['vendor', 'contract'] as const).flatMap((dialect) => [
   { dialect, blind: false, what: 'whose changes can all be asked for' },

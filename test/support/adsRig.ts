@@ -37,7 +37,7 @@ export interface AdsRun {
 export const night = new Date('2026-06-30T02:00:00Z');
 
 export async function openAdsRig(options: AdsOptions = {}, settings: Partial<AdsSettings> = {}): Promise<AdsRig> {
-  const platform = await startAds({ seed: 7, now: night, ...options });
+  const platform = await startAds({ seed: 7, now: night, csv: { polls: 0 }, ...options });
   const database = await testDatabase();
   const events: RunEvent[] = [];
   const notes: string[] = [];

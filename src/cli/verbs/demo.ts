@@ -119,7 +119,7 @@ export const demo: Verb<{
 const small = { projects: 3, users: 30, years: 1 };
 
 /** Two advertisers, small enough to be read in seconds. */
-const advertising = { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60 };
+const advertising = { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60, csv: { polls: 0 } };
 
 /** The defaults a user gets, read from these variables and from no `.env`. */
 const configFor = (variables: NodeJS.ProcessEnv): Config =>
