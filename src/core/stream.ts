@@ -98,6 +98,11 @@ export interface Days {
   readonly longest: number;
   /** Restatement: every `every` days the last `back` days are read again; the smallest is of every run. */
   readonly reread: readonly { readonly every: number; readonly back: number }[];
+  /**
+   * A query of the owners that have members which became known late: after $2, although there may be facts of them from before the day $3; $1 is
+   * the source. It gives the partition's columns as text, and `since`: the first day that may have some (timestamptz; null: all of history).
+   */
+  readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
   rows(slice: Slice, given: Given): Promise<number>;
   /** Requests that a slice takes, for plans. */

@@ -40,6 +40,8 @@ export interface Table<R extends Row = Row> {
   readonly entity: boolean;
   /** True where Postgres keeps it in partitions. */
   readonly partitioned?: true;
+  /** True where the table also has `_first_synced_at`, which it fills by itself: when the row came to be here. */
+  readonly dated?: true;
   /** Keeps the versions of some columns, because the source forgets them. */
   readonly versions?: Versions;
   /** Keeps what was said before of numbers that the source restates. */

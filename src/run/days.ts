@@ -1,6 +1,6 @@
 /** Facts by day: which days a run reads, and how they are cut into slices. */
 
-import { type Kysely, sql } from 'kysely';
+import { CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Days, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days as daysOf } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -69,17 +69,75 @@ export async function lastRead(
   return rows[0]?.last ?? undefined;
 }
 
-/** The owners whose days were all read by the last walk that was completed: any other one's history is read from its beginning. */
-export async function readOwners(
+/**
+ * The slices of a walk over the days of `window`. Of an owner whose days were not all read by the last walk that was completed, all of history is
+ * read; of one that has got members since which may have facts from before, everything since the first of them.
+ */
+export async function slicesSince(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: Pick<Stream, 'name'>; readonly days: Days; readonly clock: Date },
+  window: Window,
+  owners: readonly Partition[],
+): Promise<readonly Slice[]> {
+  const { days, stream } = at;
+  const read = await lastComplete(db, { sourceId: at.sourceId, stream: stream.name });
+  const late = read === undefined ? new Map() : await lateIn(db, at.sourceId, days, read.at, window.from);
+  const there = daysThere(days, at.clock);
+  return owners.flatMap((partition) => {
+    const name = partitionText(partition);
+    const since = late.get(name);
+    const from =
+      read === undefined || !read.owners.has(name)
+        ? there.from
+        : since === undefined
+          ? window.from
+          : later(there.from, midnight(since));
+    const whole =
+      from === undefined || (window.from !== undefined && window.from < from) ? window : { ...window, from };
+    return slicesOf({ days }, whole, [partition]);
+  });
+}
+
+interface Complete {
+  /** When the walk was opened, as the warehouse writes it: with microseconds. */
+  readonly at: string;
+  readonly owners: ReadonlySet<string>;
+}
+
+/** The last walk that was completed, and the owners whose days it read. */
+async function lastComplete(
   db: Kysely<AnyDatabase>,
   at: { readonly sourceId: number; readonly stream: string },
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ partition: Partition | null }>`select distinct partition from ops.slices
-    where status in ('done', 'split') and walk_id = (select max(walk_id) from ops.walks
+): Promise<Complete | undefined> {
+  const { rows } = await sql<{ at: string; partition: Partition | null }>`
+    select w.opened_at::text as at, s.partition from ops.walks w
+    left join ops.slices s on s.walk_id = w.walk_id and s.status in ('done', 'split')
+    where w.walk_id = (select max(walk_id) from ops.walks
       where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental'))`.execute(
     db,
   );
-  return new Set(rows.map((row) => partitionText(row.partition ?? {})));
+  const [first] = rows;
+  return first && { at: first.at, owners: new Set(rows.map(({ partition }) => partitionText(partition ?? {}))) };
+}
+
+/** Since when owners have facts that nobody could ask for before. */
+async function lateIn(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  { joined }: Days,
+  known: string,
+  from: Date | undefined,
+): Promise<ReadonlyMap<string, Date>> {
+  if (joined === undefined || from === undefined) return new Map();
+  const { rows } = await db.executeQuery<{ since: Date | null; [column: string]: unknown }>(
+    CompiledQuery.raw(joined, [sourceId, known, from.toISOString()]),
+  );
+  return new Map(
+    rows.map(({ since, ...partition }) => [
+      partitionText(Object.fromEntries(Object.entries(partition).map(([name, value]) => [name, String(value)]))),
+      since ?? new Date(0),
+    ]),
+  );
 }
 
 /** One slice an owner; of days as many as the server's limit makes necessary. */

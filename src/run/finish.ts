@@ -15,7 +15,7 @@ import type { StreamStatus } from '../core/run.ts';
 import type { Days, Flow, Slice } from '../core/stream.ts';
 import { inTransaction, patiently } from '../load/session.ts';
 import { tell } from './context.ts';
-import { halfDays, mostRows, slicesOf } from './days.ts';
+import { halfDays, mostRows, slicesOf, slicesSince } from './days.ts';
 import { givenTo } from './given.ts';
 import { halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
 import { readSlice, type StreamContext } from './slice.ts';
@@ -59,7 +59,13 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       ownersOf(walk),
     );
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
-    await addSlices(db, walk.walkId, slicesOf(flow.stream, walk.window, late));
+    const { days } = flow.stream;
+    const at = { sourceId: context.run.sourceId, stream: flow.stream, clock: context.clock ?? new Date() };
+    const slices =
+      days === undefined || walk.window === undefined || walk.kind !== 'incremental'
+        ? slicesOf(flow.stream, walk.window, late)
+        : await slicesSince(db, { ...at, days }, walk.window, late);
+    await addSlices(db, walk.walkId, slices);
   }
   const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {

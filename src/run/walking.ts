@@ -1,13 +1,13 @@
-import type { Flow, Partition, Slice, Window } from '../core/stream.ts';
+import type { Flow, Slice } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
-import { daysThere, readOwners, slicesOf } from './days.ts';
+import { slicesOf, slicesSince } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
 import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
 import type { StreamContext } from './slice.ts';
 import { tailsOf } from './tails.ts';
-import { abandonCatchUps, abandonWalk, openWalk, openWalks, partitionText, type Walk } from './walks.ts';
+import { abandonCatchUps, abandonWalk, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -123,15 +123,6 @@ async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): P
   const { days } = stream;
   if (days === undefined || plan.window === undefined) return slicesOf(stream, plan.window, owners);
   if (plan.kind !== 'incremental') return slicesOf(stream, plan.window, owners);
-  const read = await readOwners(context.deps.warehouse.db, { sourceId: context.run.sourceId, stream: stream.name });
-  const isKnown = (partition: Partition): boolean => read.has(partitionText(partition));
-  const everything: Window = { field: 'day', ...daysThere(days, context.clock ?? new Date()) };
-  return [
-    ...slicesOf(stream, plan.window, owners.filter(isKnown)),
-    ...slicesOf(
-      stream,
-      everything,
-      owners.filter((partition) => !isKnown(partition)),
-    ),
-  ];
+  const at = { sourceId: context.run.sourceId, stream, days, clock: context.clock ?? new Date() };
+  return slicesSince(context.deps.warehouse.db, at, plan.window, owners);
 }

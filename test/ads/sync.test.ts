@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { Interrupted } from '../../src/core/errors.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import { stored } from '../support/adsCompared.ts';
 import { type Cells, pictureOf } from '../support/adsPicture.ts';
 import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
@@ -276,4 +278,74 @@ test('a report that fails is asked for again, and one that was being made when t
     { status: 'failed' },
     { attempt: 2 },
   ]);
+});
+
+describe('what becomes known late brings the days from before', () => {
+  const short = { restateDays: [2, 7, 7] } as const;
+  const inTheEnd = async (): Promise<void> => {
+    rig.platform.clock.advance(day);
+    expect((await rig.sync()).status).toBe('succeeded');
+    // Days between are restated in their own time; none of them may be missing.
+    expect((await lines(dailyQuery)).map(named)).toEqual(truth().map(named));
+    expect((await rig.sync()).counts).toMatchObject({ inserted: 0, updated: 0 });
+  };
+  /** Level, entity and day of a line. */
+  const named = (line: string): string => line.split(' ').slice(0, 3).join(' ');
+
+  test.each(['contract', 'vendor'] as const)('an account that was closed to us at first (%s)', async (dialect) => {
+    rig = await openAdsRig({ dialect }, short);
+    const closed = [...rig.platform.state.accounts.keys()].at(-1) ?? '';
+    rig.platform.state.forbid(closed);
+    await rig.sync();
+    expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
+    rig.platform.state.forbid(closed, false);
+    await inTheEnd();
+  });
+
+  test.each([
+    ['contract', '/ad_accounts/{id}/ads', 500],
+    ['vendor', '/ad_accounts/{id}/ads', 500],
+    ['vendor', '/ad_accounts/{id}/ad_sets', 403],
+    ['vendor', '/ad_accounts/{id}/campaigns', 500],
+  ] as const)('what a list of %s did not show at first (%s: %i)', async (dialect, endpoint, code) => {
+    rig = await openAdsRig({ dialect }, short);
+    const broken = rig.platform.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(code));
+    await rig.sync();
+    expect(broken.fired).toBeGreaterThan(0);
+    expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
+    broken.cancel();
+    await inTheEnd();
+  });
+
+  test('a list that failed at first, and a night that was cut short behind it', async () => {
+    rig = await openAdsRig({ dialect: 'vendor' }, short);
+    const broken = rig.platform.script.at(
+      { endpoint: '/ad_accounts/{id}/ads', times: Number.POSITIVE_INFINITY },
+      status(500),
+    );
+    await rig.sync();
+    rig.platform.clock.advance(day);
+    const stop = new AbortController();
+    const cut = rig.platform.script.at({ endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 3 }, () =>
+      stop.abort(new Interrupted('asked to stop')),
+    );
+    await expect(rig.sync({}, { signal: stop.signal })).rejects.toThrow(Interrupted);
+    expect([broken.fired > 0, cut.fired]).toEqual([true, 1]);
+    broken.cancel();
+    await rig.sync();
+    await inTheEnd();
+  });
+
+  test('what is born each day costs no history', async () => {
+    rig = await openAdsRig({ dialect: 'vendor' }, short);
+    await rig.sync();
+    rig.platform.clock.advance(day);
+    const [adSet = ''] = rig.platform.state.adSets.keys();
+    rig.platform.state.createAd(adSet, 'New today');
+    await rig.sync();
+    expect(
+      await lines(`select distinct s.window_from::date::text as line from ops.slices s join ops.walks w using (walk_id)
+        where w.stream = 'report_daily' and w.kind = 'incremental' order by 1`),
+    ).toHaveLength(1);
+  });
 });

@@ -50,6 +50,7 @@ export const declaredColumns = (table: Table): Readonly<Record<string, string>> 
   source_id: 'smallint',
   ...Object.fromEntries(Object.entries(table.columns).map(([name, type]) => [name, postgresTypes[type]])),
   ...(table.entity ? entityBookkeeping : bookkeeping),
+  ...(table.dated ? { _first_synced_at: 'timestamp with time zone' } : {}),
 });
 
 /** The primary key's columns, in order. */

@@ -113,6 +113,7 @@ export const campaigns = table<CampaignRow>({
   name: 'campaigns',
   columns: campaignColumns,
   key: ['id'],
+  dated: true,
   tombstones: true,
   entity: true,
   versions: { into: 'ads.campaign_versions', columns: ['name', 'status', 'objective'] },
@@ -200,6 +201,7 @@ export const adSets = table<AdSetRow>({
     reject_reasons: 'jsonb',
   },
   key: ['id'],
+  dated: true,
   tombstones: true,
   entity: true,
   versions: {
@@ -314,6 +316,7 @@ export const ads = table<AdRow>({
     reject_reasons: 'jsonb',
   },
   key: ['id'],
+  dated: true,
   tombstones: true,
   entity: true,
 });

@@ -14,7 +14,7 @@ import { ofAccount } from '../ads.ts';
 import { pageSize } from '../lists.ts';
 import { accountIn } from '../streams/ofAccount.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
-import { chunks, idsIn, type Level, levelIn } from './levels.ts';
+import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
 import type { Reports } from './reports.ts';
 
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
@@ -34,6 +34,7 @@ export const reportDaily = (reports: Reports): Stream =>
       present: false,
       longest: 90,
       reread: reports.reread,
+      joined: lateLevels,
     },
   });
 
@@ -49,6 +50,7 @@ export const reportHourly = (reports: Reports): Stream =>
       present: true,
       longest: 14,
       reread: reports.reread.slice(0, 1),
+      joined: lateLevels,
     },
   });
 
@@ -77,7 +79,7 @@ function aggregate(
   }: {
     readonly name: string;
     readonly about: string;
-    readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread'>;
+    readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>;
   },
 ): Stream {
   return {

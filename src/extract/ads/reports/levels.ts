@@ -45,6 +45,24 @@ export async function idsIn(slice: Slice, given: Given): Promise<readonly string
   return (await known(tables[level], 'id', before)).flatMap(({ id }) => id ?? []);
 }
 
+/**
+ * Accounts × levels with entities that became known late (`Days.joined`): the list that shows them failed or was closed to us when their days
+ * were read. What an account spent by its oldest campaign belongs to its own level, too.
+ */
+export const lateLevels = `
+  select ad_account_id, entity_type, case when bool_or(created_at is null) then null else min(created_at) end as since
+  from (
+    select source_id, ad_account_id, 'AD_ACCOUNT' as entity_type, created_at, _first_synced_at from ${tables.CAMPAIGN}
+    ${Object.entries(tables)
+      .map(
+        ([level, name]) =>
+          `union all select source_id, ad_account_id, '${level}', created_at, _first_synced_at from ${name}`,
+      )
+      .join('\n    ')}
+  ) e
+  where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
+  group by 1, 2`;
+
 /** In pieces that one request may name. */
 export const chunks = (ids: readonly string[]): readonly (readonly string[])[] =>
   Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, i) => ids.slice(i * mostIds, (i + 1) * mostIds));
