@@ -282,6 +282,7 @@ test('a report that fails is asked for again, and one that was being made when t
 
 describe('what becomes known late brings the days from before', () => {
   const short = { restateDays: [2, 7, 7] } as const;
+  const small = { campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
   const inTheEnd = async (): Promise<void> => {
     rig.platform.clock.advance(day);
     expect((await rig.sync()).status).toBe('succeeded');
@@ -293,7 +294,7 @@ describe('what becomes known late brings the days from before', () => {
   const named = (line: string): string => line.split(' ').slice(0, 3).join(' ');
 
   test.each(['contract', 'vendor'] as const)('an account that was closed to us at first (%s)', async (dialect) => {
-    rig = await openAdsRig({ dialect }, short);
+    rig = await openAdsRig({ ...small, dialect }, short);
     const closed = [...rig.platform.state.accounts.keys()].at(-1) ?? '';
     rig.platform.state.forbid(closed);
     await rig.sync();
@@ -308,7 +309,7 @@ describe('what becomes known late brings the days from before', () => {
     ['vendor', '/ad_accounts/{id}/ad_sets', 403],
     ['vendor', '/ad_accounts/{id}/campaigns', 500],
   ] as const)('what a list of %s did not show at first (%s: %i)', async (dialect, endpoint, code) => {
-    rig = await openAdsRig({ dialect }, short);
+    rig = await openAdsRig({ ...small, dialect }, short);
     const broken = rig.platform.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(code));
     await rig.sync();
     expect(broken.fired).toBeGreaterThan(0);
@@ -318,7 +319,7 @@ describe('what becomes known late brings the days from before', () => {
   });
 
   test('a list that failed at first, and a night that was cut short behind it', async () => {
-    rig = await openAdsRig({ dialect: 'vendor' }, short);
+    rig = await openAdsRig({ ...small, dialect: 'vendor' }, short);
     const broken = rig.platform.script.at(
       { endpoint: '/ad_accounts/{id}/ads', times: Number.POSITIVE_INFINITY },
       status(500),
@@ -337,7 +338,7 @@ describe('what becomes known late brings the days from before', () => {
   });
 
   test('what is born each day costs no history', async () => {
-    rig = await openAdsRig({ dialect: 'vendor' }, short);
+    rig = await openAdsRig({ ...small, dialect: 'vendor' }, short);
     await rig.sync();
     rig.platform.clock.advance(day);
     const [adSet = ''] = rig.platform.state.adSets.keys();
