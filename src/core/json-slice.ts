@@ -59,14 +59,15 @@ const isKey = (raw: Buffer, from: number, to: number, key: string): boolean => {
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-const skipSpace = (raw: Buffer, at: number): number => {
+/** The place of the first byte that is no white space, from `at` on. */
+export const skipSpace = (raw: Buffer, at: number): number => {
   let next = at;
   while (isSpace(raw[next])) next++;
   return next;
 };
 
 /** Behind the value that begins at `at`. */
-const endOfValue = (raw: Buffer, at: number): number => {
+export const endOfValue = (raw: Buffer, at: number): number => {
   let depth = 0;
   let next = at;
   while (next < raw.length) {

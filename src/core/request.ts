@@ -19,6 +19,8 @@ export interface Request {
   readonly mostBytes?: number;
   /** True where a good status without a body is an answer, too (something was done, nothing is told); its `body` is undefined then. */
   readonly bodiless?: true;
+  /** Reads a body that is JSON, and throws for one that is not, as `parseJson` does; absent: `parseJson`. */
+  readonly parse?: (raw: Buffer) => Json;
   /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
   readonly url?: string;
 }
@@ -30,7 +32,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, decompressed, exactly as received. */
   readonly raw: Buffer;
-  /** The body parsed by `core/json.ts`. */
+  /** The body parsed: by the request's `parse`, else by `core/json.ts`. */
   readonly body: Json;
   /** The source's clock from the `Date` header (seconds), if it sent one. */
   readonly date: Date | undefined;

@@ -1,4 +1,6 @@
+import type { Cells } from './cell.ts';
 import type { PageWalk, Reading } from './paging.ts';
+import type { Shape } from './raw-record.ts';
 import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
 
@@ -199,6 +201,11 @@ export interface Flow {
   readonly children: Readonly<Record<string, Child>>;
   /** Pure. Throws `BadData` for a record that cannot become rows. */
   readonly via: (record: Json, slice: Slice) => Mapped;
+  /**
+   * The same for records of a shape that came as bytes, said as a declaration: all columns of the row. Undefined where records of this shape need
+   * `via`. What it declares must be what `via` gives, to the byte. Of flows without children whose rows are no entities.
+   */
+  readonly cells?: (shape: Shape, slice: Slice) => Cells | undefined;
   /**
    * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
    * 'replaced' for relations and reports (they have no life of their own) and for entities whose list is the truth about them (rows of a

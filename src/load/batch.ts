@@ -1,10 +1,12 @@
 import crypto from 'node:crypto';
 import { BadData } from '../core/errors.ts';
+import type { RawRecord } from '../core/raw-record.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { type BinaryWriter, binaryWriter } from './binary.ts';
 import { childrenOf, type Layout, layoutOf } from './layout.ts';
+import type { RawEncoder } from './raw.ts';
 import { newSpans, type Spans } from './spans.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
@@ -21,7 +23,7 @@ export interface Reject {
 
 /** One record of a batch, encoded: where its rows lie in the batch's bytes. */
 export interface BatchRecord {
-  /** The key columns' values, in the table's key order. */
+  /** The key columns' values, in the table's key order; of a record that was taken as bytes there are none. */
   readonly key: readonly Value[];
   /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty in a listing that is replaced: the staging table tells. */
   readonly keyText: string;
@@ -57,6 +59,8 @@ export interface Batch {
    * Throws `BadData` (and stays as it was) where a value does not fit its column.
    */
   add(mapped: Mapped, fetchedAt: Instant, tails?: Readonly<Record<string, readonly Row[]>>): void;
+  /** The same for a record that is still bytes, of a listing. False (and it stays as it was) where the record needs the flow's `via`. */
+  addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean;
   reject(reject: Reject): void;
   /** Notes that a record of this name was taken in: rejects of that name may be resolved. Named as rejects are. */
   landed(name: string): void;
@@ -179,6 +183,33 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       received += 1;
       for (const note of mapped.notes ?? []) notes.add(note);
     },
+    addRaw(record, encode, fetchedAt) {
+      if (!isListing) throw new Error(`${flow.stream.name}: only rows of a listing are taken as bytes`);
+      const from = writer.length;
+      const firstSpan = spans.length;
+      writer.fields(root.content.length + 2);
+      if (!encode(writer, record) || !isKeyed(writer, root, from)) {
+        undo(from, firstSpan);
+        return false;
+      }
+      const extras = writer.length;
+      writer.field('timestamptz', fetchedAt);
+      writer.field('int', 0);
+      spans.add(0, from, extras);
+      spans.add(0, extras, writer.length);
+      records.push({
+        key: [],
+        keyText: '',
+        order: null,
+        fetchedAt,
+        hash: 0n,
+        delivered: 0,
+        firstSpan,
+        endSpan: spans.length,
+      });
+      received += 1;
+      return true;
+    },
     reject(reject) {
       received += 1;
       rejects.push(reject);
@@ -226,6 +257,17 @@ function encodeChildren(writer: BinaryWriter, layout: Layout, rows: readonly Row
     }
     if (layout.table.entity) writer.field('bigint', digestOf(writer.bytes(from, writer.length)));
     spans.add(table, from, writer.length);
+  }
+}
+
+/** Whether the row that begins at `from` has a key that a table takes. */
+function isKeyed(writer: BinaryWriter, layout: Layout, from: number): boolean {
+  try {
+    endOfKey(writer, layout, from);
+    return true;
+  } catch (error) {
+    if (error instanceof BadData) return false;
+    throw error;
   }
 }
 

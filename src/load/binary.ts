@@ -12,6 +12,17 @@ export interface BinaryWriter {
   fields(count: number): void;
   /** Appends one field. Throws `BadData` for a value that the type cannot hold; what was half written stays: `rewind`. */
   field(type: ColumnType, value: Value): void;
+  /** Appends fields that were encoded before. */
+  encoded(fields: Uint8Array): void;
+  /** Appends a text field: bytes of valid UTF-8 without NUL. */
+  textOf(bytes: Uint8Array, from: number, to: number): void;
+  /** Appends a bigint field; a safe integer that is not negative. */
+  wholeOf(value: number): void;
+  /**
+   * Appends a numeric field: ASCII digits with at most one point among them, some on both sides of it. `scale`: digits behind the point, zeros beyond
+   * those that there are. False, and nothing appended, for anything else.
+   */
+  decimalOf(bytes: Uint8Array, from: number, to: number, scale?: number): boolean;
   /** Forgets everything from `length` on. */
   rewind(length: number): void;
   /** The bytes `[from, to)`; valid until the next write. */
@@ -31,7 +42,6 @@ const shortText = 64;
 
 /** A longer decimal is written the long way. */
 const longPlain = 400;
-const tens = [1, 10, 100, 1000] as const;
 
 /** An empty writer that reserves `capacity` bytes. */
 export function binaryWriter(capacity = 1 << 16): BinaryWriter {
@@ -121,22 +131,33 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
   };
 
   /** Digits with at most one point among them, and nothing else: base-10000 digits are counted from the point, written as they come. */
-  const plainNumeric = (text: string): boolean => {
-    let point = text.length;
-    for (let i = 0; i < text.length; i += 1) {
-      const code = text.charCodeAt(i);
-      if (code === 0x2e && point === text.length) point = i;
+  const decimal = (bytes: Uint8Array, from: number, to: number, scaled?: number): boolean => {
+    let point = to;
+    for (let i = from; i < to; i += 1) {
+      const code = bytes[i] ?? 0;
+      if (code === 0x2e && point === to) point = i;
       else if (code < 0x30 || code > 0x39) return false;
     }
-    if (point === 0 || point === text.length - 1 || text.length > longPlain) return false;
-    const scale = point === text.length ? 0 : text.length - point - 1;
-    reserve(16 + text.length);
+    if (point === from || point === to - 1 || to - from > longPlain) return false;
+    const digits = point === to ? 0 : to - point - 1;
+    const scale = scaled ?? digits;
+    if (scale < digits) return false;
+    reserve(16 + to - from);
     const start = at;
     let groups = 0;
-    let weight = Math.ceil(point / 4) - 1;
+    let weight = Math.ceil((point - from) / 4) - 1;
     let zeros = 0;
     let group = 0;
-    const take = (): void => {
+    /** Digits until the group is full. */
+    let left = ((point - from - 1) & 3) + 1;
+    for (let i = from; ; i += 1) {
+      const isOver = i >= to;
+      if (isOver && left === 4) break;
+      if (i === point && !isOver) continue;
+      group = group * 10 + (isOver ? 0 : (bytes[i] ?? 0) - 0x30);
+      left -= 1;
+      if (left > 0) continue;
+      left = 4;
       if (group === 0 && groups === 0) weight -= 1;
       else {
         view.setInt16(start + 12 + groups * 2, group);
@@ -144,18 +165,6 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
         zeros = group === 0 ? zeros + 1 : 0;
       }
       group = 0;
-    };
-    for (let i = 0; i < point; i += 1) {
-      group = group * 10 + text.charCodeAt(i) - 0x30;
-      if ((point - i - 1) % 4 === 0) take();
-    }
-    for (let i = 0; i < scale; i += 1) {
-      group = group * 10 + text.charCodeAt(point + 1 + i) - 0x30;
-      if (i % 4 === 3) take();
-    }
-    if (scale % 4 !== 0) {
-      group *= tens[4 - (scale % 4)] ?? 1;
-      take();
     }
     groups -= zeros;
     view.setInt32(start, 8 + groups * 2);
@@ -165,6 +174,17 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
     view.setInt16(start + 10, scale);
     at = start + 12 + groups * 2;
     return true;
+  };
+
+  const characters = new Uint8Array(longPlain);
+  const plainNumeric = (text: string): boolean => {
+    if (text.length > longPlain) return false;
+    for (let i = 0; i < text.length; i += 1) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return false;
+      characters[i] = code;
+    }
+    return decimal(characters, 0, text.length);
   };
 
   const numeric = (text: string): void => {
@@ -250,6 +270,21 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
           return array(value);
       }
     },
+    encoded(fields) {
+      reserve(fields.length);
+      for (let i = 0; i < fields.length; i += 1) buffer[at + i] = fields[i] ?? 0;
+      at += fields.length;
+    },
+    textOf(bytes, from, to) {
+      reserve(to - from + 4);
+      view.setInt32(at, to - from);
+      at += 4;
+      if (to - from > shortText) buffer.set(bytes.subarray(from, to), at);
+      else for (let i = 0; i < to - from; i += 1) buffer[at + i] = bytes[from + i] ?? 0;
+      at += to - from;
+    },
+    wholeOf: int8,
+    decimalOf: decimal,
     rewind(length) {
       at = length;
     },

@@ -1,8 +1,11 @@
 import { BadData } from '../core/errors.ts';
 import type { Page, Reading } from '../core/paging.ts';
+import { parsedOf, type RawRecord, type Shape } from '../core/raw-record.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Reject } from '../load/batch.ts';
+import { layoutOf } from '../load/layout.ts';
+import { type RawEncoder, rawEncoder } from '../load/raw.ts';
 
 /** A record after the transform: rows, or the reason why not. */
 export type Outcome =
@@ -12,11 +15,31 @@ export type Outcome =
 /** Runs the transform; a record that cannot become rows is an outcome, every other error is a defect and is thrown. */
 export function mapRecord(flow: Flow, record: Json, slice: Slice): Outcome {
   try {
-    return { mapped: flow.via(record, slice), record };
+    return { mapped: flow.via(parsedOf(record), slice), record };
   } catch (bad) {
     if (bad instanceof BadData) return { bad, record };
     throw bad;
   }
+}
+
+/**
+ * The encoders of records that came as bytes, by their shape: undefined where records of the shape go by way of `via`. A flow with children, of
+ * entities or of rows that are not replaced as a whole has none.
+ */
+export function rawEncoders(
+  { cells, table, children, absent }: Flow,
+  slice: Slice,
+): (record: RawRecord) => RawEncoder | undefined {
+  const isListing = absent === 'replaced' && !table.entity && Object.keys(children).length === 0;
+  if (cells === undefined || !isListing) return () => undefined;
+  const known = new Map<Shape, RawEncoder | undefined>();
+  return ({ shape }) => {
+    if (!known.has(shape)) {
+      const declared = cells(shape, slice);
+      known.set(shape, declared && rawEncoder(layoutOf(table), declared, shape.notation));
+    }
+    return known.get(shape);
+  };
 }
 
 /** The reject of a record, with its bytes exactly as they stood in the page. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../core/paging.ts';
+import { RawRecord } from '../core/raw-record.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
@@ -15,7 +16,7 @@ import type { Session } from '../load/session.ts';
 import { writeThrough } from '../load/through.ts';
 import { type RunContext, type Tally, tallyBatch, tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
-import { mapRecord, type Outcome, rejectOf } from './map.ts';
+import { mapRecord, type Outcome, rawEncoders, rejectOf } from './map.ts';
 import { scopeText } from './plan.ts';
 import { countBatch } from './runs.ts';
 import { type Tails, unchangedOf } from './tails.ts';
@@ -55,6 +56,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
   const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
+  const raw = rawEncoders(flow, open.slice);
   let writer = newWriter();
   let spare: BinaryWriter | undefined;
   let batch: Batch | undefined;
@@ -75,7 +77,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         break;
       }
       batch ??= newBatch(flow, writer);
-      const taken = await takePage(stream, batch, step.value, reading, open.slice);
+      const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
       received += taken.received;
       outside += taken.outside;
       tally.received += taken.received;
@@ -157,6 +159,7 @@ async function takePage(
   page: Page,
   reading: Reading,
   slice: Slice,
+  raw: ReturnType<typeof rawEncoders>,
 ): Promise<{ received: number; outside: number }> {
   const { flow } = stream;
   const fetchedAt = stream.clock();
@@ -184,6 +187,13 @@ async function takePage(
     if (place % fewRecords === 0 && performance.now() - rested > longestWorkMs) {
       await setImmediate();
       rested = performance.now();
+    }
+    if (record instanceof RawRecord) {
+      const encode = raw(record);
+      if (encode !== undefined && batch.addRaw(record, encode, fetchedAt)) {
+        if (stream.resolves) batch.landed(reading.id(record));
+        continue;
+      }
     }
     const outcome = mapRecord(flow, record, slice);
     if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);

@@ -50,17 +50,20 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
   ];
 };
 
+/** A transform that can also say what it does as a declaration. */
+type Transform = Pick<Flow, 'via' | 'cells'>;
+
 /** What the platform archives but never deletes. */
-const kept = (stream: Stream, table: Table, via: Flow['via']): Flow => ({
+const kept = (stream: Stream, table: Table, how: Flow['via'] | Transform): Flow => ({
   stream,
   table,
   children: {},
-  via,
+  ...(typeof how === 'function' ? { via: how } : how),
   absent: 'kept',
 });
 
 /** What is gone when its list no longer shows it. */
-const replaced = (stream: Stream, table: Table, via: Flow['via']): Flow => ({
-  ...kept(stream, table, via),
+const replaced = (stream: Stream, table: Table, how: Flow['via'] | Transform): Flow => ({
+  ...kept(stream, table, how),
   absent: 'replaced',
 });

@@ -32,9 +32,9 @@ const flow = (name: string, table: Table, via: Flow['via'], children: Readonly<R
   absent: 'replaced',
 });
 const adSets = flow('ad_sets', tables.adSets as Table, transform.adSet, tables.adSetChildren);
-const daily = flow('report_daily', tables.reportDaily, transform.dailyRow);
-const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow);
-const csv = flow('async_reports', tables.reportCsv, transform.csvRow);
+const daily = flow('report_daily', tables.reportDaily, transform.dailyRow.via);
+const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow.via);
+const csv = flow('async_reports', tables.reportCsv, transform.csvRow.via);
 const insights = flow('insight_reports', tables.insightStates as Table, transform.insight, tables.insightChildren);
 
 const slice: Slice = { partition: { ad_account_id: 'acc', entity_type: 'AD' } };

@@ -49,7 +49,11 @@ export const openCsv = async (
     const [header] = first.value?.lines ?? [];
     if (header === undefined) throw new UnexpectedContent(`${what}: the CSV file is empty; it has not even a header`);
     if (header instanceof Unreadable) throw new UnexpectedContent(`${what}: the header cannot be read: ${header.why}`);
-    return { header, blocks: withWidth(what, header.length, blocks), close: async () => void (await blocks.return()) };
+    return {
+      header: header.texts,
+      blocks: withWidth(what, header.length, blocks),
+      close: async () => void (await blocks.return()),
+    };
   } catch (error) {
     await blocks.return();
     throw error;
@@ -83,12 +87,11 @@ async function* blocksOf(
   let begun = false;
   let marked = false;
 
-  const cut = (text: string, raw: Buffer, isLast: boolean): { block: Block | undefined; rest: Buffer } => {
-    const { lines, end } = scan(text, isLast);
-    const used = end === text.length ? raw.length : Buffer.byteLength(text.slice(0, end));
+  const cut = (raw: Buffer, isLast: boolean): { block: Block | undefined; rest: Buffer } => {
+    const { lines, end } = scan(raw, isLast);
     return {
-      block: lines.length === 0 ? undefined : { lines, raw: raw.subarray(0, used), last: false },
-      rest: raw.subarray(used),
+      block: lines.length === 0 ? undefined : { lines, raw: raw.subarray(0, end), last: false },
+      rest: raw.subarray(end),
     };
   };
 
@@ -111,7 +114,7 @@ async function* blocksOf(
         part = part.subarray(header);
       }
     }
-    const { block, rest } = begun ? cut(part.toString('utf8'), part, isLast) : { block: undefined, rest: part };
+    const { block, rest } = begun ? cut(part, isLast) : { block: undefined, rest: part };
     if (isLast && rest.length > 0)
       throw new UnexpectedContent(`${what}: a quote is opened and never closed; the file breaks off or is damaged`);
     if (block !== undefined) {
@@ -139,22 +142,19 @@ async function* blocksOf(
   if (waiting !== undefined) yield { ...waiting, last: true };
 }
 
-const linesOf = (raw: Buffer): Pick<Block, 'lines' | 'raw'> => ({ lines: scan(raw.toString('utf8'), true).lines, raw });
+const linesOf = (raw: Buffer): Pick<Block, 'lines' | 'raw'> => ({ lines: scan(raw, true).lines, raw });
 
-/** Characters within which the header is looked for; what is longer is no CSV file. */
+/** Bytes within which the header is looked for; what is longer is no CSV file. */
 const mostHeader = 1024 * 1024;
 
 /** Where the header's line ends (behind its LF); 0 where it is not complete yet. */
 const headerEnd = (what: string, raw: Buffer, isLast: boolean): number => {
-  const starts: number[] = [];
-  const text = raw.toString('latin1');
-  const { end } = scan(text.slice(0, mostHeader), isLast && text.length <= mostHeader, starts);
-  if (starts.length === 0) return 0;
-  const header = starts[1] ?? end;
-  const line = text.slice(0, header);
+  const { lines, end } = scan(raw.subarray(0, mostHeader), isLast && raw.length <= mostHeader, 1);
+  if (lines.length === 0) return 0;
+  const line = raw.toString('latin1', 0, end);
   if (/\r(?!\n|$)/.test(line) && !line.includes('"'))
     throw new UnexpectedContent(`${what}: the lines end in CR alone; only LF and CRLF are read`);
-  return header;
+  return end;
 };
 
 const withoutMark = (what: string, raw: Buffer): Buffer => {

@@ -1,22 +1,63 @@
-/** Cuts CSV text into lines and cells (RFC 4180), strictly: what is not exactly a row is told apart, never guessed. */
+/** Cuts CSV into lines and cells (RFC 4180), strictly: what is not exactly a row is told apart, never guessed. Cells stay bytes until they are asked for. */
+
+import { cellText } from '../../core/raw-record.ts';
 
 /** A line that is no row: quotes where none may stand, or a carriage return outside quotes. */
 export class Unreadable {
   readonly why: string;
-  constructor(why: string) {
+  /** Its bytes, without the line end. */
+  readonly from: number;
+  readonly to: number;
+  constructor(why: string, from: number, to: number) {
     this.why = why;
+    this.from = from;
+    this.to = to;
   }
 }
 
-/** The cells of a line as text, or why it cannot be read. */
-export type Line = readonly string[] | Unreadable;
+/** The cells of a line. */
+export class Cells {
+  /** What was scanned. */
+  readonly bytes: Buffer;
+  /** Two numbers a cell: its first byte, and the place behind its last one. Quotes around a cell are left out, unless some are written twice in it. */
+  readonly spans: Int32Array;
+  /** Where in `spans` the first cell's numbers are. */
+  readonly first: number;
+  /** How many cells there are. */
+  readonly length: number;
+  /** The line's bytes, without the line end. */
+  readonly from: number;
+  readonly to: number;
+
+  constructor(bytes: Buffer, spans: Int32Array, first: number, length: number, from: number, to: number) {
+    this.bytes = bytes;
+    this.spans = spans;
+    this.first = first;
+    this.length = length;
+    this.from = from;
+    this.to = to;
+  }
+
+  /** The text of a cell; '' where there is none. */
+  cell(place: number): string {
+    if (place >= this.length) return '';
+    return cellText(this.bytes, this.spans[this.first + 2 * place] ?? 0, this.spans[this.first + 2 * place + 1] ?? 0);
+  }
+
+  get texts(): readonly string[] {
+    return Array.from({ length: this.length }, (_, place) => this.cell(place));
+  }
+}
+
+export type Line = Cells | Unreadable;
 
 /** A line without a character. */
-export const isEmpty = (line: Line): boolean => !(line instanceof Unreadable) && line.length === 1 && line[0] === '';
+export const isEmpty = (line: Line): boolean =>
+  line instanceof Cells && line.length === 1 && line.spans[line.first] === line.spans[line.first + 1];
 
 export interface Scan {
   readonly lines: readonly Line[];
-  /** How many characters the lines took up; what is behind them is an incomplete line. */
+  /** How many bytes the lines took up; what is behind them is an incomplete line. */
   readonly end: number;
 }
 
@@ -25,107 +66,81 @@ const comma = 0x2c;
 const feed = 0x0a;
 const carriage = 0x0d;
 
-const strayQuote = new Unreadable('a quote stands within a cell that does not begin with one');
-const behindQuote = new Unreadable('text stands behind a closing quote');
-const strayReturn = new Unreadable('a carriage return stands outside quotes');
+const strayQuote = 'a quote stands within a cell that does not begin with one';
+const behindQuote = 'text stands behind a closing quote';
+const strayReturn = 'a carriage return stands outside quotes';
 
 /**
- * The lines of a text that begins where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written
+ * The lines of bytes (UTF-8) that begin where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written
  * twice. Quotes open a cell only as its first character. A line that breaks these rules ends at its next LF. Unless `last` is set, a line
- * without its end is left for the next text, which must then begin with it. An empty line has one empty cell. `starts` is filled with the
- * place at which each line begins.
+ * without its end is left for the next bytes, which must then begin with it. An empty line has one empty cell. `most`: how many lines at most.
  */
-export const scan = (text: string, last: boolean, starts?: number[]): Scan => {
+export const scan = (bytes: Buffer, last: boolean, most = Number.POSITIVE_INFINITY): Scan => {
   const lines: Line[] = [];
+  let spans = new Int32Array(1_024);
+  let used = 0;
   let at = 0;
-  let mark = text.indexOf('"');
-  while (at < text.length) {
-    if (mark >= 0 && mark < at) mark = text.indexOf('"', at);
-    const lineFeed = text.indexOf('\n', at);
-    if (lineFeed < 0 && !last) break;
-    const end = lineFeed < 0 ? text.length : lineFeed;
-    if (mark < 0 || mark >= end) {
-      lines.push(plain(text.slice(at, end)));
-      starts?.push(at);
-      at = end + 1;
-      continue;
-    }
-    const next = quoted(text, at, lines);
-    if (next < 0) break;
-    starts?.push(at);
-    at = next;
-  }
-  return { lines, end: Math.min(at, text.length) };
-};
-
-/** A line without quotes, its LF cut off. */
-const plain = (line: string): Line => {
-  const end = line.charCodeAt(line.length - 1) === carriage ? line.length - 1 : line.length;
-  const cells = end === line.length ? line : line.slice(0, end);
-  return cells.includes('\r') ? strayReturn : cells.split(',');
-};
-
-/** Reads the line at `at` into `lines`; the place behind it, or -1 where a quote is open at the end of the text. */
-const quoted = (text: string, at: number, lines: Line[]): number => {
-  const cells: string[] = [];
-  for (let from = at; ; ) {
-    const isQuoted = text.charCodeAt(from) === quote;
-    let end: number;
-    if (isQuoted) {
-      end = closing(text, from);
-      if (end < 0) return -1;
-      const inner = text.slice(from + 1, end);
-      cells.push(inner.includes('"') ? inner.replaceAll('""', '"') : inner);
-      end++;
-    } else {
-      end = from;
-      for (let code = text.charCodeAt(end); ; code = text.charCodeAt(++end)) {
-        if (code === comma || code === feed || Number.isNaN(code)) break;
-        if (code === quote) return broken(text, end, strayQuote, lines);
-        if (code === carriage) {
-          if (!endsAt(text, end + 1)) return broken(text, end, strayReturn, lines);
-          break;
-        }
+  while (at < bytes.length && lines.length < most) {
+    const first = used;
+    let why: string | undefined;
+    let end = at;
+    for (let from = at; ; from = end + 1) {
+      if (used + 2 > spans.length) spans = larger(spans);
+      if (bytes[from] === quote) {
+        end = closing(bytes, from);
+        if (end < 0) return { lines, end: at };
+        const isTwice = end > from + 2 && bytes.subarray(from + 1, end).includes(quote);
+        spans[used] = isTwice ? from : from + 1;
+        spans[used + 1] = isTwice ? end + 1 : end;
+        end++;
+      } else {
+        end = from;
+        let byte = bytes[end];
+        while (byte !== comma && byte !== feed && byte !== quote && byte !== carriage && byte !== undefined)
+          byte = bytes[++end];
+        if (byte === quote) why = strayQuote;
+        else if (byte === carriage && !endsAt(bytes, end + 1)) why = strayReturn;
+        spans[used] = from;
+        spans[used + 1] = end;
       }
-      cells.push(text.slice(from, end));
+      used += 2;
+      if (bytes[end] !== comma || why !== undefined) break;
     }
-    if (text.charCodeAt(end) === comma) {
-      from = end + 1;
-      continue;
+    const to = end;
+    if (bytes[end] === carriage && endsAt(bytes, end + 1)) end++;
+    if (why === undefined && !endsAt(bytes, end)) why = behindQuote;
+    if (why !== undefined) {
+      end = bytes.indexOf(feed, end);
+      if (end < 0) end = bytes.length;
     }
-    if (text.charCodeAt(end) === carriage && endsAt(text, end + 1)) end++;
-    if (!endsAt(text, end)) return broken(text, end, behindQuote, lines);
-    lines.push(cells);
-    return end + 1;
+    if (end === bytes.length && !last) break;
+    if (why === undefined) lines.push(new Cells(bytes, spans, first, (used - first) / 2, at, to));
+    else lines.push(new Unreadable(why, at, bytes[end - 1] === carriage ? end - 1 : end));
+    at = end + 1;
   }
+  return { lines, end: Math.min(at, bytes.length) };
+};
+
+const larger = (spans: Int32Array): Int32Array<ArrayBuffer> => {
+  const grown = new Int32Array(spans.length * 2);
+  grown.set(spans);
+  return grown;
 };
 
 /** The place of the quote that closes the one at `from`; -1 where there is none. */
-const closing = (text: string, from: number): number => {
-  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 2))
-    if (end < 0 || text.charCodeAt(end + 1) !== quote) return end;
+const closing = (bytes: Buffer, from: number): number => {
+  for (let end = bytes.indexOf(quote, from + 1); ; end = bytes.indexOf(quote, end + 2))
+    if (end < 0 || bytes[end + 1] !== quote) return end;
 };
 
-/** LF, or the end of the text. */
-const endsAt = (text: string, place: number): boolean => place >= text.length || text.charCodeAt(place) === feed;
-
-const broken = (text: string, at: number, why: Unreadable, lines: Line[]): number => {
-  const end = text.indexOf('\n', at);
-  lines.push(why);
-  return end < 0 ? text.length : end + 1;
-};
+/** LF, or the end. */
+const endsAt = (bytes: Buffer, place: number): boolean => place >= bytes.length || bytes[place] === feed;
 
 /** Finds lines again in the bytes they were scanned from: the `place`-th one without its line end; undefined where there is none. */
 export const linesIn = (raw: Buffer): ((place: number) => Buffer | undefined) => {
-  const starts: number[] = [];
-  // One character a byte: quotes, commas and line ends are the same in UTF-8.
-  scan(raw.toString('latin1'), true, starts);
+  const { lines } = scan(raw, true);
   return (place) => {
-    const start = starts[place];
-    if (start === undefined) return undefined;
-    let end = starts[place + 1] ?? raw.length;
-    if (raw[end - 1] === feed) end--;
-    if (raw[end - 1] === carriage) end--;
-    return raw.subarray(start, end);
+    const line = lines[place];
+    return line && raw.subarray(line.from, line.to);
   };
 };

@@ -1,12 +1,15 @@
 /** The transform of a row of a CSV report: cells are text, columns are known by the names in its first line, in any order. */
+import type { Cell } from '../../core/cell.ts';
 import { ExactNumber, numberOf } from '../../core/json.ts';
 import { isPlainDecimal, wholeValue } from '../../core/plain-decimal.ts';
 import type { Flow } from '../../core/stream.ts';
 import type { Value } from '../../core/table.ts';
 import { parseDay, parseInstant } from '../../core/time.ts';
 import { metricsOf } from '../../tables/ads.ts';
+import { isObject } from '../json-object.ts';
 import { Reading } from '../reading.ts';
 import { keyText, requireRecord, soundText } from '../values.ts';
+import { constant, numberCells } from './cells.ts';
 import { accountOf, shown } from './mapper.ts';
 import { Numbers, planOf, type Slot, templateOf } from './numbers.ts';
 
@@ -26,24 +29,22 @@ const dimensions: Readonly<Record<string, string>> = {
   AD_SET_BUDGET: 'ad_set_budget',
   AD_SET_COST_MODEL: 'ad_set_cost_model',
 };
-const template = templateOf(
-  {
-    ad_account_id: null,
-    day: null,
-    campaign_name: '',
-    ad_set_name: '',
-    ad_name: '',
-    occurrence: 0,
-    ad_account_name: null,
-    currency: null,
-    campaign_status: null,
-    campaign_objective: null,
-    ad_set_status: null,
-    ad_set_budget: null,
-    ad_set_cost_model: null,
-  },
-  plan,
-);
+const columns = {
+  ad_account_id: null,
+  day: null,
+  campaign_name: '',
+  ad_set_name: '',
+  ad_name: '',
+  occurrence: 0,
+  ad_account_name: null,
+  currency: null,
+  campaign_status: null,
+  campaign_objective: null,
+  ad_set_status: null,
+  ad_set_budget: null,
+  ad_set_cost_model: null,
+};
+const template = templateOf(columns, plan);
 const KEYS: ReadonlySet<string> = new Set(['campaign_name', 'ad_set_name', 'ad_name']);
 
 /** The vendor shows no header of a daily report; these are the names that such columns have. */
@@ -125,12 +126,8 @@ const dayIn = (r: Reading, cell: string): string => {
 /** What the reader puts under a record's only key for a line that has not as many cells as the header (a number), or is none (why). */
 export const RAGGED = '#ragged';
 
-/**
- * Partition `ad_account_id`. The record: { header as given: cell as text }. An empty cell is null. A column that is not known goes to
- * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
- * without a day or with another number of cells than its header.
- */
-export const csvRow: Flow['via'] = (record, slice) => {
+/** As `csvRow` says. */
+const via: Flow['via'] = (record, slice) => {
   const r = new Reading('ads.report_csv', 'row', record);
   const cells = requireRecord(r, record);
   if (Object.hasOwn(cells, RAGGED)) {
@@ -167,3 +164,40 @@ export const csvRow: Flow['via'] = (record, slice) => {
   const notes = r.notes();
   return { row, children: {}, ...(notes.length > 0 && { notes }) };
 };
+
+/** The same for a header in which every column is known, and no two mean the same. */
+const cells: NonNullable<Flow['cells']> = (shape, slice) => {
+  const { sample } = shape;
+  if (!isObject(sample) || Object.hasOwn(sample, RAGGED)) return undefined;
+  const found: Record<string, Cell> = {};
+  const metrics: [string, number][] = [];
+  for (const { header, meaning } of meaningsOf(Object.keys(sample))) {
+    const from = shape.place(header);
+    if (from === undefined || meaning.is === 'unknown') return undefined;
+    if (meaning.is === 'metric') {
+      metrics.push([meaning.name, from]);
+      continue;
+    }
+    const column = meaning.is === 'day' ? 'day' : meaning.column;
+    if (Object.hasOwn(found, column)) return undefined;
+    found[column] = meaning.is === 'day' ? dayCell(from) : { is: 'text', from, ...(KEYS.has(column) && { empty: '' }) };
+  }
+  const numbers = numberCells(plan, metrics);
+  if (numbers === undefined || found.day === undefined) return undefined;
+  const others = Object.entries(columns).map(([column, value]) => [column, constant(value)] as const);
+  return { ...numbers, ...Object.fromEntries(others), ad_account_id: constant(accountOf(slice)), ...found };
+};
+
+const dayCell = (from: number): Cell => ({
+  is: 'read',
+  from: [from],
+  read: ([cell = '']) =>
+    cell === '' || cell.includes('"') ? undefined : dayIn(new Reading('ads.report_csv', 'row', {}), cell),
+});
+
+/**
+ * Partition `ad_account_id`. The record: { header as given: cell as text }. An empty cell is null. A column that is not known goes to
+ * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
+ * without a day or with another number of cells than its header.
+ */
+export const csvRow: Pick<Flow, 'via' | 'cells'> = { via, cells };

@@ -13,7 +13,7 @@ import { kindOf, type Reading } from '../reading.ts';
 import { fitting, fromUnits } from './amounts.ts';
 
 /** A row while it is being filled. */
-export type Cells = Record<string, Value>;
+export type Filling = Record<string, Value>;
 
 /** Where the number of one metric goes. */
 export interface Slot extends Pick<Metric, 'kind'> {
@@ -29,7 +29,7 @@ export interface Plan {
 }
 
 /** The vendor's stand-in for a count of 1 to 4 (ReportField: "we present conversion counts as -5"). */
-const HIDDEN = -5;
+export const HIDDEN = -5;
 
 export const planOf = (report: Report): Plan => {
   const known = metricsOf(report);
@@ -52,18 +52,18 @@ export const planOf = (report: Report): Plan => {
  * A row to begin each row with: these columns, then the plan's. Copies of it (`{ ...template }`) are cheap, because it comes from `JSON.parse`:
  * an object that is put together of that many columns would be a hash table, and each copy of it another.
  */
-export const templateOf = (columns: Readonly<Record<string, string | number | null>>, plan: Plan): Cells =>
+export const templateOf = (columns: Readonly<Record<string, string | number | null>>, plan: Plan): Filling =>
   JSON.parse(JSON.stringify({ ...columns, ...plan.empty }));
 
 /** One row's numbers: filled metric by metric, then finished. */
 export class Numbers {
   readonly #r: Reading;
   readonly #plan: Plan;
-  readonly #cells: Cells;
+  readonly #cells: Filling;
   #further: Record<string, Json> | undefined;
 
   /** `cells`: a row that begins with the plan's empty one. */
-  constructor(r: Reading, plan: Plan, cells: Cells) {
+  constructor(r: Reading, plan: Plan, cells: Filling) {
     this.#r = r;
     this.#plan = plan;
     this.#cells = cells;

@@ -1,4 +1,6 @@
 /** The transforms of report rows by day, hour and lifetime, and of insights. Days and hours are UTC, as the platform's reports are. */
+import type { Cell } from '../../core/cell.ts';
+import type { Shape } from '../../core/raw-record.ts';
 import type { Json } from '../../core/request.ts';
 import type { Flow, Mapped, Slice } from '../../core/stream.ts';
 import type { Row, Value } from '../../core/table.ts';
@@ -7,8 +9,9 @@ import type { InsightStateRow } from '../../tables/ads.ts';
 import { isObject, type JsonObject, own } from '../json-object.ts';
 import { Reading } from '../reading.ts';
 import { day, instant, keyText, list, requiredInstant, requiredKey, requireRecord, text } from '../values.ts';
+import { constant, numberCells } from './cells.ts';
 import { accountOf, keepNews, within, words } from './mapper.ts';
-import { type Cells, Numbers, type Plan, planOf, tellStats, templateOf } from './numbers.ts';
+import { type Filling, Numbers, type Plan, planOf, tellStats, templateOf } from './numbers.ts';
 
 const HOUR = 3_600_000_000n;
 const DAY = 24n * HOUR;
@@ -19,12 +22,19 @@ const insights = planOf('insight');
 const ROW_KEYS = words('entity_type entity_id entity_name entity_status parent_entity start_time end_time stats');
 const PARENT_KEYS = words('id name status');
 
-/** A transform of report rows; `times` are the columns that say for what time a row speaks, and `when` fills them. */
-const reportRow = (
-  stream: string,
-  times: readonly string[],
-  when: (cells: Cells, r: Reading, record: JsonObject, slice: Slice) => void,
-): Flow['via'] => {
+/** The columns that say for what time a row speaks, out of `start_time` and `end_time`. */
+interface Times {
+  readonly columns: readonly string[];
+  readonly fill: (cells: Filling, r: Reading, record: JsonObject, slice: Slice) => void;
+}
+
+/** A transform of report rows, and the same as a declaration. */
+const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'cells'> => ({
+  via: viaOf(stream, times),
+  cells: cellsOf(stream, times),
+});
+
+const viaOf = (stream: string, { columns: times, fill }: Times): Flow['via'] => {
   const columns = [
     'entity_type',
     'entity_id',
@@ -38,10 +48,10 @@ const reportRow = (
   return (record, slice) => {
     const r = new Reading(stream, 'row of', record);
     const found = requireRecord(r, record);
-    const cells: Cells = { ...template };
+    const cells: Filling = { ...template };
     cells.entity_type = level(r, found, slice);
     cells.entity_id = requiredKey(r, found, 'entity_id');
-    when(cells, r, found, slice);
+    fill(cells, r, found, slice);
     cells.ad_account_id = accountOf(slice);
     cells.entity_name = text(r, found, 'entity_name');
     cells.entity_status = text(r, found, 'entity_status');
@@ -49,6 +59,76 @@ const reportRow = (
     keepNews(r, found, ROW_KEYS);
     return numbered(r, aggregate, cells, own(found, 'stats'));
   };
+};
+
+/** The same for a shape without anything new in it: every key known, every metric once and with a column. */
+const cellsOf =
+  (stream: string, { columns, fill }: Times): NonNullable<Flow['cells']> =>
+  (shape, slice) => {
+    const { sample } = shape;
+    if (!isObject(sample) || !Object.keys(sample).every((key) => ROW_KEYS.has(key))) return undefined;
+    const numbers = statCells(shape, sample.stats);
+    const parent = parentCell(shape, sample);
+    // A key that is there without a place holds a list or an object.
+    const scalars = ['entity_type', 'entity_id', 'entity_name', 'entity_status', 'start_time', 'end_time'];
+    const odd = scalars.some((key) => Object.hasOwn(sample, key) && shape.place(key) === undefined);
+    const id = shape.place('entity_id');
+    if (numbers === undefined || parent === undefined || id === undefined || odd) return undefined;
+    const textAt = (key: string): Cell => {
+      const from = shape.place(key);
+      return from === undefined ? constant(null) : { is: 'text', from };
+    };
+    const asked = slice.partition?.entity_type ?? '';
+    const type = shape.place('entity_type');
+    const times = ['start_time', 'end_time'].filter((key) => shape.place(key) !== undefined);
+    const timeCell = (column: string): Cell => ({
+      is: 'read',
+      from: times.flatMap((key) => shape.place(key) ?? []),
+      read: (written) => {
+        const record = Object.fromEntries(times.map((key, i) => [key, JSON.parse(written[i] ?? 'null')]));
+        const cells: Filling = {};
+        fill(cells, new Reading(stream, 'row of', record), record, slice);
+        return cells[column];
+      },
+    });
+    return {
+      ...numbers,
+      entity_type:
+        type === undefined
+          ? constant(asked)
+          : { is: 'read', from: [type], read: ([told]) => (told === JSON.stringify(asked) ? asked : undefined) },
+      entity_id: { is: 'text', from: id, needed: true },
+      ...Object.fromEntries(columns.map((column) => [column, timeCell(column)])),
+      ad_account_id: constant(accountOf(slice)),
+      entity_name: textAt('entity_name'),
+      entity_status: textAt('entity_status'),
+      parent_entity_id: parent,
+    };
+  };
+
+/** Columns of `stats` where it is a list of nothing but `{field_type, field_value}`. */
+const statCells = (shape: Shape, stats: Json): ReturnType<typeof numberCells> => {
+  if (!Array.isArray(stats)) return undefined;
+  const metrics: [string, number][] = [];
+  for (const [index, stat] of stats.entries()) {
+    const name: Json = isObject(stat) && Object.keys(stat).length === 2 ? stat.field_type : undefined;
+    const from = shape.place('stats', index, 'field_value');
+    // A name that has a place may be another in the next record.
+    if (typeof name !== 'string' || shape.place('stats', index, 'field_type') !== undefined || from === undefined)
+      return undefined;
+    metrics.push([name, from]);
+  }
+  return numberCells(aggregate, metrics);
+};
+
+const parentCell = (shape: Shape, { parent_entity: parent }: JsonObject): Cell | undefined => {
+  const from = shape.place('parent_entity');
+  if (parent === undefined) return constant(null);
+  if (from !== undefined) return { is: 'read', from: [from], read: ([told]) => (told === 'null' ? null : undefined) };
+  if (!isObject(parent) || !Object.keys(parent).every((key) => PARENT_KEYS.has(key))) return undefined;
+  if (!Object.hasOwn(parent, 'id')) return constant(null);
+  const id = shape.place('parent_entity', 'id');
+  return id === undefined ? undefined : { is: 'text', from: id };
 };
 
 /** The row with its numbers. `cells` is nobody else's. */
@@ -85,27 +165,32 @@ const beginning = (r: Reading, record: JsonObject, length: bigint, what: string)
 };
 
 /** Partition `ad_account_id`, `entity_type`. */
-export const dailyRow = reportRow('ads.report_daily', ['day'], (cells, r, record) => {
-  cells.day = formatInstant(beginning(r, record, DAY, 'day')).slice(0, 10);
+export const dailyRow = reportRow('ads.report_daily', {
+  columns: ['day'],
+  fill: (cells, r, record) => {
+    cells.day = formatInstant(beginning(r, record, DAY, 'day')).slice(0, 10);
+  },
 });
 
 /** Partition `ad_account_id`, `entity_type`. */
-export const hourlyRow = reportRow('ads.report_hourly', ['hour_start'], (cells, r, record) => {
-  cells.hour_start = beginning(r, record, HOUR, 'hour');
+export const hourlyRow = reportRow('ads.report_hourly', {
+  columns: ['hour_start'],
+  fill: (cells, r, record) => {
+    cells.hour_start = beginning(r, record, HOUR, 'hour');
+  },
 });
 
 /** Partition `ad_account_id`, `entity_type`; the window's day is when it was captured. */
-export const lifetimeRow = reportRow(
-  'ads.report_lifetime',
-  ['captured_on', 'start_at', 'end_at'],
-  (cells, r, record, slice) => {
+export const lifetimeRow = reportRow('ads.report_lifetime', {
+  columns: ['captured_on', 'start_at', 'end_at'],
+  fill: (cells, r, record, slice) => {
     const captured = slice.window?.from;
     if (captured === undefined) throw new TypeError('the slice of a snapshot has no day');
     cells.captured_on = captured.toISOString().slice(0, 10);
     cells.start_at = instant(r, record, 'start_time');
     cells.end_at = instant(r, record, 'end_time');
   },
-);
+});
 
 /**
  * Partition `ad_account_id`. The record is what was asked and answered: {entity_type, entity_id, dimension, asked_on, state, code?, rows}.

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Missing, PagingLoop, Refused } from '../../../src/core/errors.ts';
+import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { Slice } from '../../../src/core/stream.ts';
 import type { Reports } from '../../../src/extract/ads/reports/reports.ts';
@@ -88,9 +89,9 @@ const rowsOf = async (
     const step = await reading?.pages.next();
     if (step === undefined || step.done === true) return rows;
     for (const record of step.value.records) {
-      rows.push(record as Readonly<Record<string, Json>>);
+      rows.push(parsedOf(record) as Readonly<Record<string, Json>>);
       // The bytes are exactly the record's.
-      expect(JSON.parse(String(reading?.bytes(record, step.value)))).toEqual(record);
+      expect(JSON.parse(String(reading?.bytes(record, step.value)))).toEqual(parsedOf(record));
     }
   }
 };

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Forbidden, Refused, Transient, UnexpectedContent } from '../../../src/core/errors.ts';
+import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Job } from '../../../src/core/stream.ts';
 import type { Reports } from '../../../src/extract/ads/reports/reports.ts';
 import { asyncReports } from '../../../src/extract/ads/reports.ts';
@@ -66,7 +67,7 @@ const read = async (
         break;
       }
       for (const record of step.value.records) {
-        records.push(record as Record<string, unknown>);
+        records.push(parsedOf(record) as Record<string, unknown>);
         bytes.push(String(reading?.bytes(record, step.value)));
         ids.push(reading?.id(record) ?? '');
       }
@@ -318,7 +319,7 @@ describe('R6 and R7: what stands in a report', () => {
       '\ufeffClicks,Brand New,Ad Name,ad_set_name,Campaign Name,Spend,Impressions on Spotify,Date\r\n1,x,A,"S, 1",C,0.5,10,2025-03-02\r\n',
     );
     expect(failure).toBeUndefined();
-    const { row } = csvRow(records[0], march);
+    const { row } = csvRow.via(records[0], march);
     expect(row).toMatchObject({
       day: '2025-03-02',
       campaign_name: 'C',
@@ -363,8 +364,8 @@ describe('R8: lines that are no rows', () => {
     expect(bytes).toEqual([row, ...ragged, row]);
     expect(ids).toEqual(['2025-03-01/Spring/Women/Audio', '', '', '', '2025-03-01/Spring/Women/Audio']);
     for (const record of records.slice(1, 4))
-      expect(() => csvRow(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
-    expect(csvRow(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
+      expect(() => csvRow.via(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
+    expect(csvRow.via(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
   });
 
   test.each([
@@ -388,7 +389,7 @@ describe('R8: lines that are no rows', () => {
   test('a row without a day that is no footer is rejected, not left out', async () => {
     const { records } = await ofFile(`${file},Spring,Women,Audio,1,1,1\n`);
     expect(records).toHaveLength(2);
-    expect(() => csvRow(records[1], march)).toThrow('day');
+    expect(() => csvRow.via(records[1], march)).toThrow('day');
   });
 
   test('rows of days that were not asked for are left out, and told', async () => {

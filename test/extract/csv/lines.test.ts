@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UnexpectedContent } from '../../../src/core/errors.ts';
+import { parsedOf } from '../../../src/core/raw-record.ts';
 import { type Block, type CsvLimits, openCsv } from '../../../src/extract/csv/csv.ts';
 import { linesIn, Unreadable } from '../../../src/extract/csv/lines.ts';
 import { type CsvRecord, columnsOf, RAGGED, recordsBy } from '../../../src/extract/csv/records.ts';
@@ -26,11 +27,17 @@ const read = async (text: string | Buffer, limits: Partial<CsvLimits> = {}, ...s
   const blocks: Block[] = [];
   for await (const block of file.blocks) blocks.push(block);
   const recordOf = recordsBy(file.header);
-  return { header: file.header, blocks, records: blocks.flatMap(({ lines }) => lines.map(recordOf)) };
+  return {
+    header: file.header,
+    blocks,
+    records: blocks.flatMap(({ lines }) => lines.map((line) => parsedOf(recordOf(line)) as CsvRecord)),
+  };
 };
 
 const cells = async (text: string | Buffer): Promise<readonly (readonly string[] | string)[]> =>
-  (await read(text)).blocks.flatMap(({ lines }) => lines.map((line) => (line instanceof Unreadable ? line.why : line)));
+  (await read(text)).blocks.flatMap(({ lines }) =>
+    lines.map((line) => (line instanceof Unreadable ? line.why : line.texts)),
+  );
 
 /** Any table of text, written in any dialect that is read, cut into pieces anywhere. */
 const table = fc

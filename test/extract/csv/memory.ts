@@ -1,5 +1,6 @@
 /** Reads as many MB of CSV as the first argument says; prints its peak memory (MB) and the rows that it saw. Run as a process of its own. */
 
+import { RawRecord } from '../../../src/core/raw-record.ts';
 import { openCsv } from '../../../src/extract/csv/csv.ts';
 import { recordsBy } from '../../../src/extract/csv/records.ts';
 
@@ -19,5 +20,5 @@ async function* chunks(bytes: number): AsyncGenerator<Buffer, void, void> {
 const file = await openCsv('file', chunks(Number(process.argv[2]) * 1024 * 1024));
 const recordOf = recordsBy(file.header);
 let rows = 0;
-for await (const { lines } of file.blocks) for (const one of lines) if (recordOf(one).SPEND !== undefined) rows++;
+for await (const { lines } of file.blocks) for (const one of lines) if (recordOf(one) instanceof RawRecord) rows++;
 process.stdout.write(JSON.stringify({ rows, peakMb: process.resourceUsage().maxRSS / 1024 }));

@@ -2,6 +2,7 @@
 
 import { Missing, Refused } from '../../../core/errors.ts';
 import { elementSlice } from '../../../core/json.ts';
+import { alikeReader } from '../../../core/json-alike.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
@@ -82,6 +83,7 @@ function aggregate(
     readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>;
   },
 ): Stream {
+  const parse = alikeReader('rows', ['field_type']);
   return {
     ...said,
     endpoint: `GET ${endpoint}`,
@@ -100,7 +102,7 @@ function aggregate(
     },
     read: async (slice, given, signal) => {
       checkThere(said.name, granularity, slice, given);
-      const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some);
+      const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
       const walks = chunks(await idsIn(slice, given)).map((ids) => ({ ids, walkOf: walkFor }));
       return reading(reports, walks, signal);
     },
@@ -193,7 +195,13 @@ interface Walk {
   readonly fits: (row: Json) => boolean;
 }
 
-function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: readonly string[]): Walk {
+function walkOf(
+  slice: Slice,
+  given: Given,
+  granularity: Granularity,
+  ids: readonly string[],
+  parse: (raw: Buffer) => Json,
+): Walk {
   const level = levelIn(slice);
   const wanted = new Set(ids.map((id) => id.toLowerCase()));
   const { from, to } = periodOf(slice, given, granularity);
@@ -203,6 +211,7 @@ function walkOf(slice: Slice, given: Given, granularity: Granularity, ids: reado
         method: 'GET',
         path: ofAccount(accountIn(slice), '/aggregate_reports'),
         endpoint,
+        parse,
         query: {
           entity_type: level,
           ...(level !== 'AD_ACCOUNT' && { entity_ids: ids, entity_ids_type: level }),

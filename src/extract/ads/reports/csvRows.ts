@@ -94,14 +94,14 @@ export const judgeLines = (
     if (line instanceof Unreadable) return 'row';
     if (line.length !== width) {
       if (isEmpty(line)) return 'nothing';
-      return isLast && isTotal(line[0] ?? '') ? 'footer' : 'row';
+      return isLast && isTotal(line.cell(0)) ? 'footer' : 'row';
     }
-    const cell = line[day] ?? '';
+    const cell = line.cell(day);
     const text = cell.length === 10 ? cell : cell.slice(0, 10);
     if (text >= days.from && text < days.to) return 'row';
     if (isoDay.test(text)) return 'outside';
     if (!isBlankOrTotal(cell)) return 'row';
-    return dimensions.every((place) => isBlankOrTotal(line[place] ?? '')) ? 'footer' : 'row';
+    return dimensions.every((place) => isBlankOrTotal(line.cell(place))) ? 'footer' : 'row';
   };
 };
 
