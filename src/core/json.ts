@@ -113,6 +113,38 @@ export const toJson = (value: Json, limits: JsonLimits = defaultLimits): string 
   return text;
 };
 
+/**
+ * JSON text of an object of these members, as `toJson` would write it, but in the order given: without an object, which is dear where it has many
+ * members. Keys must differ. Throws as `toJson`.
+ */
+export const membersToJson = (
+  keys: readonly string[],
+  values: readonly Json[],
+  limits: JsonLimits = defaultLimits,
+): string => {
+  const within = { depth: limits.depth - 1 };
+  let text = '{';
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] ?? '';
+    text += `${i === 0 ? '' : ','}${isBare(key) ? `"${key}"` : toJson(key)}:`;
+    const value = values[i];
+    if (typeof value === 'string') text += isBare(value) ? `"${value}"` : toJson(value);
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) text += value;
+    else text += toJson(value, within);
+  }
+  return `${text}}`;
+};
+
+/** Whether a text needs no escapes between quotes: a short one of printable ASCII. */
+const isBare = (text: string): boolean => {
+  if (text.length > 64) return false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return false;
+  }
+  return true;
+};
+
 /** Recursive, but never deeper than `left`. */
 const check = (value: Json, left: number, depth: number): void => {
   if (typeof value === 'number') {

@@ -25,8 +25,9 @@ import { closeIfLast, endSlice, type OpenSlice, type SliceEnd, type Walk } from 
 /** Rows and bytes at which a batch is committed. */
 const batchRecords = 5_000;
 const batchBytes = 4 << 20;
-/** Of a listing that is loaded as one there are two batches at a time, one on its way and one being filled. */
+/** Where there are two batches at a time, one on its way into the warehouse and one being filled, both are smaller. */
 const partBytes = 1 << 20;
+const partRecords = 500;
 
 /** A page is worked on for so long, then answers that have come meanwhile are heard, and the next requests leave. */
 const longestWorkMs = 3;
@@ -68,7 +69,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const roomy = !flow.table.entity && Object.keys(flow.children).length === 0;
   let gathering: Gathering | undefined;
   // While one batch is on its way into the warehouse the next one is read.
-  let underWay: Promise<void> | undefined;
+  let underWay: Promise<unknown> | undefined;
   try {
     for (;;) {
       const step = await reading.pages.next();
@@ -86,28 +87,36 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         announced = step.value.total;
       }
       tellProgress(context, flow, tally);
-      if (batch.received < batchRecords && batch.bytes < (whole && roomy ? partBytes : batchBytes)) continue;
+      // The last slice of a walk has the warehouse for itself: reading need not wait for it. Of several slices one is always being read.
+      const isAlone = !whole && stream.unread.count <= 1;
+      const isFull = batch.received >= (isAlone ? partRecords : batchRecords);
+      if (!isFull && batch.bytes < (isAlone || (whole && roomy) ? partBytes : batchBytes)) continue;
+      if (whole && !roomy) continue;
       const full = batch;
-      if (!whole) {
-        batch = undefined;
-        await commit(stream, full, open);
-      } else if (roomy) {
-        batch = undefined;
-        await underWay;
+      batch = undefined;
+      await underWay;
+      if (!whole) underWay = commit(stream, full, open);
+      else {
         gathering ??= await gatherFor(stream, open.slice);
         underWay = gathering.add(full);
-        underWay.catch(() => undefined);
-        [writer, spare] = [spare ?? newWriter(), writer];
+      }
+      underWay.catch(() => undefined);
+      if (!whole && !isAlone) await underWay;
+      else [writer, spare] = [spare ?? newWriter(), writer];
+      if (whole) {
         const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
         if (tooMany !== undefined) throw tooMany;
       }
     }
     await underWay;
   } catch (error) {
-    await underWay?.catch(() => undefined);
+    const isLost = await underWay?.then(
+      () => false,
+      () => true,
+    );
     await gathering?.close();
-    // Days are replaced as a whole or not at all: readers never see half of one.
-    if (batch !== undefined && flow.stream.days === undefined) await salvage(stream, batch, open);
+    // Days are replaced as a whole or not at all: readers never see half of one. What follows a batch that the warehouse refused stays out, too.
+    if (batch !== undefined && flow.stream.days === undefined && isLost !== true) await salvage(stream, batch, open);
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.

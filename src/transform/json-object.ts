@@ -8,7 +8,11 @@ export const isObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 /** The value under a key of the object itself, never an inherited one: a changelog item has a key `toString`. */
-export const own = (object: JsonObject, key: string): Json => (Object.hasOwn(object, key) ? object[key] : undefined);
+export const own = (object: JsonObject, key: string): Json => {
+  const value = object[key];
+  // What an object inherits is functions, and under `__proto__` what it inherits them from: nothing that JSON knows.
+  return typeof value === 'function' || value === Object.prototype ? undefined : value;
+};
 
 /** Sets a key as data; `__proto__` would otherwise call a setter and be lost. */
 export const put = (object: Record<string, Json>, key: string, value: Json): void => {

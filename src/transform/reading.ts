@@ -1,5 +1,5 @@
 import { BadData } from '../core/errors.ts';
-import { toJson } from '../core/json.ts';
+import { membersToJson, toJson } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
 import { isObject, type JsonObject, own, put } from './json-object.ts';
 
@@ -110,12 +110,17 @@ export class Reading {
 
   /** JSON text of several values; the error names the one at fault. */
   jsonObject(prefix: string, values: JsonObject): string {
+    return this.jsonMembers(prefix, Object.keys(values), Object.values(values));
+  }
+
+  /** The same of keys, which differ, and their values. */
+  jsonMembers(prefix: string, keys: readonly string[], values: readonly Json[]): string {
     try {
-      return toJson(values);
-    } catch {
-      for (const key of Object.keys(values)) this.json(prefix + key, values[key]);
+      return membersToJson(keys, values);
+    } catch (error) {
+      for (const [at, key] of keys.entries()) this.json(prefix + key, values[at]);
       // Each is good by itself: together they are one level too deep, or a key is at fault.
-      return this.json(prefix, values);
+      throw this.because(error, prefix);
     }
   }
 

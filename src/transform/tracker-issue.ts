@@ -5,7 +5,7 @@ import type { Row } from '../core/table.ts';
 import type { Integer, IssueChangeRow, IssueRow, IssueSprintRow } from '../tables/tracker.ts';
 import type { Catalogue } from './catalogue.ts';
 import { customValue } from './custom-fields.ts';
-import { isObject, type JsonObject, own, put } from './json-object.ts';
+import { isObject, type JsonObject, own } from './json-object.ts';
 import { personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
@@ -187,20 +187,22 @@ const countWithin = (r: Reading, fields: JsonObject, key: string, count: string)
 
 /** Custom fields that are set as JSON text, and those of them that look like sprints. Keeps unknown system fields in `_extra`. */
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
-  const values: Record<string, Json> = {};
+  const keys: string[] = [];
+  const values: Json[] = [];
   let sprints: string[] | undefined;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
     if (value === null || value === undefined) continue;
     if (key.startsWith('customfield_') || catalogue.fieldsById.get(key)?.custom === true) {
-      put(values, key, customValue(value));
+      keys.push(key);
+      values.push(customValue(value));
       if (catalogue.sprintField === undefined && looksLikeSprints(value)) {
         sprints ??= [];
         sprints.push(key);
       }
     } else if (!SYSTEM_FIELDS.has(key)) r.keep(key, value);
   }
-  return { json: r.jsonObject('fields.', values), sprints };
+  return { json: r.jsonMembers('fields.', keys, values), sprints };
 };
 
 /** Sprints of the issue's sprint field, and of `sprint` and `closedSprints`, which the agile API adds. Each once. */

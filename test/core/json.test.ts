@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ExactNumber, elementSlice, numberOf, parseJson, toJson } from '../../src/core/json.ts';
+import { BadData } from '../../src/core/errors.ts';
+import { ExactNumber, elementSlice, membersToJson, numberOf, parseJson, toJson } from '../../src/core/json.ts';
 
 const parsed = (text: string): unknown => parseJson(Buffer.from(text));
 const codeOf = (action: () => unknown): unknown => {
@@ -137,6 +138,45 @@ describe('parseJson', () => {
   test('its errors quote nothing of the document', () => {
     expect(() => parsed('{"password":"hunter2" oops}')).toThrow(/^(?!.*(hunter2|oops))/s);
   });
+});
+
+test('an object written member by member is written as ever, and refused as ever', () => {
+  // Which of two faults is told first may differ.
+  const told = (write: () => string): string => {
+    try {
+      return write();
+    } catch (error) {
+      if (error instanceof BadData) return 'refused';
+      throw error;
+    }
+  };
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(Number.NaN, -0, 1e21, '\0', '"', '\\', new ExactNumber('9007199254740993')),
+  );
+  // Keys that look like indices would come first in an object.
+  const key = fc
+    .oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'toString', 'a"b'))
+    .filter((one) => !/^\d+$/.test(one));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.tuple(key, value), { selector: ([one]) => one, maxLength: 6 }),
+      fc.integer({ min: 1, max: 4 }),
+      (members, depth) => {
+        const whole = Object.fromEntries(members);
+        expect(
+          told(() =>
+            membersToJson(
+              members.map(([one]) => one),
+              members.map(([, one]) => one),
+              { depth },
+            ),
+          ),
+        ).toBe(told(() => toJson(whole, { depth })));
+      },
+    ),
+  );
 });
 
 describe('toJson', () => {
