@@ -18,7 +18,8 @@ import { tell } from './context.ts';
 import { halfDays, mostRows, slicesOf, slicesSince } from './days.ts';
 import { givenTo } from './given.ts';
 import { halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
-import { readSlice, type StreamContext } from './slice.ts';
+import { readSlice } from './slice.ts';
+import type { StreamContext } from './stream-context.ts';
 import {
   addSlices,
   beginSlice,

@@ -5,7 +5,7 @@ import { slicesOf, slicesSince } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
 import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
-import type { StreamContext } from './slice.ts';
+import type { StreamContext } from './stream-context.ts';
 import { tailsOf } from './tails.ts';
 import { abandonCatchUps, abandonWalk, openWalk, openWalks, type Walk } from './walks.ts';
 

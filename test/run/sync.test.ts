@@ -34,6 +34,8 @@ test('a run that a defect ends says which, not that somebody asked it to stop, w
   try {
     await rig.rows('alter table tracker.projects add constraint impossible check (false)');
     const slow = rig.tracker.script.at({ match: ({ path }) => path.includes('/users') }, delay(60_000));
+    // The defect comes when the other stream is waiting.
+    rig.tracker.script.at({ match: ({ path }) => path.includes('/project') }, delay(500));
     await expect(rig.sync()).rejects.toThrow(/impossible/);
     expect(slow.fired).toBeGreaterThan(0);
     expect(await rig.rows('select status, error_code from ops.runs')).toEqual([

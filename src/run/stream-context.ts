@@ -1,0 +1,21 @@
+import type { Flow } from '../core/stream.ts';
+import type { Instant } from '../core/time.ts';
+import type { RunContext, Tally } from './context.ts';
+import type { Tails } from './tails.ts';
+import type { Walk } from './walks.ts';
+
+/** What the reading of a stream's slices shares. */
+export interface StreamContext {
+  readonly context: RunContext;
+  readonly flow: Flow;
+  readonly walk: Walk;
+  readonly tally: Tally;
+  readonly tails: Tails;
+  /** Whether a good version may resolve an open reject of the stream. */
+  readonly resolves: boolean;
+  /** How many slices of the walk are not read to their end. */
+  readonly unread: { count: number };
+  /** A forced resync: what is read now wins over what is stored. */
+  readonly force: boolean;
+  readonly clock: () => Instant;
+}
