@@ -9,6 +9,7 @@ import { copied, installed, runsAs } from '../../src/warehouse/native.ts';
 import { unprivileged } from '../../src/warehouse/place.ts';
 import { freePort } from '../../src/warehouse/ports.ts';
 import { running } from '../../src/warehouse/postmaster.ts';
+import { type Pristine, pristine } from '../support/pristine.ts';
 
 /** What a test needs to know of the run's Postgres. */
 export interface TestCluster {
@@ -16,6 +17,8 @@ export interface TestCluster {
   readonly url: string;
   /** The migrated database that test databases are copies of. */
   readonly template: string;
+  /** How a copy of the template is seen to be as it again. */
+  readonly pristine: Pristine;
   /** Why there is no template, if the migrations fail: told by the tests that ask for one, and by no other. */
   readonly broken: string | undefined;
   /** A test that keeps its database says so in this file. */
@@ -41,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const url = (database: string) => `postgres://${owner}:${password}@127.0.0.1:${port}/${database}`;
   const keep = path.join(directory, 'keep');
   const template = 'tidemark_template';
-  project.provide('postgres', { url: url('postgres'), template, broken: await prepare(url, template), keep });
+  project.provide('postgres', { url: url('postgres'), template, keep, ...(await prepare(url, template)) });
   return async () => {
     await stop(cluster);
     if (fs.existsSync(keep)) {
@@ -102,16 +105,20 @@ function clusterIn(directory: string): Cluster {
   return { native, as, data: path.join(directory, 'data'), log, startLog: path.join(directory, 'start.log') };
 }
 
-async function prepare(url: (database: string) => string, template: string): Promise<string | undefined> {
+async function prepare(
+  url: (database: string) => string,
+  template: string,
+): Promise<Pick<TestCluster, 'pristine' | 'broken'>> {
   const admin = await connect(url('postgres'), { max: 1 });
   try {
     await admin.pool.query(`create database ${template}`);
     const warehouse = await connect(url(template), { max: 1 });
     try {
-      await migrate(warehouse);
-      return undefined;
-    } catch (error) {
-      return error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const broken = await migrate(warehouse).then(
+        () => undefined,
+        (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      );
+      return { broken, pristine: await pristine(warehouse.pool) };
     } finally {
       await warehouse.close();
     }

@@ -1,8 +1,11 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import pg from 'pg';
 import { inject } from 'vitest';
 import { type ConnectOptions, connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { asOwner, databaseUrl } from './owner.ts';
+import { layBy, removeDatabase, takeSpare } from './spares.ts';
+
+export { asOwner, databaseUrl };
 
 /** A database of one test file. */
 export interface TestDatabase {
@@ -21,18 +24,25 @@ export const noteFailure = (test: string): void => {
   failures.push(test);
 };
 
-/** A fresh copy of the migrated schema. Make one in `beforeAll` (about 0.1 s), drop it in `afterAll`. */
+/** The migrated schema and nothing in it. Make one in `beforeAll` (about 0.1 s), drop it in `afterAll`. */
 export async function testDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
   const { template, broken } = inject('postgres');
   if (broken !== undefined) throw new Error(`the migrations fail, so there is no schema to test with:\n${broken}`);
-  return create(`template ${template}`, options);
+  const name = newName();
+  if (!(await takeSpare(name))) await create(name, `template ${template}`);
+  return opened(name, options, layBy);
 }
 
 /** A database without any schema. */
-export const emptyDatabase = (options: ConnectOptions = {}): Promise<TestDatabase> => create('', options);
+export async function emptyDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
+  const name = newName();
+  await create(name, '');
+  return opened(name, options, removeDatabase);
+}
 
-async function create(how: string, options: ConnectOptions): Promise<TestDatabase> {
-  const name = `test_${crypto.randomBytes(6).toString('hex')}`;
+const newName = (): string => `test_${crypto.randomBytes(6).toString('hex')}`;
+
+async function create(name: string, how: string): Promise<void> {
   await asOwner(async (client) => {
     // Copying fails while somebody is connected to the template, a moment of autovacuum included.
     for (let attempt = 1; ; attempt++) {
@@ -45,35 +55,23 @@ async function create(how: string, options: ConnectOptions): Promise<TestDatabas
       }
     }
   });
+}
+
+async function opened(
+  name: string,
+  options: ConnectOptions,
+  leave: (name: string) => Promise<void>,
+): Promise<TestDatabase> {
   const url = databaseUrl(name);
   const warehouse = await connect(url, options);
-  return { name, url, warehouse, drop: () => drop(name, warehouse) };
-}
-
-async function drop(name: string, warehouse: Warehouse): Promise<void> {
-  await warehouse.close();
-  if (failures.length > 0) {
-    const line = `  ${name}: ${failures.join('; ')}\n`;
-    fs.appendFileSync(inject('postgres').keep, line);
-    return;
-  }
-  await asOwner((client) => client.query(`drop database if exists ${name} with (force)`));
-}
-
-/** Connection string of a database of the run's cluster, as its owner. */
-export function databaseUrl(name: string): string {
-  const url = new URL(inject('postgres').url);
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-/** Runs statements as the cluster's owner (a superuser), in the database `postgres`. */
-export async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: inject('postgres').url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  return {
+    name,
+    url,
+    warehouse,
+    async drop() {
+      await warehouse.close();
+      if (failures.length > 0) fs.appendFileSync(inject('postgres').keep, `  ${name}: ${failures.join('; ')}\n`);
+      else await leave(name);
+    },
+  };
 }

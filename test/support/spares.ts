@@ -1,0 +1,41 @@
+import type pg from 'pg';
+import { inject } from 'vitest';
+import { asOwner } from './owner.ts';
+
+/**
+ * Databases that a test is done with, emptied for the next: one that was shown to be as the template again is as good as a copy of it.
+ * The names tell which are free; a lock lets one process at a time take one.
+ */
+const free = 'spare';
+const locked = (client: pg.Client): Promise<unknown> => client.query(`select pg_advisory_lock(hashtext('${free}'))`);
+
+/** Gives a free database this name; false if there is none. */
+export const takeSpare = (name: string): Promise<boolean> =>
+  asOwner(async (client) => {
+    await locked(client);
+    const { rows } = await client.query<{ spare: string }>(
+      `select datname as spare from pg_database where datname ~ '^${free}_' limit 1`,
+    );
+    const [found] = rows;
+    if (found) await client.query(`alter database ${found.spare} rename to ${name}`);
+    return found !== undefined;
+  });
+
+/** Ends what is still going on in a database, empties it and lays it by. One that something was made, changed or removed in is removed. */
+export async function layBy(name: string): Promise<void> {
+  const { clean, look, digest } = inject('postgres').pristine;
+  const isPristine = await asOwner(async (client) => {
+    await client.query(
+      'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    );
+    await client.query(clean);
+    const { rows } = await client.query<{ digest: string }>(look);
+    return rows[0]?.digest === digest;
+  }, name);
+  if (!isPristine) return removeDatabase(name);
+  await asOwner((client) => client.query(`alter database ${name} rename to ${name.replace(/^[a-z]+/, free)}`));
+}
+
+export const removeDatabase = async (name: string): Promise<void> => {
+  await asOwner((client) => client.query(`drop database if exists ${name} with (force)`));
+};
