@@ -56,17 +56,18 @@ export async function privateCluster(): Promise<PrivateCluster> {
   const port = await freePort();
   await start(cluster, port, settings);
   const url = (database = 'postgres', by = port): string => `postgres://${owner}:test@127.0.0.1:${by}/${database}`;
+  const template = owner;
+  const migrated = await connect(url(template), { max: 1 });
+  await migrate(migrated);
+  await migrated.close();
   return {
     port,
     directory,
     url,
     async database(name) {
       const admin = await connect(url(), { max: 1 });
-      await admin.pool.query(`create database ${name}`);
+      await admin.pool.query(`create database ${name} template ${template}`);
       await admin.close();
-      const made = await connect(url(name), { max: 1 });
-      await migrate(made);
-      await made.close();
       return url(name);
     },
     connect: (database, { port: by, ...options } = {}) => connect(url(database, by), options),

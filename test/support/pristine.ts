@@ -34,7 +34,7 @@ const stored = `
 
 /** Where Postgres keeps what a database consists of. Statistics are none of it; two tables are looked at in another way. */
 const catalogs = `
-  select relname as name from pg_class where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and not relisshared
+  select 'pg_catalog.' || relname as name from pg_class where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and not relisshared
     and relname not in ('pg_class', 'pg_namespace', 'pg_statistic', 'pg_statistic_ext_data')`;
 
 /** All of pg_class but where a table lies and how large it is. */
@@ -48,13 +48,12 @@ const looking = (catalogs: readonly string[], filled: readonly string[]): string
   select md5(string_agg(told, E'\\n' order by told)) as digest from (${[
     relations,
     // What was made or changed since has a newer transaction than anything in the template; what was removed is missing.
-    ...catalogs.map(
-      (name) => `select concat_ws(' ', '${name}', count(*), max(xmin::text::bigint)) from pg_catalog.${name}`,
+    ...[...catalogs, ...filled].map(
+      (name) => `select concat_ws(' ', '${name}', count(*), max(xmin::text::bigint)) from ${name}`,
     ),
     // A session's schema for its temporary tables stays when they go.
     `select concat_ws(' ', 'schemas', n::text) from pg_namespace n where nspname !~ '^pg_(toast_)?temp_'`,
     `select concat_ws(' ', 'stored', name) from (${stored}) tables`,
-    ...filled.map((name) => `select concat_ws(' ', '${name}', t::text) from ${name} t`),
     `select concat_ws(' ', 'sequence', schemaname, sequencename, last_value) from pg_sequences`,
     `select row(datdba, datconnlimit, datallowconn, datacl, setrole, setconfig)::text
      from pg_database d left join pg_db_role_setting s on s.setdatabase = d.oid where datname = current_database()`,

@@ -21,10 +21,10 @@ export const takeSpare = (name: string): Promise<boolean> =>
     return found !== undefined;
   });
 
-/** Ends what is still going on in a database, empties it and lays it by. One that something was made, changed or removed in is removed. */
-export async function layBy(name: string): Promise<void> {
+/** Ends what is still going on in a database and empties it; true if it is as the template then. */
+export function isEmptied(name: string): Promise<boolean> {
   const { clean, look, digest } = inject('postgres').pristine;
-  const isPristine = await asOwner(async (client) => {
+  return asOwner(async (client) => {
     await client.query(
       'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     );
@@ -32,7 +32,11 @@ export async function layBy(name: string): Promise<void> {
     const { rows } = await client.query<{ digest: string }>(look);
     return rows[0]?.digest === digest;
   }, name);
-  if (!isPristine) return removeDatabase(name);
+}
+
+/** Empties a database and lays it by; removes one that something was made, changed or removed in. */
+export async function layBy(name: string): Promise<void> {
+  if (!(await isEmptied(name))) return removeDatabase(name);
   await asOwner((client) => client.query(`alter database ${name} rename to ${name.replace(/^[a-z]+/, free)}`));
 }
 
