@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/setup/order.ts';
 
 export default defineConfig({
   test: {
@@ -6,6 +7,7 @@ export default defineConfig({
     exclude: ['test/crash/**'],
     globalSetup: ['test/setup/cluster.ts'],
     setupFiles: ['test/setup/failures.ts'],
+    sequence: { sequencer: LongestFirst },
     // Of two cores; many tests wait.
     maxWorkers: 3,
     testTimeout: 30_000,

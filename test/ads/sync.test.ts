@@ -18,6 +18,9 @@ const lines = async (query: string): Promise<readonly string[]> =>
 const midnight = (): Date => new Date(Math.floor(rig.platform.clock.now().getTime() / day) * day);
 const truth = () => dailyLines(rig.platform.state, new Date('2026-01-01T00:00:00Z'), midnight());
 
+/** A third of the usual platform: enough for what is not about reading all of it. */
+const small = { campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
+
 describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s', (dialect) => {
   test('is read whole: every list, every day of every level, every amount to the micro', async () => {
     rig = await openAdsRig({ dialect });
@@ -48,7 +51,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 
   test('a second sync changes nothing', async () => {
-    rig = await openAdsRig({ dialect });
+    rig = await openAdsRig({ ...small, dialect });
     await rig.sync();
     const report = await rig.sync();
     expect(report.status).toBe('succeeded');
@@ -61,7 +64,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 
   test('three nights later the restated numbers are the platform’s, and the revisions tell exactly what was restated', async () => {
-    rig = await openAdsRig({ dialect });
+    rig = await openAdsRig({ ...small, dialect });
     await rig.sync();
     const before = await lines(dailyQuery);
     for (let i = 0; i < 3; i += 1) {
@@ -98,7 +101,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 
   test('a number that could not be stored is resolved by its restatement; replaying overwrites nothing then', async () => {
-    rig = await openAdsRig({ dialect });
+    rig = await openAdsRig({ ...small, dialect });
     const { state, clock } = rig.platform;
     const ads = [...state.ads.keys()];
     const yesterday = new Date(midnight().getTime() - day).toISOString().slice(0, 10);
@@ -129,7 +132,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 
   test('a draft that is published lives on under its id; the draft is gone, the live one is there', async () => {
-    rig = await openAdsRig({ dialect });
+    rig = await openAdsRig({ ...small, dialect });
     const { state } = rig.platform;
     const [account = ''] = state.accounts.keys();
     const ids = state.createDraft(account, 'Soon to be');
@@ -154,7 +157,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
   });
 
   test('a budget and a status that change are kept as history', async () => {
-    rig = await openAdsRig({ dialect });
+    rig = await openAdsRig({ ...small, dialect });
     const { state, clock } = rig.platform;
     await rig.sync();
     const [adSet] = [...state.adSets.values()].slice(-1);
@@ -206,7 +209,7 @@ test('the hours of as many whole days are read again as the days are: what is no
 });
 
 test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {
-  rig = await openAdsRig({ dialect: 'contract' });
+  rig = await openAdsRig({ ...small, dialect: 'contract' });
   await rig.sync();
   const before = await lines(dailyQuery);
   const [closed] = rig.platform.state.accounts.values();
@@ -282,7 +285,6 @@ test('a report that fails is asked for again, and one that was being made when t
 
 describe('what becomes known late brings the days from before', () => {
   const short = { restateDays: [2, 7, 7] } as const;
-  const small = { campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
   const inTheEnd = async (): Promise<void> => {
     rig.platform.clock.advance(day);
     expect((await rig.sync()).status).toBe('succeeded');
