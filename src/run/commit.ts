@@ -35,7 +35,7 @@ export async function commit(
     guard: (session) => context.lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
-  const loaded = await load(context.deps.warehouse.pool, batch, how, context.lease.signal, before);
+  const loaded = await context.loads(() => load(context.deps.warehouse.pool, batch, how, context.lease.signal, before));
   tallyBatch(tally, loaded);
   if (tooMany !== undefined) throw tooMany;
   if (closing !== undefined) {

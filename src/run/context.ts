@@ -19,6 +19,8 @@ export interface RunContext {
   readonly rejections: Rejections;
   /** Memory of batches that are loaded, for those to come. */
   readonly writers: BinaryWriter[];
+  /** Runs the load of a batch when its turn comes. */
+  readonly loads: <T>(load: () => Promise<T>) => Promise<T>;
   /** Runs a piece of work when one of the run's places for concurrent slices is free. */
   readonly slot: <T>(work: () => Promise<T>) => Promise<T>;
 }

@@ -100,7 +100,10 @@ export async function withRun(
  * So many slices beyond the requests that may be under way at once: while some are being loaded, others keep the source busy. The HTTP
  * client itself never has more than `concurrency` requests open.
  */
-const loading = 2;
+const loading = 3;
+
+/** Batches that are loaded at once: more would share the same processors, and hold up the reading on a machine that has few. */
+const mostLoads = 2;
 
 async function work(
   deps: RunDeps,
@@ -124,6 +127,7 @@ async function work(
     rejections: countRejections(),
     writers: [],
     slot: (piece) => limit(piece),
+    loads: pLimit(mostLoads),
   };
   for (const line of dialect) deps.observe({ type: 'note', pipeline: run.pipeline, level: 'info', message: line });
   if (clock === undefined)

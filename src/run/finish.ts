@@ -17,7 +17,7 @@ import { inTransaction, patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { halfDays, mostRows, slicesOf, slicesSince } from './days.ts';
 import { givenTo } from './given.ts';
-import { halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
+import { fewRecords, halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
 import { readSlice } from './slice.ts';
 import type { StreamContext } from './stream-context.ts';
 import {
@@ -232,7 +232,7 @@ async function splitIfLarge(
   const count = known ?? (await windows.count(open.slice, context.signal));
   if (known === undefined && count !== undefined && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
-  if (count === undefined || count <= mostRecords) return undefined;
+  if (count === undefined || !isWorthCutting(count, stream)) return undefined;
   const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
   if (cut === undefined) return undefined;
   await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
@@ -245,6 +245,10 @@ async function splitIfLarge(
     return found === undefined ? [] : [{ open: found, count: index === 0 ? inLeft : rest }];
   });
 }
+
+/** Too large; or large enough to be read by two where there are not enough slices left for all. */
+const isWorthCutting = (count: number, { context, unread }: StreamContext): boolean =>
+  count > mostRecords || (count > fewRecords && unread.count <= context.deps.concurrency);
 
 /** Halves a slice of days whose rows would be too many to be read in one piece. */
 async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Half[] | undefined> {

@@ -155,6 +155,9 @@ const minute = 60_000;
 /** A window larger than this many records is halved: few enough that the last ones to be read do not keep the rest waiting for long. */
 export const mostRecords = 2_500;
 
+/** Records of a window that is not halved even where hands are idle. */
+export const fewRecords = 1_000;
+
 /** The same where records are listed by their ids alone, in pages as large as this. */
 export const mostIds = 5_000;
 

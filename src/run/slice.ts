@@ -14,12 +14,18 @@ import { takePage } from './page.ts';
 import type { StreamContext } from './stream-context.ts';
 import type { OpenSlice, SliceEnd } from './walks.ts';
 
-/** Rows and bytes at which a batch is committed. */
-const batchRecords = 5_000;
-const batchBytes = 4 << 20;
-/** Where there are two batches at a time, one on its way into the warehouse and one being filled, both are smaller. */
-const partBytes = 1 << 20;
-const partRecords = 500;
+/** At how many rows or bytes a batch is full. There are two of a slice at a time: one on its way into the warehouse, one being filled. */
+interface Size {
+  readonly records: number;
+  readonly bytes: number;
+}
+const usual: Size = { records: 5_000, bytes: 3 << 20 };
+/** Of a listing that is loaded as one. */
+const ofListing: Size = { records: 5_000, bytes: 1 << 20 };
+/** Of the last slice of a walk: nothing else is read while its last batch is loaded. */
+const ofLast: Size = { records: 500, bytes: 1 << 20 };
+
+const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= size.records || bytes >= size.bytes;
 
 /**
  * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
@@ -29,7 +35,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(batchBytes + (1 << 20));
+  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(usual.bytes + (1 << 20));
   const raw = rawEncoders(flow, open.slice);
   let writer = newWriter();
   let spare: BinaryWriter | undefined;
@@ -39,7 +45,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let announced = 0;
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
-  const roomy = !flow.table.entity && Object.keys(flow.children).length === 0;
+  const roomy = whole && !flow.table.entity && Object.keys(flow.children).length === 0;
   let gathering: Gathering | undefined;
   // While one batch is on its way into the warehouse the next one is read.
   let underWay: Promise<unknown> | undefined;
@@ -60,11 +66,8 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         announced = step.value.total;
       }
       tellProgress(context, flow, tally);
-      // The last slice of a walk has the warehouse for itself: reading need not wait for it. Of several slices one is always being read.
-      const isAlone = !whole && stream.unread.count <= 1;
-      const isFull = batch.received >= (isAlone ? partRecords : batchRecords);
-      if (!isFull && batch.bytes < (isAlone || (whole && roomy) ? partBytes : batchBytes)) continue;
       if (whole && !roomy) continue;
+      if (!isFull(batch, roomy ? ofListing : stream.unread.count <= 1 ? ofLast : usual)) continue;
       const full = batch;
       batch = undefined;
       await underWay;
@@ -74,8 +77,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         underWay = gathering.add(full);
       }
       underWay.catch(() => undefined);
-      if (!whole && !isAlone) await underWay;
-      else [writer, spare] = [spare ?? newWriter(), writer];
+      [writer, spare] = [spare ?? newWriter(), writer];
       if (whole) {
         const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
         if (tooMany !== undefined) throw tooMany;
