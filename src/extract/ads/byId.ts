@@ -23,7 +23,8 @@ export interface Wanted {
 
 /**
  * One page an entity, several asked for at once. One that is not there (404, 410), or closed each for itself, is no failure: its row stays as
- * it is, and a note at the end tells of it. Where none can be read, the last refusal is thrown. The receipt expects as many as there are ids.
+ * it is, and a note at the end tells of it. Where none can be read, the first refusal is thrown. The
+ * receipt expects as many as there are ids, less those: of them the source itself says that it has nothing for us (guarantee G13).
  */
 export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: AbortSignal): Reading => {
   const { ids, endpoint, path, closed } = wanted;
@@ -38,6 +39,7 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
   };
   const pages = async function* (): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
+    let passed = 0;
     const refusals = new Map<string, Missing | Forbidden>();
     for await (const { id, answer, refusal } of several(ids, concurrency, ask, signal)) {
       if (answer !== undefined) {
@@ -48,7 +50,10 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
       }
       refusals.set(id, refusal);
       const stand = refusal instanceof Forbidden ? closed?.(id) : undefined;
-      if (stand === undefined) continue;
+      if (stand === undefined) {
+        passed++;
+        continue;
+      }
       fetched++;
       const raw = Buffer.from(JSON.stringify(stand));
       yield page(stand, { raw, date: undefined, receivedAt: performance.now() }, ids.length);
@@ -56,7 +61,7 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
     const [first] = refusals;
     if (first !== undefined && fetched === 0) throw first[1];
     if (first !== undefined) note(passedBy(endpoint, refusals, ids.length));
-    return { expected: ids.length, fetched, passes: 1, moved: 0, matched: true };
+    return { expected: ids.length - passed, fetched, passes: 1, moved: 0, matched: true };
   };
   return { pages: pages(), id: idBy('id'), bytes: (_, { raw }) => raw };
 };
