@@ -100,7 +100,7 @@ export async function withRun(
  * So many slices beyond the requests that may be under way at once: while some are being loaded, others keep the source busy. The HTTP
  * client itself never has more than `concurrency` requests open.
  */
-const loading = 3;
+const loading = 2;
 
 /** Batches that are loaded at once: more would share the same processors, and hold up the reading on a machine that has few. */
 const mostLoads = 2;

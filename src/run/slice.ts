@@ -19,7 +19,7 @@ interface Size {
   readonly records: number;
   readonly bytes: number;
 }
-const usual: Size = { records: 5_000, bytes: 3 << 20 };
+const usual: Size = { records: 5_000, bytes: 2 << 20 };
 /** Of a listing that is loaded as one. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 20 };
 /** Of the last slice of a walk: nothing else is read while its last batch is loaded. */
@@ -35,7 +35,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(usual.bytes + (1 << 20));
+  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(usual.bytes + (1 << 19));
   const raw = rawEncoders(flow, open.slice);
   let writer = newWriter();
   let spare: BinaryWriter | undefined;
