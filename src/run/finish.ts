@@ -73,6 +73,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     await closeWalk(stream);
     return undefined;
   }
+  let pieces = slices.length;
   const problems: Problem[] = [];
   const gone: Gone[] = [];
   let over = 0;
@@ -86,6 +87,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         const split = await splitIfLarge(stream, open, count, clock);
         if (split !== undefined) {
           stream.unread.count += split.length - 1;
+          pieces += split.length - 1;
           return split;
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
@@ -123,7 +125,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
   const passed = problems.every((problem) => problem.status === 'forbidden');
-  if ((slices.length > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
+  // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, halves of one slice included.
+  if ((pieces > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
 
