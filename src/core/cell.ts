@@ -20,7 +20,7 @@ import type { Value } from './table.ts';
 export type Cell =
   | { readonly is: 'constant'; readonly value: Value }
   | { readonly is: 'text'; readonly from: number; readonly needed?: true; readonly empty?: '' }
-  | { readonly is: 'count' | 'amount' | 'rate'; readonly from: number; readonly hidden?: string | undefined }
+  | { readonly is: 'count' | 'amount' | 'rate'; readonly from: number; readonly hidden?: string }
   | { readonly is: 'flag'; readonly from: number; readonly hidden: string }
   | {
       readonly is: 'read';

@@ -2,20 +2,20 @@
 
 import { isUtf8 } from 'node:buffer';
 import { parseJson } from './json.ts';
-import { endOfString } from './json-numbers.ts';
 import { type JsonShape, learnShape } from './json-shape.ts';
-import { endOfValue, skipSpace } from './json-slice.ts';
-import { RawRecord } from './raw-record.ts';
+import { endOfValue, member, skipSpace, start } from './json-slice.ts';
+import { RawRecord, withRoom } from './raw-record.ts';
 import type { Json } from './request.ts';
 
-const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
+const comma = 0x2c;
 const [openObject, openArray, closeArray] = [0x7b, 0x5b, 0x5d];
 
 /** Shapes that a reader keeps at a time, and learns in all: objects of further ones are parsed as ever. */
 const mostShapes = 8;
 const mostLearnt = 100;
 /** Stands for the list while the rest of the document is parsed. Cannot occur by chance, nor be guessed. */
-const mark = JSON.stringify(`\u0000list:${crypto.randomUUID()}`);
+const mark = `\u0000list:${crypto.randomUUID()}`;
+const quotedMark = Buffer.from(JSON.stringify(mark));
 
 /**
  * A reader of documents: as `parseJson`, but the elements of the list `list` of the outermost object are `RawRecord`s where they are like others
@@ -51,12 +51,8 @@ export const alikeReader = (list: string, constants: readonly string[]): ((raw: 
       let end = -1;
       for (let i = 0; i < shapes.length && end < 0; i++) {
         const shape = shapes[i] as JsonShape;
-        if (used + 2 * shape.size > spans.length) {
-          room = Math.max(room, 2 * (used + 2 * shape.size));
-          const grown = new Int32Array(room);
-          grown.set(spans);
-          spans = grown;
-        }
+        spans = withRoom(spans, used + 2 * shape.size);
+        room = spans.length;
         end = shape.match(raw, at, spans, used);
         if (end < 0) continue;
         rows.push(new RawRecord(shape, raw, spans, used, at, end));
@@ -81,11 +77,11 @@ export const alikeReader = (list: string, constants: readonly string[]): ((raw: 
 
   return (raw) => {
     if (!isUtf8(raw)) return parseJson(raw);
-    const open = listIn(raw, list);
-    if (open === undefined) return parseJson(raw);
-    const found = elements(raw, open);
-    if (found === undefined) return parseJson(raw);
-    const rest = parseJson(Buffer.concat([raw.subarray(0, open), Buffer.from(mark), raw.subarray(found.end)]));
+    // The first one: to look for another would mean to skip through all of this one.
+    const open = member(raw, start(raw), list, true);
+    const found = open === undefined || raw[open] !== openArray ? undefined : elements(raw, open);
+    if (open === undefined || found === undefined) return parseJson(raw);
+    const rest = parseJson(Buffer.concat([raw.subarray(0, open), quotedMark, raw.subarray(found.end)]));
     // The key may be there once more, behind the list: then that one counts.
     return isMarked(rest, list) ? { ...rest, [list]: found.rows } : parseJson(raw);
   };
@@ -95,24 +91,4 @@ const isMarked = (value: Json, list: string): value is Readonly<Record<string, J
   typeof value === 'object' &&
   value !== null &&
   Object.hasOwn(value, list) &&
-  (value as Readonly<Record<string, Json>>)[list] === JSON.parse(mark);
-
-/** Where the list under a key of the outermost object opens; undefined where there is none before what can be read without a parser. */
-const listIn = (raw: Buffer, list: string): number | undefined => {
-  const key = Buffer.from(JSON.stringify(list));
-  let at = skipSpace(raw, 0);
-  if (raw[at] !== openObject) return undefined;
-  at = skipSpace(raw, at + 1);
-  while (raw[at] === quote) {
-    const end = endOfString(raw, at);
-    const isKey = key.equals(raw.subarray(at, end));
-    at = skipSpace(raw, end);
-    if (raw[at] !== colon) return undefined;
-    at = skipSpace(raw, at + 1);
-    if (isKey) return raw[at] === openArray ? at : undefined;
-    at = skipSpace(raw, endOfValue(raw, at));
-    if (raw[at] !== comma) return undefined;
-    at = skipSpace(raw, at + 1);
-  }
-  return undefined;
-};
+  (value as Readonly<Record<string, Json>>)[list] === mark;

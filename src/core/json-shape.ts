@@ -2,6 +2,7 @@
 
 import { parseJson } from './json.ts';
 import { endOfString } from './json-numbers.ts';
+import { skipSpace } from './json-slice.ts';
 import type { RawRecord, Shape } from './raw-record.ts';
 import type { Json } from './request.ts';
 
@@ -130,11 +131,7 @@ export const learnShape = (element: Buffer, sample: Json, constants: ReadonlySet
   const values: Found[] = [];
   const path: (string | number)[] = [];
 
-  const space = (at: number): number => {
-    let next = at;
-    while (element[next] === 0x20 || element[next] === 0x0a || element[next] === 0x0d || element[next] === 0x09) next++;
-    return next;
-  };
+  const space = (at: number): number => skipSpace(element, at);
 
   /** Behind the value at `at`; -1 where it cannot be learnt. */
   const value = (at: number, isConstant: boolean): number => {

@@ -28,17 +28,21 @@ export const elementSlice = (raw: Buffer, path: readonly string[], index: number
 };
 
 /** Behind the byte order mark and white space. */
-const start = (raw: Buffer): number => skipSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
+export const start = (raw: Buffer): number =>
+  skipSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
 
-/** Where the value of `key` begins in the object that opens at `at`. */
-const member = (raw: Buffer, at: number, key: string): number | undefined => {
+/** Where the value of `key` begins in the object that opens at `at`: of a key given twice the last one, unless the `first` will do. */
+export const member = (raw: Buffer, at: number, key: string, first = false): number | undefined => {
   if (raw[at] !== openObject) return undefined;
   let found: number | undefined;
   for (let next = skipSpace(raw, at + 1); raw[next] === quote; ) {
     const keyEnd = endOfString(raw, next);
     const value = skipSpace(raw, skipSpace(raw, keyEnd) + 1);
     if (raw[skipSpace(raw, keyEnd)] !== colon) return undefined;
-    if (isKey(raw, next, keyEnd, key)) found = value;
+    if (isKey(raw, next, keyEnd, key)) {
+      if (first) return value;
+      found = value;
+    }
     next = skipSpace(raw, endOfValue(raw, value));
     if (raw[next] !== comma) break;
     next = skipSpace(raw, next + 1);

@@ -25,25 +25,42 @@ export interface Shape {
  */
 export type Notation = 'json' | 'csv';
 
-/** One record. Its bytes belong to the answer or file they came in. */
-export class RawRecord {
-  readonly shape: Shape;
+/** Values that are still bytes, and where they lie. */
+export class Located {
+  /** The answer or file they came in. */
   readonly bytes: Buffer;
   /** Two numbers a value: its first byte, and the place behind its last one. A JSON text's quotes are in it. */
   readonly spans: Int32Array;
   /** Where in `spans` the first value's numbers are. */
   readonly first: number;
-  /** The record's own bytes: `[from, to)`. */
+  /** The bytes of all of it: `[from, to)`. */
   readonly from: number;
   readonly to: number;
 
-  constructor(shape: Shape, bytes: Buffer, spans: Int32Array, first: number, from: number, to: number) {
-    this.shape = shape;
+  constructor(bytes: Buffer, spans: Int32Array, first: number, from: number, to: number) {
     this.bytes = bytes;
     this.spans = spans;
     this.first = first;
     this.from = from;
     this.to = to;
+  }
+}
+
+/** The same numbers with room for so many; copied where there is not. What was told to lie in the old ones still does. */
+export const withRoom = (spans: Int32Array<ArrayBuffer>, numbers: number): Int32Array<ArrayBuffer> => {
+  if (numbers <= spans.length) return spans;
+  const grown = new Int32Array(2 * numbers);
+  grown.set(spans);
+  return grown;
+};
+
+/** One record. */
+export class RawRecord extends Located {
+  readonly shape: Shape;
+
+  constructor(shape: Shape, bytes: Buffer, spans: Int32Array, first: number, from: number, to: number) {
+    super(bytes, spans, first, from, to);
+    this.shape = shape;
   }
 
   /** The record as a value. */

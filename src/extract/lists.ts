@@ -17,7 +17,8 @@ export const at = (value: Json, key: string): Json => {
 export const textAt = (value: Json, key: string): string | undefined => {
   if (value instanceof RawRecord) {
     const place = value.shape.place(key);
-    if (place !== undefined) return value.text(place);
+    // What has no place is the same in all records of the shape.
+    return place === undefined ? textAt(value.shape.sample, key) : value.text(place);
   }
   const found = at(value, key);
   return typeof found === 'string' ? found : undefined;

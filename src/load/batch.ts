@@ -77,11 +77,15 @@ export const byKey = (records: readonly BatchRecord[]): BatchRecord[] =>
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
 
+/** Plain rows of which a complete listing replaces those that stand. */
+export const isListing = ({ absent, table, children }: Flow): boolean =>
+  absent === 'replaced' && !table.entity && childrenOf(children).length === 0;
+
 /** An empty batch for a flow. A `writer` may be handed on from a batch that is loaded: its memory is used again. */
 export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18)): Batch {
   const children = childrenOf(flow.children);
   const layouts = [layoutOf(flow.table), ...children.map(([, child]) => layoutOf(child.table))];
-  const isListing = flow.absent === 'replaced' && !flow.table.entity && children.length === 0;
+  const listed = isListing(flow);
   writer.rewind(0);
   const records: BatchRecord[] = [];
   const places = new Map<string, number>();
@@ -99,12 +103,21 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     spans.rewind(rows);
   };
 
+  /** Encodes the loader's own columns of a record's row (`hash`: of an entity's) behind everything else of it. */
+  const addExtras = (fetchedAt: Instant, delivered: number, hash = 0n): void => {
+    const from = writer.length;
+    if (flow.table.entity) writer.field('bigint', hash);
+    writer.field('timestamptz', fetchedAt);
+    writer.field('int', delivered);
+    spans.add(0, from, writer.length);
+  };
+
   /** Encodes the delivered rows of a record at the end of the buffer. */
   const encode = (mapped: Mapped): { keyText: string; hash: bigint; delivered: number } => {
     const start = writer.length;
     encodeRow(writer, root, mapped.row, flow.table.entity ? 3 : 2);
     const endKey = endOfKey(writer, root, start);
-    const keyText = isListing ? '' : writer.latin1(start + 2, endKey);
+    const keyText = listed ? '' : writer.latin1(start + 2, endKey);
     spans.add(0, start, writer.length);
     let delivered = 0;
     for (let i = 0; i < children.length; i += 1) {
@@ -118,7 +131,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
 
   return {
     flow,
-    isListing,
+    isListing: listed,
     layouts,
     records,
     rejects,
@@ -152,11 +165,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           delivered |= 1 << i;
           encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
         }
-        const extras = writer.length;
-        if (flow.table.entity) writer.field('bigint', hash);
-        writer.field('timestamptz', fetchedAt);
-        writer.field('int', delivered);
-        spans.add(0, extras, writer.length);
+        addExtras(fetchedAt, delivered, hash);
         const record: BatchRecord = {
           key: flow.table.key.map((column) => mapped.row[column] ?? null),
           keyText,
@@ -168,9 +177,9 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           endSpan: spans.length,
         };
         // Of a listing all rows are kept: which repeat a key is settled in the staging table, over all of its batches.
-        const place = isListing ? undefined : places.get(keyText);
+        const place = listed ? undefined : places.get(keyText);
         if (place === undefined) {
-          if (!isListing) places.set(keyText, records.length);
+          if (!listed) places.set(keyText, records.length);
           records.push(record);
         } else {
           deduplicated += 1;
@@ -184,7 +193,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       for (const note of mapped.notes ?? []) notes.add(note);
     },
     addRaw(record, encode, fetchedAt) {
-      if (!isListing) throw new Error(`${flow.stream.name}: only rows of a listing are taken as bytes`);
+      if (!listed) throw new Error(`${flow.stream.name}: only rows of a listing are taken as bytes`);
       const from = writer.length;
       const firstSpan = spans.length;
       writer.fields(root.content.length + 2);
@@ -192,11 +201,8 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
         undo(from, firstSpan);
         return false;
       }
-      const extras = writer.length;
-      writer.field('timestamptz', fetchedAt);
-      writer.field('int', 0);
-      spans.add(0, from, extras);
-      spans.add(0, extras, writer.length);
+      spans.add(0, from, writer.length);
+      addExtras(fetchedAt, 0);
       records.push({
         key: [],
         keyText: '',

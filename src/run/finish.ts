@@ -73,7 +73,6 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     await closeWalk(stream);
     return undefined;
   }
-  let pieces = slices.length;
   const problems: Problem[] = [];
   const gone: Gone[] = [];
   let over = 0;
@@ -87,7 +86,6 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         const split = await splitIfLarge(stream, open, count, clock);
         if (split !== undefined) {
           stream.unread.count += split.length - 1;
-          pieces += split.length - 1;
           return split;
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
@@ -121,12 +119,13 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const results = await Promise.allSettled(slices.map((open) => work(open)));
   const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  const read = stream.tally.slices - before;
   const [first] = gone;
-  if (first !== undefined && isUnavailable(flow, gone, stream.tally.slices - before, true)) throw first.error;
+  if (first !== undefined && isUnavailable(flow, gone, read, true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
   const passed = problems.every((problem) => problem.status === 'forbidden');
   // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, halves of one slice included.
-  if ((pieces > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
+  if ((read > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
 

@@ -3,7 +3,7 @@ import type { Page, Reading } from '../core/paging.ts';
 import { parsedOf, type RawRecord, type Shape } from '../core/raw-record.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
-import type { Reject } from '../load/batch.ts';
+import { isListing, type Reject } from '../load/batch.ts';
 import { layoutOf } from '../load/layout.ts';
 import { type RawEncoder, rawEncoder } from '../load/raw.ts';
 
@@ -26,12 +26,9 @@ export function mapRecord(flow: Flow, record: Json, slice: Slice): Outcome {
  * The encoders of records that came as bytes, by their shape: undefined where records of the shape go by way of `via`. A flow with children, of
  * entities or of rows that are not replaced as a whole has none.
  */
-export function rawEncoders(
-  { cells, table, children, absent }: Flow,
-  slice: Slice,
-): (record: RawRecord) => RawEncoder | undefined {
-  const isListing = absent === 'replaced' && !table.entity && Object.keys(children).length === 0;
-  if (cells === undefined || !isListing) return () => undefined;
+export function rawEncoders(flow: Flow, slice: Slice): (record: RawRecord) => RawEncoder | undefined {
+  const { cells, table } = flow;
+  if (cells === undefined || !isListing(flow)) return () => undefined;
   const known = new Map<Shape, RawEncoder | undefined>();
   return ({ shape }) => {
     if (!known.has(shape)) {

@@ -1,7 +1,7 @@
 import type { Reading, WalkEnd } from '../core/paging.ts';
 import type { Slice } from '../core/stream.ts';
 import { readingOf } from '../extract/reading.ts';
-import { type Batch, newBatch } from '../load/batch.ts';
+import { type Batch, isListing, newBatch } from '../load/batch.ts';
 import { type BinaryWriter, binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
 import { settings } from '../load/load.ts';
@@ -45,7 +45,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let announced = 0;
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
-  const roomy = whole && !flow.table.entity && Object.keys(flow.children).length === 0;
+  const roomy = isListing(flow);
   let gathering: Gathering | undefined;
   // While one batch is on its way into the warehouse the next one is read.
   let underWay: Promise<unknown> | undefined;

@@ -1,9 +1,10 @@
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { databaseUrl } from '../support/postgres.ts';
 import { type Cut, postgresProxy } from '../support/postgresProxy.ts';
+import { removeDatabase } from '../support/spares.ts';
 import { tidemark } from '../support/tidemark.ts';
 import type { Rows } from './books.ts';
-import { dropDatabase, type Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 /** What became of one crash point. */
 export interface Outcome {
@@ -46,7 +47,7 @@ export async function crash(stage: Stage, cut: Cut): Promise<Outcome> {
   } finally {
     await warehouse.close();
   }
-  if (wrong.length === 0) await dropDatabase(name);
+  if (wrong.length === 0) await removeDatabase(name);
   return outcome();
 }
 

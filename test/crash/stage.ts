@@ -57,6 +57,3 @@ function copying(from: string, to: string): Promise<void> {
   turn = mine.catch(() => undefined);
   return mine;
 }
-
-export const dropDatabase = (name: string): Promise<unknown> =>
-  asOwner((client) => client.query(`drop database if exists ${name} with (force)`));

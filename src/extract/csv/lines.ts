@@ -1,6 +1,6 @@
 /** Cuts CSV into lines and cells (RFC 4180), strictly: what is not exactly a row is told apart, never guessed. Cells stay bytes until they are asked for. */
 
-import { cellText } from '../../core/raw-record.ts';
+import { cellText, Located, withRoom } from '../../core/raw-record.ts';
 
 /** A line that is no row: quotes where none may stand, or a carriage return outside quotes. */
 export class Unreadable {
@@ -15,27 +15,14 @@ export class Unreadable {
   }
 }
 
-/** The cells of a line. */
-export class Cells {
-  /** What was scanned. */
-  readonly bytes: Buffer;
-  /** Two numbers a cell: its first byte, and the place behind its last one. Quotes around a cell are left out, unless some are written twice in it. */
-  readonly spans: Int32Array;
-  /** Where in `spans` the first cell's numbers are. */
-  readonly first: number;
+/** The cells of a line. Quotes around a cell are not in its span, unless some are written twice in it; the line end is not in the line. */
+export class Cells extends Located {
   /** How many cells there are. */
   readonly length: number;
-  /** The line's bytes, without the line end. */
-  readonly from: number;
-  readonly to: number;
 
   constructor(bytes: Buffer, spans: Int32Array, first: number, length: number, from: number, to: number) {
-    this.bytes = bytes;
-    this.spans = spans;
-    this.first = first;
+    super(bytes, spans, first, from, to);
     this.length = length;
-    this.from = from;
-    this.to = to;
   }
 
   /** The text of a cell; '' where there is none. */
@@ -85,7 +72,7 @@ export const scan = (bytes: Buffer, last: boolean, most = Number.POSITIVE_INFINI
     let why: string | undefined;
     let end = at;
     for (let from = at; ; from = end + 1) {
-      if (used + 2 > spans.length) spans = larger(spans);
+      spans = withRoom(spans, used + 2);
       if (bytes[from] === quote) {
         end = closing(bytes, from);
         if (end < 0) return { lines, end: at };
@@ -119,12 +106,6 @@ export const scan = (bytes: Buffer, last: boolean, most = Number.POSITIVE_INFINI
     at = end + 1;
   }
   return { lines, end: Math.min(at, bytes.length) };
-};
-
-const larger = (spans: Int32Array): Int32Array<ArrayBuffer> => {
-  const grown = new Int32Array(spans.length * 2);
-  grown.set(spans);
-  return grown;
 };
 
 /** The place of the quote that closes the one at `from`; -1 where there is none. */

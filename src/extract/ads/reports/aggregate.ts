@@ -167,10 +167,10 @@ async function* asking(http: Http, { ids, walkOf }: Asked, signal: AbortSignal):
       }
       if (step.done === true) return;
       const { value: page } = step;
-      const places = page.records.map((_, i) => page.places?.[i] ?? i);
-      const kept = places.filter((_, i) => fits(page.records[i]));
-      const records = page.records.filter(fits);
-      yield { ...page, records, places: kept, last: false, strange: places.length - kept.length };
+      const kept = [...page.records.keys()].filter((i) => fits(page.records[i]));
+      const records = kept.map((i) => page.records[i]);
+      const places = kept.map((i) => page.places?.[i] ?? i);
+      yield { ...page, records, places, last: false, strange: page.records.length - kept.length };
     }
   } finally {
     await walked.return?.(undefined as never).catch(() => undefined);
