@@ -20,6 +20,8 @@ export interface Load extends Merge {
   readonly stream: string;
   /** Whether the stream has open rejects that a good version may resolve. */
   readonly resolves: boolean;
+  /** SET LOCAL statements for the transaction, besides ours. */
+  readonly settings?: string;
   /** What is loaded is the complete listing of this scope: rows of it that are not there go. */
   readonly replaces?: Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
@@ -73,7 +75,7 @@ export async function load(
   };
   if (before?.within !== undefined) return before.within(work);
   return inTransaction(pool, signal, work, {
-    settings,
+    settings: how.settings === undefined ? settings : `${settings}; ${how.settings}`,
     ...(before?.client === undefined ? {} : { on: before.client }),
   });
 }

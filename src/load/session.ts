@@ -156,7 +156,8 @@ async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number
     try {
       await pool.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and datname = current_database()
-           and usename = current_user and application_name = current_setting('application_name')`,
+           and usename = current_user
+           and (application_name = current_setting('application_name') or application_name like 'tidemark %')`,
         [pid],
       );
       return;

@@ -4,10 +4,10 @@ import { Misconfigured } from '../core/errors.ts';
 import type { RunReport, StreamReport } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { pages } from '../extract/pages.ts';
-import { inTransaction } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tell, tellProgress } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
+import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
 import { halves, mostIds } from './plan.ts';
@@ -240,7 +240,7 @@ async function mark(
   deletedAt: RawBuilder<unknown>,
 ): Promise<void> {
   const { table } = flow;
-  await inTransaction(context.deps.warehouse.pool, context.lease.signal, async (session) => {
+  await fenced(context, async (session) => {
     await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${deletedAt}, _synced_at = now(),
         _run_id = ${context.run.runId}::bigint
       where source_id = ${context.run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
@@ -248,7 +248,6 @@ async function mark(
     );
     await sql`update ops.run_streams set deleted = deleted + ${keys.length} where run_id = ${context.run.runId}::bigint
       and stream = ${flow.stream.name}`.execute(session.trx);
-    await context.lease.guard(session);
   });
   tell(context, 'info', `${flow.stream.name}: ${keys.length} rows marked`);
 }

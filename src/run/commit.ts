@@ -32,6 +32,7 @@ export async function commit(
     resolves: stream.resolves,
     ...(replaces === undefined ? {} : { replaces }),
     close: (session, loaded) => close(stream, open, session, loaded, closing),
+    settings: context.lease.settings,
     guard: (session) => context.lease.guard(session),
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.

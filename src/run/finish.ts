@@ -13,9 +13,10 @@ import {
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
 import type { Days, Flow, Slice } from '../core/stream.ts';
-import { inTransaction, patiently } from '../load/session.ts';
+import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { halfDays, mostRows, slicesOf, slicesSince } from './days.ts';
+import { fenced } from './fenced.ts';
 import { givenTo } from './given.ts';
 import { fewRecords, halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
 import { readSlice } from './slice.ts';
@@ -160,14 +161,13 @@ async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promis
 /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
 async function closeWalk(stream: StreamContext): Promise<void> {
   const { context, flow, walk } = stream;
-  await inTransaction(context.deps.warehouse.pool, context.lease.signal, async ({ trx }) => {
+  await fenced(context, async ({ trx }) => {
     await closeIfLast({ trx }, walk, {
       sourceId: context.run.sourceId,
       stream: flow.stream.name,
       runId: context.run.runId,
       scope: scopeText(flow.stream),
     });
-    await context.lease.guard({ trx });
   });
 }
 

@@ -10,6 +10,8 @@ export interface Lease {
   readonly epoch: string;
   /** Aborts with `Fenced` when the lease is found to be lost. */
   readonly signal: AbortSignal;
+  /** SET LOCAL statements for each data transaction: its session is known as ours, and whoever takes the lease over can end it. */
+  readonly settings: string;
   /** The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7). */
   guard(session: Pick<Session, 'trx'>): Promise<void>;
   /** Tells other processes which run holds it. */
@@ -38,8 +40,9 @@ interface Holder {
 }
 
 /**
- * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its heartbeat stopped: its
- * session is ended). Throws `LockHeld` while a living one has it.
+ * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its heartbeat stopped). Its sessions
+ * are ended: a frozen process would keep the locks of its open transactions, that on the lease among them. Throws `LockHeld` while a living
+ * one has it.
  */
 export async function takeLease(pool: pg.Pool, pipeline: string, times: LeaseTimes = usualTimes): Promise<Lease> {
   const client = await pool.connect();
@@ -59,26 +62,56 @@ export async function takeLease(pool: pg.Pool, pipeline: string, times: LeaseTim
 
 type Taken = { readonly ours: true; readonly epoch: string } | { readonly ours: false; readonly holder: Holder };
 
+/** What a session is called while a data transaction of this holder is open; a name has at most 63 bytes. */
+const sessionName = (pipeline: string, epoch: string): string => `tidemark lease ${epoch} ${pipeline}`.slice(0, 63);
+
+async function look(client: pg.PoolClient, pipeline: string, lock: '' | 'for update'): Promise<Holder> {
+  const { rows } = await client.query<Holder>(
+    `select epoch::text, run_id::text, holder, acquired_at, backend_pid,
+       coalesce(exists (select from pg_stat_activity a where a.pid = backend_pid
+         and (a.backend_start is null or a.backend_start = l.backend_start)), false) as alive,
+       coalesce(expires_at <= clock_timestamp(), true) as expired
+     from ops.leases l where pipeline = $1 ${lock}`,
+    [pipeline],
+  );
+  const [holder] = rows;
+  if (holder === undefined) throw new Error(`the lease row of ${pipeline} vanished`);
+  return holder;
+}
+
+const isTheirs = ({ holder, alive, expired }: Holder): boolean => holder !== null && alive && !expired;
+
+/** Ends what a dead or frozen holder has open. One that is neither, and was only slow, finds its lease lost or tries again. */
+async function endSessions(
+  client: pg.PoolClient,
+  pipeline: string,
+  { epoch, alive, backend_pid }: Holder,
+): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and usename = current_user and application_name = $1`,
+    [sessionName(pipeline, epoch)],
+  );
+  if (alive && backend_pid !== null) await client.query('select pg_terminate_backend($1)', [backend_pid]);
+}
+
 async function tryTake(client: pg.PoolClient, pipeline: string, times: LeaseTimes): Promise<Taken> {
+  // Nothing here may wait for the row: a holder that froze behind its guard has it locked.
+  await client.query(
+    `insert into ops.leases (pipeline) select $1 where not exists (select from ops.leases where pipeline = $1)
+     on conflict do nothing`,
+    [pipeline],
+  );
+  const former = await look(client, pipeline, '');
+  if (isTheirs(former)) return { ours: false, holder: former };
+  if (former.holder !== null) await endSessions(client, pipeline, former);
   await client.query('begin');
   try {
-    await client.query('insert into ops.leases (pipeline) values ($1) on conflict do nothing', [pipeline]);
-    const { rows } = await client.query<Holder>(
-      `select epoch::text, run_id::text, holder, acquired_at, backend_pid,
-         coalesce(exists (select from pg_stat_activity a where a.pid = backend_pid
-           and (a.backend_start is null or a.backend_start = l.backend_start)), false) as alive,
-         coalesce(expires_at <= clock_timestamp(), true) as expired
-       from ops.leases l where pipeline = $1 for update`,
-      [pipeline],
-    );
-    const holder = rows[0];
-    if (holder === undefined) throw new Error(`the lease row of ${pipeline} vanished`);
-    if (holder.holder !== null && holder.alive && !holder.expired) {
+    const holder = await look(client, pipeline, 'for update');
+    if (isTheirs(holder)) {
       await client.query('rollback');
       return { ours: false, holder };
     }
-    if (holder.holder !== null && holder.alive && holder.backend_pid !== null)
-      await client.query('select pg_terminate_backend($1)', [holder.backend_pid]);
     const { rows: taken } = await client.query<{ epoch: string }>(
       `update ops.leases set epoch = epoch + 1, run_id = null, holder = $2, backend_pid = pg_backend_pid(),
          backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid()),
@@ -155,6 +188,7 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
   return {
     epoch,
     signal: lost.signal,
+    settings: `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`,
     async guard(session) {
       const { numAffectedRows } = await sql`update ops.leases set heartbeat_at = clock_timestamp(),
           expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond'

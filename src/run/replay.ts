@@ -91,6 +91,7 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
           where reject_id = any (${good}::bigint[])`.execute(session.trx);
         await countBatch(session, run, stream, result);
       },
+      settings: context.lease.settings,
       guard: (session) => context.lease.guard(session),
     },
     context.lease.signal,

@@ -125,7 +125,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
 async function gatherFor({ context, flow, force }: StreamContext, slice: Slice): Promise<Gathering> {
   const { pool } = context.deps.warehouse;
   const merge = { sourceId: context.run.sourceId, runId: context.run.runId, force };
-  const how = { settings, signal: context.lease.signal };
+  const how = { settings: `${settings}; ${context.lease.settings}`, signal: context.lease.signal };
   return (await writeThrough(pool, flow, scopeOf(flow, slice), merge, how)) ?? (await gather(pool, flow));
 }
 

@@ -1,8 +1,9 @@
 import { Fenced, Forbidden, Interrupted, Missing } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
-import { inTransaction, patiently } from '../load/session.ts';
+import { patiently } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
+import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import type { Asked } from './plan.ts';
 import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
@@ -63,12 +64,11 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
 
 /** What a flow does in the warehouse when its stream has been read, one transaction each. */
 async function afterwards(context: RunContext, flow: Flow): Promise<void> {
-  const { deps, run } = context;
+  const { run } = context;
   for (const { sql } of flow.afterwards ?? []) {
-    const warnings = await inTransaction(deps.warehouse.pool, context.lease.signal, async (session) => {
+    const warnings = await fenced(context, async (session) => {
       const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
       const { rows } = await session.client.query<{ warning?: unknown }>(sql, parameters);
-      await context.lease.guard(session);
       return rows.flatMap(({ warning }) => (typeof warning === 'string' ? [warning] : []));
     });
     for (const warning of warnings) tell(context, 'warn', `${flow.stream.name}: ${warning}`);
@@ -81,7 +81,7 @@ async function fallBack(context: RunContext, flow: Flow, times: Times, tally: Ta
   if (fallback === undefined) return undefined;
   await times.ready(fallback.after);
   const { run } = context;
-  const written = await inTransaction(context.deps.warehouse.pool, context.lease.signal, async (session) => {
+  const written = await fenced(context, async (session) => {
     const { rows } = await session.client.query<{ inserted: string; updated: string }>(fallback.sql, [
       run.sourceId,
       run.runId,
@@ -94,7 +94,6 @@ async function fallBack(context: RunContext, flow: Flow, times: Times, tally: Ta
       braked: false,
     };
     await countBatch(session, run, flow.stream.name, loaded);
-    await context.lease.guard(session);
     return loaded;
   });
   tallyBatch(tally, written);

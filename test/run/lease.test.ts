@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced, LockHeld } from '../../src/core/errors.ts';
+import { kyselyOn } from '../../src/load/session.ts';
 import { type LeaseTimes, takeLease, usualTimes } from '../../src/run/lease.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
@@ -58,6 +59,33 @@ test('a holder without a heartbeat for a lease time is fenced out and its sessio
   await heir.release();
   await frozen.release();
 });
+
+test.each(['before', 'behind'] as const)(
+  'what a frozen holder has open is ended with it, the locks of a transaction that froze %s its guard, too',
+  async (where) => {
+    const frozen = await takeLease(pool(), 'holding', asleep);
+    const zombie = await pool().connect();
+    zombie.on('error', () => undefined);
+    try {
+      await zombie.query(
+        `begin; ${frozen.settings}; insert into ops.sources (name, kind, base_url) values ('holding', 'tracker', 'x')`,
+      );
+      if (where === 'behind') await frozen.guard({ trx: kyselyOn(zombie) as never });
+      const heir = await takeLease(pool(), 'holding', { ...quick, waitMs: 2_000 });
+      await expect(zombie.query('commit')).rejects.toThrow(/terminat|connection error/);
+      // Nobody waits for what it held.
+      await pool().query(
+        "begin; set local lock_timeout = '2s'; insert into ops.sources (name, kind, base_url) values ('holding', 'tracker', 'x'); commit",
+      );
+      await pool().query("delete from ops.sources where name = 'holding'");
+      await inTrx((trx) => heir.guard({ trx }));
+      await heir.release();
+    } finally {
+      zombie.release(true);
+      await frozen.release();
+    }
+  },
+);
 
 test('a heartbeat keeps the lease beyond its time, also over a lost session', async () => {
   const holder = await takeLease(pool(), 'beating', quick);

@@ -285,7 +285,10 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
     const short = history < 5;
     const changes: Change[] = events
       .sort((a, b) => a.at - b.at)
-      .map((one, n) => ({ id: childIds(index, n), authorId: one.author ?? undefined, at: one.at, items: one.items }));
+      .map((one, n) => ({ id: childIds(index, n), authorId: one.author ?? undefined, at: one.at, items: one.items }))
+      .slice(short ? -history : 0);
+    // Nobody tells of a former key but the change that took it away.
+    const told = new Set(changes.flatMap(({ items }) => items.flatMap((item) => item.fromString ?? [])));
 
     const links: readonly Link[] = (plan.links.get(index) ?? []).map((one) => ({
       id: one.id,
@@ -323,10 +326,10 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
       originalSeconds: estimate,
       remainingSeconds: estimate === null ? null : Math.max(0, estimate - spent),
       custom: customValues(r, index, { created, done }, people, origin === project ? epic : null),
-      history: short ? changes.slice(changes.length - history) : changes,
+      history: changes,
       comments: short ? [] : comments,
       worklogs: short ? [] : worklogs,
-      oldKeys,
+      oldKeys: oldKeys.filter((key) => told.has(key)),
     };
   };
 };
