@@ -22,7 +22,8 @@ export interface MigrateOptions {
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had.
  */
 export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
-  const { signal } = options;
+  const { signal, folder: from = ours } = options;
+  if (await isUpToDate(warehouse, from)) return [];
   // A connection of its own: a step may build an index for longer than any statement of a sync may take.
   const own = await connect(warehouse.url.reveal(), {
     max: 1,
@@ -33,7 +34,7 @@ export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}
   try {
     return await own.db.connection().execute(async (db) => {
       await lock(db, own.address, options);
-      return await steps(db, options.folder ?? ours, signal);
+      return await steps(db, from, signal);
     });
   } catch (error) {
     throw explained(error, own.address);
@@ -44,15 +45,25 @@ export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}
 
 /** The steps that `migrate` would apply. Throws `Misconfigured` if the schema is newer than this program. Changes nothing. */
 export async function pending(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
-  const provider = folder(options.folder ?? ours);
-  await refuseNewer(warehouse.db, provider);
-  const known = await migrator(warehouse.db, provider).getMigrations();
-  return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
+  const known = await stepsIn(options.folder ?? ours);
+  const applied = await appliedTo(warehouse.db);
+  refuseNewer(applied, known);
+  return known.filter((name) => !applied.includes(name));
+}
+
+/** The look of every start: no lock, no step is loaded. What cannot be looked at is left to the migration, which says why. */
+async function isUpToDate({ db }: Warehouse, from: URL): Promise<boolean> {
+  const [known, applied] = await Promise.all([stepsIn(from), appliedTo(db).catch(() => [])]);
+  if (applied.length === 0 || applied.join() !== known.join()) return false;
+  const { rows } = await sql<{
+    text: string | null;
+  }>`select obj_description('ops.migrations'::regclass) as text`.execute(db);
+  return rows[0]?.text !== null;
 }
 
 async function steps(db: Kysely<AnyDatabase>, from: URL, signal: AbortSignal | undefined): Promise<readonly string[]> {
+  refuseNewer(await appliedTo(db), await stepsIn(from));
   const provider = folder(from);
-  await refuseNewer(db, provider);
   const applied: string[] = [];
   for (;;) {
     signal?.throwIfAborted();
@@ -64,7 +75,7 @@ async function steps(db: Kysely<AnyDatabase>, from: URL, signal: AbortSignal | u
     if (results.length === 0) break;
     applied.push(...results.map(({ migrationName }) => migrationName));
   }
-  if (applied.length > 0) await describe(db);
+  await db.transaction().execute(describe);
   return applied;
 }
 
@@ -108,13 +119,17 @@ async function lock(
   }
 }
 
-async function refuseNewer(db: Kysely<AnyDatabase>, provider: MigrationProvider): Promise<void> {
-  const known = new Set(Object.keys(await provider.getMigrations()));
+/** The steps that the schema has, in order. */
+async function appliedTo(db: Kysely<AnyDatabase>): Promise<readonly string[]> {
   const { rows: exists } = await sql<{ there: boolean }>`
     select to_regclass('ops.migrations') is not null as there`.execute(db);
-  if (!exists[0]?.there) return;
-  const { rows } = await sql<{ name: string }>`select name from ops.migrations order by name`.execute(db);
-  const strange = rows.map(({ name }) => name).filter((name) => !known.has(name));
+  if (!exists[0]?.there) return [];
+  const { rows } = await sql<{ name: string }>`select name from ops.migrations order by name collate "C"`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+function refuseNewer(applied: readonly string[], known: readonly string[]): void {
+  const strange = applied.filter((name) => !known.includes(name));
   if (strange.length > 0) {
     throw new Misconfigured(
       `the warehouse was made by a newer Tidemark: it has ${strange.join(', ')}, which this version does not know. Update Tidemark`,
@@ -122,6 +137,7 @@ async function refuseNewer(db: Kysely<AnyDatabase>, provider: MigrationProvider)
   }
 }
 
+/** What the migrator of Kysely makes, described as our own tables are. */
 async function describe(db: Kysely<AnyDatabase>): Promise<void> {
   await sql`comment on table ops.migrations is 'Steps of the schema that have been applied; written by tidemark migrate.'`.execute(
     db,
@@ -137,15 +153,19 @@ async function describe(db: Kysely<AnyDatabase>): Promise<void> {
   await sql`comment on column ops.migration_lock.is_locked is 'Unused on Postgres.'`.execute(db);
 }
 
-/** The steps of a folder, by file name without ending. */
+/** The names of a folder's steps, in order: its files without their ending. */
+async function stepsIn(from: URL): Promise<readonly string[]> {
+  const files = (await fs.readdir(from)).filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort();
+  return files.map((file) => file.slice(0, -'.ts'.length));
+}
+
 const folder = (from: URL): MigrationProvider => ({
   getMigrations: async () => {
-    const files = (await fs.readdir(from)).filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort();
     const found: Record<string, Migration> = {};
-    for (const file of files) {
-      const step: Partial<Migration> = await import(new URL(file, from).href);
-      if (typeof step.up !== 'function') throw new Misconfigured(`migrations/${file} exports no function up(db)`);
-      found[file.slice(0, -'.ts'.length)] = { up: step.up };
+    for (const name of await stepsIn(from)) {
+      const step: Partial<Migration> = await import(new URL(`${name}.ts`, from).href);
+      if (typeof step.up !== 'function') throw new Misconfigured(`migrations/${name}.ts exports no function up(db)`);
+      found[name] = { up: step.up };
     }
     return found;
   },
