@@ -52,7 +52,8 @@ async function freshDatabase(name: string): Promise<{ readonly url: string; read
   await admin.pool.query(`create database ${name}`);
   const url = new URL(server.url);
   url.pathname = `/${name}`;
-  const warehouse = await connect(url.href);
+  // Without time limits: what reads a dump would keep its timer, and this process, for minutes.
+  const warehouse = await connect(url.href, { statementTimeout: 0 });
   await migrate(warehouse);
   await warehouse.pool.query('checkpoint').catch(() => undefined);
   return { url: url.href, warehouse };
@@ -63,13 +64,9 @@ const walBytes = async (): Promise<number> => {
   return Number(rows[0]?.n);
 };
 
-/**
- * What the server still does for the rows of an earlier run (autovacuum, hint bits with their page images, a checkpoint) is done now: the WAL of the
- * next run is its own.
- */
+/** What the server still does for the rows of an earlier run (autovacuum, hint bits) is done now: the WAL of the next run is its own. */
 async function settled({ pool }: Warehouse): Promise<void> {
   await pool.query('vacuum (analyze)');
-  await pool.query('checkpoint');
 }
 
 interface Synced {
@@ -152,10 +149,7 @@ async function fromNearby(): Promise<void> {
     goal: 'at least 0.75',
     ok: median(https) / a >= 0.75,
   });
-  if (runs('b')) {
-    await settled(database.warehouse);
-    await nothingChanged(database.url, tracker.ready, a, first.wal);
-  }
+  if (runs('b')) await nothingChanged(database.url, tracker.ready, a, first.wal);
   if (runs('c')) {
     await tracker.ask({ touch: Math.floor(issues / 100) });
     await littleChanged(database.url, tracker.ready, a);

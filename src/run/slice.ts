@@ -2,7 +2,7 @@ import type { Reading, WalkEnd } from '../core/paging.ts';
 import type { Slice } from '../core/stream.ts';
 import { readingOf } from '../extract/reading.ts';
 import { type Batch, isListing, newBatch } from '../load/batch.ts';
-import { type BinaryWriter, binaryWriter } from '../load/binary.ts';
+import { binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
 import { settings } from '../load/load.ts';
 import { writeThrough } from '../load/through.ts';
@@ -12,18 +12,20 @@ import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
 import { takePage } from './page.ts';
 import type { StreamContext } from './stream-context.ts';
+import { underWay } from './under-way.ts';
 import type { OpenSlice, SliceEnd } from './walks.ts';
 
-/** At how many rows or bytes a batch is full. There are two of a slice at a time: one on its way into the warehouse, one being filled. */
+/** At how many rows or bytes a batch is full, and how many of a slice may be on their way into the warehouse while the next one is filled. */
 interface Size {
   readonly records: number;
   readonly bytes: number;
+  readonly underWay: number;
 }
-const usual: Size = { records: 5_000, bytes: 2 << 20 };
-/** Of a listing that is loaded as one. */
-const ofListing: Size = { records: 5_000, bytes: 1 << 20 };
-/** Of the last slice of a walk: nothing else is read while its last batch is loaded. */
-const ofLast: Size = { records: 500, bytes: 1 << 20 };
+const usual: Size = { records: 5_000, bytes: 2 << 20, underWay: 1 };
+/** Of a listing that is loaded as one: one after the other. */
+const ofListing: Size = { records: 5_000, bytes: 1 << 20, underWay: 1 };
+/** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
+const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
 
 const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= size.records || bytes >= size.bytes;
 
@@ -35,10 +37,9 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const newWriter = (): BinaryWriter => context.writers.pop() ?? binaryWriter(usual.bytes + (1 << 19));
+  const loads = underWay(context.writers, () => binaryWriter(usual.bytes + (1 << 19)));
   const raw = rawEncoders(flow, open.slice);
-  let writer = newWriter();
-  let spare: BinaryWriter | undefined;
+  let writer = loads.writer();
   let batch: Batch | undefined;
   let received = 0;
   let outside = 0;
@@ -47,8 +48,6 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const whole = flow.absent === 'replaced';
   const roomy = isListing(flow);
   let gathering: Gathering | undefined;
-  // While one batch is on its way into the warehouse the next one is read.
-  let underWay: Promise<unknown> | undefined;
   try {
     for (;;) {
       const step = await reading.pages.next();
@@ -67,31 +66,25 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       }
       tellProgress(context, flow, tally);
       if (whole && !roomy) continue;
-      if (!isFull(batch, roomy ? ofListing : stream.unread.count <= 1 ? ofLast : usual)) continue;
+      const size = roomy ? ofListing : stream.unread.count <= 1 ? ofLast : usual;
+      if (!isFull(batch, size)) continue;
       const full = batch;
       batch = undefined;
-      await underWay;
-      if (!whole) underWay = commit(stream, full, open);
-      else {
-        gathering ??= await gatherFor(stream, open.slice);
-        underWay = gathering.add(full);
-      }
-      underWay.catch(() => undefined);
-      [writer, spare] = [spare ?? newWriter(), writer];
+      if (whole) gathering ??= await gatherFor(stream, open.slice);
+      const gathered = gathering;
+      await loads.begin(size.underWay, writer, () => gathered?.add(full) ?? commit(stream, full, open));
+      writer = loads.writer();
       if (whole) {
         const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
         if (tooMany !== undefined) throw tooMany;
       }
     }
-    await underWay;
+    await loads.landed();
   } catch (error) {
-    const isLost = await underWay?.then(
-      () => false,
-      () => true,
-    );
+    const isLost = await loads.failed();
     await gathering?.close();
     // Days are replaced as a whole or not at all: readers never see half of one. What follows a batch that the warehouse refused stays out, too.
-    if (batch !== undefined && flow.stream.days === undefined && isLost !== true) await salvage(stream, batch, open);
+    if (batch !== undefined && flow.stream.days === undefined && !isLost) await salvage(stream, batch, open);
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.
@@ -109,7 +102,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(() =>
     gathering?.close(),
   );
-  context.writers.push(writer, ...(spare === undefined ? [] : [spare]));
+  context.writers.push(writer);
   if (loaded.braked) {
     tell(
       context,
