@@ -34,14 +34,15 @@ function run() {
 }
 
 // Compiled code is kept between starts (a third of the start-up time), and the heap stays small: what a sync
-// makes is garbage after one page, and a larger heap would only hold more of it (100 MB less at the peak, measured by the bench).
+// makes is garbage after one page, and a larger heap would only hold more of it (120 MB less at the peak, measured by the bench; a smaller one
+// costs time).
 // The nursery alone is made large enough for the pages under way: of the 1 MB that V8 begins with, most of a page would move on to the
 // old generation before it is garbage (a fifth of the CPU time of a first sync).
 function settle() {
   // Not in the common temporary folder: what lies in the cache is run.
   if (modules.enableCompileCache) modules.enableCompileCache(join(root, 'node_modules', '.cache', 'tidemark'));
   widen();
-  setFlagsFromString('--heap-growing-percent=150');
+  setFlagsFromString('--heap-growing-percent=80');
 }
 
 // V8 takes the size of its nursery from the command line only, but lets it grow by a factor when what is in it survives: so something
