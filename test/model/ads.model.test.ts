@@ -23,7 +23,9 @@ describe('an ads platform that changes between and during syncs', () => {
   test('every change, every fault and runs of every kind were among what happened', () => {
     const happened = [...seen].sort().map(([what, times]) => `${what} × ${times}`);
     console.log(`${total} histories (MODEL_SEED=${seed}): ${happened.join(', ')}`);
-    const missing = [...changeNames, ...adsFaults, 'stop', 'compared at once'].filter((one) => !seen.has(one));
+    const missing = [...changeNames, ...adsFaults, 'stop', 'compared at once', 'insights compared'].filter(
+      (one) => !seen.has(one),
+    );
     expect(missing).toEqual([]);
     for (const run of ['sync succeeded', 'full threw', 'backfill succeeded']) expect([...seen.keys()]).toContain(run);
   });

@@ -4,6 +4,7 @@ import type { AdsOptions } from '../../src/simulator/ads/server.ts';
 import type { Fault } from '../../src/simulator/shared/faults.ts';
 import { adsDifferences, type Beside } from '../support/adsCompared.ts';
 import { adsBooks, beforeOf } from '../support/adsHistory.ts';
+import { insightDifferences } from '../support/adsInsights.ts';
 import { type Picture, pictureOf } from '../support/adsPicture.ts';
 import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
 import type { Event, RunKind, Step } from './adsSteps.ts';
@@ -66,7 +67,11 @@ async function quiet(rig: AdsRig, world: AdsWorld, dialect: Dialect): Promise<vo
        (select max(source_clock) from ops.walks where stream = 'report_hourly' and status = 'open')) as at`,
   );
   clock.advance(8 * day);
-  await checked('first quiet run', rig, world, dialect, plain('sync'));
+  const first = await checked('first quiet run', rig, world, dialect, plain('sync'));
+  if (first?.status === 'succeeded' && !world.wasClosed()) {
+    same('who heard it', await insightDifferences(rig.rows, rig.platform.state));
+    saw('insights compared');
+  }
   clock.advance(60_000);
   const last = await checked('second quiet run', rig, world, dialect, plain('sync'));
   expectThat(last?.status === 'succeeded', `the second quiet run ${last?.status}: ${last?.error?.message}`);

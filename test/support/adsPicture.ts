@@ -64,6 +64,18 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
     levels.flatMap((one) => [...level(one)].map(row));
   const all: readonly PictureOf[] = [
     {
+      table: 'businesses',
+      stream: 'businesses',
+      key: ['id'],
+      rows: state.businesses.map((one) => ({
+        id: one.id,
+        name: one.name,
+        type: one.type,
+        created_at: instant(one.createdAt),
+        updated_at: instant(one.updatedAt),
+      })),
+    },
+    {
       table: 'ad_accounts',
       stream: 'ad_accounts',
       key: ['id'],
@@ -94,6 +106,17 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
         end_at: maybe(one.end, instant),
         updated_at: instant(one.updatedAt),
       })),
+    },
+    {
+      table: 'ad_set_targets',
+      stream: 'ad_sets',
+      key: ['ad_set_id', 'dimension', 'value'],
+      whole: ['ad_set_id'],
+      rows: [...state.adSets.values()].flatMap(({ id, targets }) =>
+        Object.entries(targets).flatMap(([name, value]) =>
+          aimsOf(name, value).map((aim) => ({ ad_set_id: id, ...aim })),
+        ),
+      ),
     },
     {
       table: 'ad_set_frequency_caps',
@@ -138,6 +161,9 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
         name: one.name,
         type: one.type,
         status: one.status,
+        archived: one.archived ? 'true' : null,
+        url: one.status === 'READY' ? `https://assets.example/${one.id}` : null,
+        created_at: instant(one.createdAt),
         updated_at: instant(one.updatedAt),
       })),
     },
@@ -150,6 +176,8 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
         ad_account_id: one.accountId,
         name: one.name,
         type: one.type,
+        subtype: one.subtype,
+        lookback_days: maybe(one.lookbackDays),
         status: one.status,
         size_min: String(one.size),
         size_max: String(one.size * 2),
@@ -198,7 +226,7 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       whole: ['ad_account_id', 'entity_type', 'day'],
       rows: each(
         (level) => truth.days(level, from, today),
-        (row) => ({ ...reported(row), day: dayOf(row.start?.getTime() ?? 0) }),
+        (row) => ({ ...reported(state, row), day: dayOf(row.start?.getTime() ?? 0) }),
       ),
     },
     {
@@ -208,7 +236,7 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       whole: ['ad_account_id', 'entity_type', 'hour_start'],
       rows: each(
         (level) => truth.hours(level, oldest, now),
-        (row) => ({ ...reported(row, notByHour), hour_start: instant(row.start?.getTime() ?? 0) }),
+        (row) => ({ ...reported(state, row, notByHour), hour_start: instant(row.start?.getTime() ?? 0) }),
       ),
     },
     {
@@ -218,7 +246,7 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       whole: ['ad_account_id', 'entity_type', 'captured_on'],
       rows: each(
         (level) => truth.lifetimes(level),
-        (row) => ({ ...reported(row), captured_on: dayOf(now.getTime()) }),
+        (row) => ({ ...reported(state, row), captured_on: dayOf(now.getTime()) }),
       ),
     },
     {
@@ -265,30 +293,54 @@ const ad = (one: AdDraft): Cells => ({
   ad_set_id: one.adSetId,
   name: one.name,
   status: one.status,
+  advertiser_name: one.advertiser ?? null,
+  companion_asset_id: one.companionId ?? null,
+  logo_asset_id: one.logoId ?? null,
+  cta_key: one.callToAction?.key ?? null,
+  cta_url: one.callToAction?.url ?? null,
   tagline: one.tagline ?? null,
   asset_id: one.assetId ?? null,
 });
+
+/** What an ad set aims at in one respect: ranges as `18-34`, what stands in an object by a dotted name. */
+function aimsOf(dimension: string, value: unknown): readonly { readonly dimension: string; readonly value: string }[] {
+  if (Array.isArray(value)) return value.flatMap((one: unknown) => aimsOf(dimension, one));
+  if (typeof value !== 'object' || value === null) return [{ dimension, value: String(value) }];
+  if ('min' in value && 'max' in value) return [{ dimension, value: `${value.min}-${value.max}` }];
+  return Object.entries(value).flatMap(([name, inner]) => aimsOf(`${dimension}.${name}`, inner));
+}
 
 /** The vendor does not tell these by the hour (vendor-facts 2.3): they are not asked for. */
 const notByHour: ReadonlySet<string> = new Set(['revenue', 'average_order_value', 'return_on_ad_spend']);
 
 /** The numbers of a row: all that an aggregate report has a column for. */
-const reported = ({ level, id, accountId, fields }: TrueRow, without: ReadonlySet<string> = new Set()): Cells => ({
+const reported = (
+  state: AdsState,
+  { level, id, accountId, fields }: TrueRow,
+  without: ReadonlySet<string> = new Set(),
+): Cells => ({
   entity_type: level,
   entity_id: id,
+  entity_name: nameOf(state, level, id),
   ad_account_id: accountId,
   ...numbers('aggregate', (name) => fields.get(name), without),
 });
 
-function numbers(
-  report: 'aggregate' | 'csv',
+const nameOf = (state: AdsState, level: Level, id: string): string | null => {
+  const of = { AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[level];
+  return of.get(id)?.name ?? null;
+};
+
+/** The metrics of a report by our columns, from what is told by the platform's names. */
+export function numbers(
+  report: 'aggregate' | 'csv' | 'insight',
   told: (name: string) => string | undefined,
   without: ReadonlySet<string> = new Set(),
 ): Cells {
   const cells: Record<string, string | null> = {};
   for (const [column, { names, hidden }] of metricsOf(report)) {
     if (without.has(column)) continue;
-    const text = told(names[report] ?? '');
+    const text = told(names[report === 'csv' ? 'csv' : 'aggregate'] ?? '');
     // The platform's way to say "1 to 4".
     const isHidden = hidden && text === '-5';
     cells[column] = text === undefined || isHidden ? null : plain(text);

@@ -5,10 +5,11 @@ import { fieldsIn } from './aggregate.ts';
 import { metrics } from './fields.ts';
 import { lifetimeOf } from './metrics.ts';
 import type { Site } from './site.ts';
+import type { AdsState } from './state.ts';
 import { count, type Sums } from './sums.ts';
 
 /** The values of each dimension (`InsightDimensionType`). */
-const values: Readonly<Record<string, readonly string[]>> = {
+export const insightValues: Readonly<Record<string, readonly string[]>> = {
   ACT_AND_SET: ['Prospecting', 'Retargeting'],
   AGE: ['18-24', '25-34', '35-44'],
   AUDIENCE: ['Customers'],
@@ -52,7 +53,7 @@ function answer(site: Site, call: Call): Answer {
   const owner = site.owner(call);
   const { query } = call;
   const dimension = query.get('insight_dimension') ?? '';
-  const parts = Object.hasOwn(values, dimension) ? values[dimension] : undefined;
+  const parts = Object.hasOwn(insightValues, dimension) ? insightValues[dimension] : undefined;
   if (parts === undefined)
     throw site.refused(400, `insight_dimension ${dimension} is not one of the values accepted`, 'ILLEGAL.DIMENSION');
   const fields = fieldsIn(site, query);
@@ -69,14 +70,14 @@ function answer(site: Site, call: Call): Answer {
   const entity = (level === 'AD_SET' ? state.adSets : state.campaigns).get(id.toLowerCase());
   if (entity?.accountId !== owner.id) throw site.refused(400, `${id} is not of this account`, 'ILLEGAL.ENTITY_IDS');
   const sums = lifetimeOf(state, level, entity.id);
-  if (sums === undefined || count(sums, 'IMPRESSIONS') < enough)
+  const told = insightOf(state, level, entity.id, dimension);
+  if (sums === undefined || told === undefined)
     throw site.refused(
       422,
       'There are not enough impressions for this report.',
       'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS',
     );
-  const rows = parts.map((value, index) => {
-    const part = share(sums, index, parts.length);
+  const rows = [...told].map(([value, part]) => {
     const stats = fields.map((field) => `{"field_type":"${field}","field_value":${metrics.get(field)?.(part)}}`);
     return `{"id":"${entity.id}","name":${JSON.stringify(entity.name)},"status":${JSON.stringify(entity.status)},"insight_value":${JSON.stringify(value)},"stats":[${stats.join(',')}]}`;
   });
@@ -84,6 +85,19 @@ function answer(site: Site, call: Call): Answer {
     .map((field) => `{"stat":"${field}","value":${metrics.get(field)?.(sums)}}`)
     .join(',')}]}`;
   return { status: 200, headers: { 'content-type': 'application/json' }, body: [Buffer.from(body)] };
+}
+
+/** What is told of each value of a dimension; undefined where there is too little to tell. */
+export function insightOf(
+  state: AdsState,
+  level: 'AD_SET' | 'CAMPAIGN',
+  id: string,
+  dimension: string,
+): ReadonlyMap<string, Sums> | undefined {
+  const sums = lifetimeOf(state, level, id);
+  const parts = insightValues[dimension] ?? [];
+  if (sums === undefined || count(sums, 'IMPRESSIONS') < enough) return undefined;
+  return new Map(parts.map((value, index) => [value, share(sums, index, parts.length)]));
 }
 
 /** The `index`-th of several parts, each half of what is left; the last takes the rest, so that they add up. */
