@@ -13,17 +13,23 @@ export interface Tail {
   readonly with: Buffer;
 }
 
-/**
- * Puts the rows of one table of the batch into `into` (an SQL name) with one binary COPY; `columns` in the order of the encoded fields.
- * Gives the number of rows. Nothing is sent where there are none.
- */
+/** Where rows go. */
+export interface Destination {
+  /** An SQL name. */
+  readonly into: string;
+  /** In the order of the encoded fields. */
+  readonly columns: readonly string[];
+  /** A statement to be executed just before, in the same message. */
+  readonly first?: string;
+}
+
+/** Puts the rows of one table of the batch there with one binary COPY. Gives the number of rows. Nothing is sent where there are none. */
 export async function copyRows(
   session: Session,
   batch: Batch,
   index: number,
   records: readonly BatchRecord[],
-  into: string,
-  columns: readonly string[],
+  { into, columns, first }: Destination,
   tail?: Tail,
 ): Promise<number> {
   const { numbers } = batch.spans;
@@ -34,7 +40,8 @@ export async function copyRows(
   if (index === 0) rows /= 2;
   if (rows === 0) return 0;
   const list = columns.map((column) => `"${column}"`).join(', ');
-  const copy = session.client.query(copyFrom(`copy ${into} (${list}) from stdin (format binary)`));
+  const text = `copy ${into} (${list}) from stdin (format binary)`;
+  const copy = session.client.query(copyFrom(first === undefined ? text : `${first}; ${text}`));
   const bytes = chunks(batch, index, records, tail);
   await pipeline(Readable.from(bytes, { objectMode: false, highWaterMark: chunkBytes }), copy);
   if (copy.rowCount !== rows) throw new Error(`COPY into ${into} took ${copy.rowCount} of ${rows} rows`);

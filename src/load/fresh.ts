@@ -69,7 +69,7 @@ function copyInto(
     '_run_id',
   ];
   const tail: Tail = { fields: columns.length, without: isRoot ? deliveredBytes : 0, with: ending(sourceId, runId) };
-  return copyRows(session, batch, index, records, `"${table.schema}"."${table.name}"`, columns, tail);
+  return copyRows(session, batch, index, records, { into: `"${table.schema}"."${table.name}"`, columns }, tail);
 }
 
 /** `source_id` (smallint) and `_run_id` (bigint) as encoded fields. */

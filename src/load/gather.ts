@@ -6,7 +6,7 @@ import type { Flow } from '../core/stream.ts';
 import type { Batch, BatchRecord, Reject } from './batch.ts';
 import { layoutOf } from './layout.ts';
 import { kyselyOn, type Session } from './session.ts';
-import { createStage, dropStage, stage } from './stage.ts';
+import { createLastingStage, dropStage, stage } from './stage.ts';
 
 /** What was taken in so far. It holds a connection of its own until it is closed. */
 export interface Gathered {
@@ -53,7 +53,7 @@ export async function gather(pool: pg.Pool, flow: Flow): Promise<Gathering> {
   const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     db.transaction().execute((trx) => work({ trx, client }));
   try {
-    await within((session) => createStage(session, layout, true, 'preserve'));
+    await within((session) => createLastingStage(session, layout));
   } catch (error) {
     client.release(true);
     throw error;

@@ -8,7 +8,15 @@ import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
 import { childrenOf, type Layout } from './layout.ts';
-import { countScope, type Merge, mergeChild, mergeRoot, replaceScope } from './merge.ts';
+import {
+  countScope,
+  type Merge,
+  mergeChild,
+  mergeRoot,
+  removeAbsent,
+  replaceScope,
+  type StagedChild,
+} from './merge.ts';
 import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
 import { settleRepeats } from './repeats.ts';
 import type { Scope } from './scope.ts';
@@ -164,16 +172,14 @@ async function writeChildren(
   fresh: boolean,
   how: Load,
 ): Promise<number> {
-  let deleted = 0;
-  const children = childrenOf(batch.flow.children);
-  for (let i = 0; i < children.length; i += 1) {
-    const [, child] = children[i] as (typeof children)[number];
-    const bit = 1 << i;
-    if (!pending.some((record) => (record.delivered & bit) !== 0)) continue;
-    const rows = await stage(session, batch, i + 1, pending);
-    if (rows === 0 && (fresh || child.absent === 'kept')) continue;
-    deleted += (await mergeChild(session, root, child, i, fresh, how)).deleted;
-  }
+  const staged: StagedChild[] = [];
+  for (const [bit, [, child]] of childrenOf(batch.flow.children).entries())
+    if (pending.some((record) => (record.delivered & (1 << bit)) !== 0))
+      staged.push({ child, bit, rows: await stage(session, batch, bit + 1, pending) });
+  // Of parents that are all new there is nothing to take away.
+  const shrinking = fresh ? [] : staged.filter(({ child }) => child.absent !== 'kept');
+  const deleted = await removeAbsent(session, root, shrinking, how);
+  for (const { child, rows } of staged) if (rows > 0) await mergeChild(session, child, how);
   return deleted;
 }
 

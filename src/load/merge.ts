@@ -63,27 +63,9 @@ export async function mergeRoot(session: Session, layout: Layout, merge: Merge):
   });
 }
 
-/**
- * Staged rows of a child table into that table, and away with rows that their re-read parents no longer have.
- * `fresh`: every parent of the batch is new, so there is nothing to take away.
- */
-export async function mergeChild(
-  session: Session,
-  root: Layout,
-  child: Child,
-  bit: number,
-  fresh: boolean,
-  merge: Merge,
-): Promise<Written & { readonly deleted: number }> {
-  const layout = layoutOf(child.table);
-  const deleted = fresh || child.absent === 'kept' ? 0 : await removeAbsent(session, root, child, layout, bit, merge);
-  const written = await upsert(session, layout, merge, {
-    syncedAt: sql`now()`,
-    source: sql`${stageOf(child.table)} s`,
-    wins: sql`true`,
-  });
-  return { ...written, deleted };
-}
+/** Staged rows of a child table into that table; behind `removeAbsent`: a key may have gone from one parent to another. */
+export const mergeChild = (session: Session, { table }: Child, merge: Merge): Promise<Written> =>
+  upsert(session, layoutOf(table), merge, { syncedAt: sql`now()`, source: sql`${stageOf(table)} s`, wins: sql`true` });
 
 async function upsert(
   session: Session,
@@ -129,15 +111,31 @@ async function upsert(
   return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
 }
 
-/** Rows of re-read parents that were not delivered again: tombstoned where the table can, removed where it cannot. */
-async function removeAbsent(
+/** A child table whose rows of the batch are staged. */
+export interface StagedChild {
+  readonly child: Child;
+  /** Its bit in `_delivered`. */
+  readonly bit: number;
+  readonly rows: number;
+}
+
+/** Rows of re-read parents that were not delivered again: tombstoned where the table can, removed where it cannot. How many. */
+export async function removeAbsent(
   session: Session,
   root: Layout,
-  child: Child,
-  layout: Layout,
-  bit: number,
+  children: readonly StagedChild[],
   merge: Merge,
 ): Promise<number> {
+  if (children.length === 0) return 0;
+  let removed = 0;
+  await sql`set local enable_hashjoin = on`.execute(session.trx);
+  for (const one of children) removed += await remove(session, one.child.table, notDelivered(root, one, merge), merge);
+  await sql`set local enable_hashjoin = off`.execute(session.trx);
+  return removed;
+}
+
+function notDelivered(root: Layout, { child, bit, rows }: StagedChild, merge: Merge): RawBuilder<unknown> {
+  const layout = layoutOf(child.table);
   const rootKey = keyOf(root);
   const own = sql.join(
     child.parent.map((name, i) => sql`${sql.id('c', name)} = ${sql.id('p', rootKey[i] ?? '')}`),
@@ -149,12 +147,8 @@ async function removeAbsent(
       select c.ctid as place, ${key} from ${target(child.table)} c
       where c.source_id = ${merge.sourceId}::smallint and ${own} offset 0) o
     where p._delivered & ${1 << bit} <> 0) o`;
-  const gone = sql`t.ctid in (select o.place from ${theirs}
-    where not exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 'o', 's')}))`;
-  await sql`set local enable_hashjoin = on`.execute(session.trx);
-  const removed = await remove(session, child.table, gone, merge);
-  await sql`set local enable_hashjoin = off`.execute(session.trx);
-  return removed;
+  const delivered = sql`exists (select from ${stageOf(child.table)} s where ${equalKeys(keyOf(layout), 'o', 's')})`;
+  return sql`t.ctid in (select o.place from ${theirs} where not ${rows === 0 ? sql`false` : delivered})`;
 }
 
 /** Away with the rows of one scope that the staged complete listing does not show. */

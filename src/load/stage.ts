@@ -18,8 +18,8 @@ function extrasOf(table: Table, isRoot: boolean): readonly (readonly [string, st
 }
 
 /**
- * Puts the rows of one table of the batch into its staging table with one binary COPY. Gives the number of rows.
- * The staging table keeps wide rows out of TOAST: they would be compressed twice otherwise.
+ * Puts the rows of one table of the batch into its staging table with one binary COPY. Gives the number of rows; where a child has none there
+ * may be no staging table. It keeps wide rows out of TOAST: they would be compressed twice otherwise.
  */
 export async function stage(
   session: Session,
@@ -28,23 +28,26 @@ export async function stage(
   records: readonly BatchRecord[],
 ): Promise<number> {
   const layout = batch.layouts[index] as Layout;
-  await createStage(session, layout, index === 0, 'delete');
+  const create = creation(layout, index === 0, 'delete');
   const columns = [...layout.content, ...extrasOf(layout.table, index === 0)].map(([column]) => column);
-  return copyRows(session, batch, index, records, `pg_temp."${stageName(layout.table)}"`, columns);
+  const into = `pg_temp."${stageName(layout.table)}"`;
+  // One message for both: a batch has many tables.
+  const rows = await copyRows(session, batch, index, records, { into, columns, first: create });
+  if (rows === 0 && index === 0) await session.client.query(create);
+  return rows;
 }
 
-/** Makes the staging table unless this session has it; its rows go with the transaction (delete) or stay until it is dropped (preserve). */
-export async function createStage(
-  session: Session,
-  layout: Layout,
-  isRoot: boolean,
-  onCommit: 'delete' | 'preserve',
-): Promise<void> {
-  if (onCommit === 'preserve') await dropStage(session, layout);
-  const columns = [...layout.content, ...extrasOf(layout.table, isRoot)];
-  await sql`create temp table if not exists ${sql.id(stageName(layout.table))} (${sql.join(
-    columns.map(([column, type]) => sql`${sql.id(column)} ${sql.raw(type)}`),
-  )}) with (toast_tuple_target = 8160) on commit ${sql.raw(onCommit)} rows`.execute(session.trx);
+/** Makes a staging table whose rows stay until it is dropped. */
+export async function createLastingStage(session: Session, layout: Layout): Promise<void> {
+  await dropStage(session, layout);
+  await session.client.query(creation(layout, true, 'preserve'));
+}
+
+/** The statement that makes the staging table unless this session has it; its rows go with the transaction (delete) or stay (preserve). */
+function creation(layout: Layout, isRoot: boolean, onCommit: 'delete' | 'preserve'): string {
+  const columns = [...layout.content, ...extrasOf(layout.table, isRoot)].map(([column, type]) => `"${column}" ${type}`);
+  return `create temp table if not exists "${stageName(layout.table)}" (${columns.join(', ')})
+    with (toast_tuple_target = 8160) on commit ${onCommit} rows`;
 }
 
 /** Away with the session's staging table, if it has one. */
