@@ -1,6 +1,7 @@
 import { Fenced, Forbidden, Interrupted, Missing } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
+import { plural } from '../core/words.ts';
 import { patiently } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { fenced } from './fenced.ts';
@@ -32,6 +33,15 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     ...(reason === undefined ? {} : { reason }),
   });
   const end = async (done: StreamReport): Promise<StreamReport> => {
+    const { superseded } = done.counts;
+    // A late index heals itself. A clock that was set back, or a source that was restored, does not: nobody may believe the old rows silently.
+    if (superseded > 0)
+      tell(
+        context,
+        'warn',
+        `${stream}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
+          `Should the source have gone back in time, sync ${run.pipeline} --full takes it as it is`,
+      );
     await patiently(() => finishStream(deps.warehouse.db, run, done, flow.table));
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
     return done;

@@ -16,7 +16,7 @@ export interface World {
   change(change: Change): void;
   /** When an issue was last written, by the tracker's clock; its own `updated` if never. */
   writtenAt(id: string): number;
-  /** Issues whose present state no filter by `updated` is sure to show. */
+  /** Issues whose present state no filter by `updated` is sure to show, or that look older than they once were: a full sync takes them. */
   readonly silent: ReadonlySet<string>;
   /** Since when everything of a project can be seen; Infinity while it is hidden. */
   visibleSince(projectId: string): number;
@@ -36,6 +36,8 @@ export function worldOf(tracker: TrackerSimulator): World {
   const visible = new Map<string, number>();
   const silent = new Set<string>();
   const stirred = new Set<string>();
+  /** The highest `updated` that an issue ever had. */
+  const newest = new Map<string, number>();
   let highest = clock.now().getTime();
   let lag = 0;
   let back = 0;
@@ -46,6 +48,7 @@ export function worldOf(tracker: TrackerSimulator): World {
     Array.from({ length: state.store.size }, (_, place) => place).flatMap((place) =>
       state.store.isLive(place) ? [state.store.at(place).id] : [],
     );
+  for (const id of live()) newest.set(id, state.issue(id).updated);
   const dead = (): readonly string[] =>
     Array.from({ length: state.store.size }, (_, place) => place).flatMap((place) =>
       state.store.isLive(place) ? [] : [state.store.at(place).id],
@@ -61,7 +64,10 @@ export function worldOf(tracker: TrackerSimulator): World {
   /** Notes a write that `updated` tells of. What is written unseen is not told of once it is seen again. */
   const wrote = (id: string): void => {
     written.set(id, now());
-    if (isHidden(id)) silent.add(id);
+    const { updated } = state.issue(id);
+    const isDatedBack = updated < (newest.get(id) ?? 0);
+    newest.set(id, Math.max(updated, newest.get(id) ?? 0));
+    if (isHidden(id) || isDatedBack) silent.add(id);
     else silent.delete(id);
   };
   const moveClock = (minutes: number): void => {

@@ -45,3 +45,28 @@ test('a run that a defect ends says which, not that somebody asked it to stop, w
     await rig.close();
   }
 });
+
+test('a record whose source went back in time is not taken, and the run says so; a full sync takes it', async () => {
+  const rig = await openRig({ issues: 30, now: new Date('2026-03-10T09:00:00Z') });
+  try {
+    const { state, clock } = rig.tracker;
+    const id = state.store.at(0).id;
+    state.update(id, { summary: 'Before' });
+    await rig.sync();
+    clock.set(new Date('2026-03-10T08:00:00Z'));
+    state.update(id, { summary: 'After' });
+    clock.set(new Date('2026-03-10T09:10:00Z'));
+    const summary = () => rig.rows(`select summary from tracker.issues where id = ${id}`);
+    const report = await rig.sync();
+    expect(report.counts.superseded).toBe(1);
+    expect(await summary()).toEqual([{ summary: 'Before' }]);
+    const warned = rig.events.flatMap((event) =>
+      event.type === 'note' && event.level === 'warn' ? [event.message] : [],
+    );
+    expect(warned).toEqual([expect.stringMatching(/^issues: 1 record .* sync tracker --full takes it as it is$/)]);
+    expect((await rig.sync({ full: true })).counts.superseded).toBe(0);
+    expect(await summary()).toEqual([{ summary: 'After' }]);
+  } finally {
+    await rig.close();
+  }
+});
