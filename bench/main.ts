@@ -46,6 +46,10 @@ interface Address {
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-bench-'));
 const server = await openEmbedded(path.join(folder, 'home'));
 const admin = await connect(server.url);
+// No checkpoint of the server's own accord: the pages that are written first behind one go into the WAL whole, whoever's turn it is.
+await admin.pool.query("alter system set checkpoint_timeout = '1d'");
+await admin.pool.query("alter system set max_wal_size = '64GB'");
+await admin.pool.query('select pg_reload_conf()');
 
 async function freshDatabase(name: string): Promise<{ readonly url: string; readonly warehouse: Warehouse }> {
   await admin.pool.query(`drop database if exists ${name} with (force)`);
