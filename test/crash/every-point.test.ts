@@ -20,7 +20,7 @@ const stages: readonly (readonly [name: string, open: (dialect: Dialect) => Prom
 
 const cases = stages.flatMap(([name, open]) => (['before', 'after'] as const).map((side) => ({ name, open, side })));
 
-/** `CRASH_EVERY=7` goes to each seventh point only. All of them take some three hours on two cores. */
+/** `CRASH_EVERY=7` goes to each seventh point only. All of them take some nine hours on two cores. */
 const every = Number(process.env.CRASH_EVERY ?? 1);
 
 describe.each(cases)('$name, killed $side a message', ({ name, open, side }) => {
