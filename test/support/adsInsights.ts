@@ -23,7 +23,7 @@ export async function insightDifferences(rows: Rig['rows'], state: AdsState): Pr
   ].filter(({ status, end }) => status !== 'ARCHIVED' && (end === undefined || end > now.getTime() - lateness));
   const should = going.flatMap(({ level, id, accountId }) =>
     Object.keys(insightValues).flatMap((dimension) =>
-      [...(insightOf(state, level, id, dimension) ?? [])].map(
+      [...(insightOf(state, level, id, dimension)?.parts ?? [])].map(
         ([value, part]): Cells => ({
           entity_type: level,
           entity_id: id,

@@ -53,8 +53,7 @@ function answer(site: Site, call: Call): Answer {
   const owner = site.owner(call);
   const { query } = call;
   const dimension = query.get('insight_dimension') ?? '';
-  const parts = Object.hasOwn(insightValues, dimension) ? insightValues[dimension] : undefined;
-  if (parts === undefined)
+  if (!Object.hasOwn(insightValues, dimension))
     throw site.refused(400, `insight_dimension ${dimension} is not one of the values accepted`, 'ILLEGAL.DIMENSION');
   const fields = fieldsIn(site, query);
   const wrong = fields.filter((field) => notThere.has(field));
@@ -69,35 +68,34 @@ function answer(site: Site, call: Call): Answer {
     throw site.refused(400, 'entity_ids_type must be AD_SET or CAMPAIGN', 'ILLEGAL.ENTITY_IDS_TYPE');
   const entity = (level === 'AD_SET' ? state.adSets : state.campaigns).get(id.toLowerCase());
   if (entity?.accountId !== owner.id) throw site.refused(400, `${id} is not of this account`, 'ILLEGAL.ENTITY_IDS');
-  const sums = lifetimeOf(state, level, entity.id);
   const told = insightOf(state, level, entity.id, dimension);
-  if (sums === undefined || told === undefined)
+  if (told === undefined)
     throw site.refused(
       422,
       'There are not enough impressions for this report.',
       'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS',
     );
-  const rows = [...told].map(([value, part]) => {
+  const rows = [...told.parts].map(([value, part]) => {
     const stats = fields.map((field) => `{"field_type":"${field}","field_value":${metrics.get(field)?.(part)}}`);
     return `{"id":"${entity.id}","name":${JSON.stringify(entity.name)},"status":${JSON.stringify(entity.status)},"insight_value":${JSON.stringify(value)},"stats":[${stats.join(',')}]}`;
   });
   const body = `{"granularity":"LIFETIME","entity":"${level}","insight":"${dimension}","rows":[${rows.join(',')}],"summary_totals":[${fields
-    .map((field) => `{"stat":"${field}","value":${metrics.get(field)?.(sums)}}`)
+    .map((field) => `{"stat":"${field}","value":${metrics.get(field)?.(told.sums)}}`)
     .join(',')}]}`;
   return { status: 200, headers: { 'content-type': 'application/json' }, body: [Buffer.from(body)] };
 }
 
-/** What is told of each value of a dimension; undefined where there is too little to tell. */
+/** What is told in all and of each value of a dimension; undefined where there is too little to tell. */
 export function insightOf(
   state: AdsState,
   level: 'AD_SET' | 'CAMPAIGN',
   id: string,
   dimension: string,
-): ReadonlyMap<string, Sums> | undefined {
+): { readonly sums: Sums; readonly parts: ReadonlyMap<string, Sums> } | undefined {
   const sums = lifetimeOf(state, level, id);
-  const parts = insightValues[dimension] ?? [];
+  const values = insightValues[dimension] ?? [];
   if (sums === undefined || count(sums, 'IMPRESSIONS') < enough) return undefined;
-  return new Map(parts.map((value, index) => [value, share(sums, index, parts.length)]));
+  return { sums, parts: new Map(values.map((value, index) => [value, share(sums, index, values.length)])) };
 }
 
 /** The `index`-th of several parts, each half of what is left; the last takes the rest, so that they add up. */

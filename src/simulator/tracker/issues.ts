@@ -286,9 +286,10 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
     const changes: Change[] = events
       .sort((a, b) => a.at - b.at)
       .map((one, n) => ({ id: childIds(index, n), authorId: one.author ?? undefined, at: one.at, items: one.items }))
-      .slice(short ? -history : 0);
+      .slice(short ? Math.max(0, events.length - history) : 0);
     // Nobody tells of a former key but the change that took it away.
-    const told = new Set(changes.flatMap(({ items }) => items.flatMap((item) => item.fromString ?? [])));
+    const isTold = (key: string): boolean =>
+      changes.some(({ items }) => items.some(({ fromString }) => fromString === key));
 
     const links: readonly Link[] = (plan.links.get(index) ?? []).map((one) => ({
       id: one.id,
@@ -329,7 +330,7 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
       history: changes,
       comments: short ? [] : comments,
       worklogs: short ? [] : worklogs,
-      oldKeys: oldKeys.filter((key) => told.has(key)),
+      oldKeys: oldKeys.filter(isTold),
     };
   };
 };
