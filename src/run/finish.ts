@@ -12,14 +12,14 @@ import {
   Unreachable,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
-import type { Days, Flow, Slice } from '../core/stream.ts';
+import type { Flow, Slice } from '../core/stream.ts';
 import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
-import { halfDays, mostRows, slicesOf, slicesSince } from './days.ts';
+import { slicesOf, slicesSince } from './days.ts';
 import { fenced } from './fenced.ts';
-import { givenTo } from './given.ts';
-import { fewRecords, halves, mostRecords, ownersOf, partitionsFrom, scopeText } from './plan.ts';
+import { ownersOf, partitionsFrom, scopeText } from './plan.ts';
 import { readSlice } from './slice.ts';
+import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
 import {
   addSlices,
@@ -29,7 +29,6 @@ import {
   type OpenSlice,
   partitionsOf,
   partitionText,
-  splitSlice,
   unreadSlices,
 } from './walks.ts';
 
@@ -79,15 +78,18 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   let over = 0;
   const before = stream.tally.slices;
   const failure = new AbortController();
-  const work = async (open: OpenSlice, count?: number): Promise<void> => {
+  const work = async (part: Part): Promise<void> => {
+    const { open } = part;
     const more = await context.slot(async () => {
       if (failure.signal.aborted) return [];
       if (context.signal.aborted) throw context.signal.reason;
+      stream.unread.waiting -= 1;
       try {
-        const split = await splitIfLarge(stream, open, count, clock);
-        if (split !== undefined) {
-          stream.unread.count += split.length - 1;
-          return split;
+        const parts = await splitIfLarge(stream, part, clock);
+        if (parts !== undefined) {
+          stream.unread.count += parts.length - 1;
+          stream.unread.waiting += parts.length;
+          return parts;
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
         const end = await readSlice(stream, open);
@@ -114,10 +116,11 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         return [];
       }
     });
-    await Promise.all(more.map((half) => work(half.open, half.count)));
+    await Promise.all(more.map(work));
   };
   stream.unread.count = slices.length;
-  const results = await Promise.allSettled(slices.map((open) => work(open)));
+  stream.unread.waiting = slices.length;
+  const results = await Promise.allSettled(slices.map((open) => work({ open, ...whole })));
   const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
   const read = stream.tally.slices - before;
@@ -213,63 +216,3 @@ async function sliceFailed(
   if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
   return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
 }
-
-interface Half {
-  readonly open: OpenSlice;
-  readonly count: number | undefined;
-}
-
-/** Halves a window that holds more than a few thousand records; the halves are slices of their own. */
-async function splitIfLarge(
-  stream: StreamContext,
-  open: OpenSlice,
-  known: number | undefined,
-  clock: Date | undefined,
-): Promise<readonly Half[] | undefined> {
-  const { context, flow, walk, tally } = stream;
-  const { windows, days } = flow.stream;
-  if (days !== undefined) return splitDays(stream, open, days);
-  // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
-  if (windows === undefined || open.slice.window?.field !== 'created') return undefined;
-  const count = known ?? (await windows.count(open.slice, context.signal));
-  if (known === undefined && count !== undefined && walk.kind !== 'incremental')
-    tally.announced = (tally.announced ?? 0) + count;
-  if (count === undefined || !isWorthCutting(count, stream)) return undefined;
-  const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
-  if (cut === undefined) return undefined;
-  await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
-  const [left] = cut;
-  const inLeft = await windows.count(left, context.signal);
-  const fresh = await unreadSlices(context.deps.warehouse.db, walk);
-  return cut.flatMap((slice, index) => {
-    const found = fresh.find((other) => sameWindow(other.slice, slice));
-    const rest = inLeft === undefined ? undefined : Math.max(0, count - inLeft);
-    return found === undefined ? [] : [{ open: found, count: index === 0 ? inLeft : rest }];
-  });
-}
-
-/** Too large; or large enough to be read by two where there are not enough slices left for all. */
-const isWorthCutting = (count: number, { context, unread }: StreamContext): boolean =>
-  count > mostRecords || (count > fewRecords && unread.count <= context.deps.concurrency);
-
-/** Halves a slice of days whose rows would be too many to be read in one piece. */
-async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Half[] | undefined> {
-  const { context, flow, walk } = stream;
-  const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
-  const cut = rows <= mostRows ? undefined : halfDays(open.slice);
-  if (cut === undefined) return undefined;
-  const { db } = context.deps.warehouse;
-  await splitSlice(db, walk, open.sliceId, cut);
-  const fresh = await unreadSlices(db, walk);
-  return cut.flatMap((slice) => {
-    const found = fresh.find(
-      (other) =>
-        sameWindow(other.slice, slice) &&
-        partitionText(other.slice.partition ?? {}) === partitionText(slice.partition ?? {}),
-    );
-    return found === undefined ? [] : [{ open: found, count: undefined }];
-  });
-}
-
-const sameWindow = (a: Slice, b: Slice): boolean =>
-  a.window?.from?.getTime() === b.window?.from?.getTime() && a.window?.to?.getTime() === b.window?.to?.getTime();

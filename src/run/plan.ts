@@ -153,7 +153,7 @@ export async function partitionsFrom(
 const minute = 60_000;
 
 /** A window larger than this many records is halved: few enough that the last ones to be read do not keep the rest waiting for long. */
-export const mostRecords = 2_500;
+export const mostRecords = 4_000;
 
 /** Records of a window that is not halved even where hands are idle. */
 export const fewRecords = 1_000;

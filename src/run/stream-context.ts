@@ -13,8 +13,8 @@ export interface StreamContext {
   readonly tails: Tails;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
-  /** How many slices of the walk are not read to their end. */
-  readonly unread: { count: number };
+  /** How many slices of the walk are not read to their end, and how many of them nobody has begun to read. */
+  readonly unread: { count: number; waiting: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
   readonly clock: () => Instant;

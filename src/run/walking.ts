@@ -43,7 +43,7 @@ export async function walkAll(
     tally,
     tails: tailsOf(context, flow),
     resolves,
-    unread: { count: 0 },
+    unread: { count: 0, waiting: 0 },
     force: asked.full || walk.words.startsWith('full forced'),
     clock: now,
   });

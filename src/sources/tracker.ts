@@ -7,7 +7,7 @@ import type { Flow, Preflight, Source } from '../core/stream.ts';
 import { createHttp } from '../extract/http/http.ts';
 import type { HttpOptions } from '../extract/http/options.ts';
 import { once } from '../extract/once.ts';
-import { askAccount } from '../extract/tracker/account.ts';
+import { type Account, askAccount } from '../extract/tracker/account.ts';
 import type { Dialect } from '../extract/tracker/dialect.ts';
 import { fieldRecords, issueFields } from '../extract/tracker/fields.ts';
 import { trackerHttp } from '../extract/tracker/http.ts';
@@ -69,6 +69,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   };
   /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. */
   const learning = once(async (signal) => fieldRecords(tracker, signal));
+  /** Once it is known whether the search gives changelogs: what to ask for, and how to read it. */
   const learn = (dialect: Dialect) => async (signal: AbortSignal) => {
     const records = await learning(signal);
     const facts = records && factsOf(records);
@@ -85,7 +86,12 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       if (mapIssue === undefined) throw new Error('the fields of the tracker are not known yet: preflight comes first');
       return mapIssue(record, slice);
     }),
-    preflight: (signal) => preflight(tracker, learn, signal),
+    preflight: async (signal) => {
+      const account = await tracker.account(signal);
+      // Who we are is known: the fields may come while the search is questioned. Should they fail, they are asked for again below.
+      learning(signal).catch(() => undefined);
+      return preflight(account, tracker, learn, signal);
+    },
     close: () => http.close(),
   };
 };
@@ -103,13 +109,13 @@ const httpOptions = (
   }),
 });
 
-/** Who we are, and what the search understands. What only one stream needs and fails here is told in words and fails there again. */
+/** What the search understands. What only one stream needs and fails here is told in words and fails there again. */
 const preflight = async (
+  account: Account,
   tracker: Tracker,
   learn: (dialect: Dialect) => (signal: AbortSignal) => Promise<readonly string[]>,
   signal: AbortSignal,
 ): Promise<Preflight> => {
-  const account = await tracker.account(signal);
   const dialect = [account.known ? `account: ${account.name}` : 'account: the server does not say'];
   try {
     const found = await tracker.search.dialect(signal);

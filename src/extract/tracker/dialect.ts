@@ -7,7 +7,7 @@ import { searchEndpoint, totalOf, tryAsking } from './asking.ts';
 import type { DateForm } from './dates.ts';
 import { type Scope, windowJql } from './jql.ts';
 import { at, textAt } from './lists.ts';
-import { findLiterals, type Literals } from './literals.ts';
+import { askForEverything, type Everything, findLiterals } from './literals.ts';
 
 /** offset: `startAt` and `total` (the contract) · token: `nextPageToken` and `isLast`, no total (the vendor). */
 export type Tongue = 'offset' | 'token';
@@ -20,7 +20,8 @@ export interface Dialect {
   readonly countable: boolean;
   /** True where `expand: 'changelog'` is taken. */
   readonly changelog: boolean;
-  readonly literals: Literals;
+  /** What everything was asked by. */
+  readonly everything: Everything;
   /** The same in words, for `check` and the run's notes. */
   readonly words: readonly string[];
 }
@@ -41,39 +42,47 @@ export interface SearchOptions {
 export const findDialect = async (options: SearchOptions, signal: AbortSignal): Promise<Dialect> => {
   const { http, scope, note } = options;
   const account = await options.account(signal);
-  const literals = await literalsOrBlame(http, scope, account, signal);
-  const tongue = tongueOf(literals.heard.body, account.known);
-  const expanding = { jql: literals.jql, maxResults: 1, fields: ['created'], expand: 'changelog' } as const;
-  const expanded = await tryAsking(http, expanding, signal);
+  const everything = await everythingOrBlame(http, scope, account, signal);
+  const { jql, heard, landmark } = everything;
+  const tongue = tongueOf(heard.body, account.known);
+  const [{ form, confirmed }, expanded] = await Promise.all([
+    findLiterals(http, scope, account.zone, everything, signal),
+    tryAsking(http, { jql, maxResults: 1, fields: ['created'], expand: 'changelog' }, signal),
+  ]);
   // Taken in silence is not given: only a changelog that came is one, unless there is no issue to show it.
   const changelog =
     !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
-  if (literals.landmark !== undefined && !literals.confirmed) {
+  if (landmark !== undefined && !confirmed) {
     note(
-      `the search does not keep to created bounds (${literals.form.name}): every window is read with more issues than it holds`,
+      `the search does not keep to created bounds (${form.name}): every window is read with more issues than it holds`,
     );
   }
   return {
     tongue,
-    dates: literals.form,
-    countable: literals.confirmed || literals.landmark === undefined,
+    dates: form,
+    countable: confirmed || landmark === undefined,
     changelog,
-    literals,
+    everything,
     words: [
       `search: ${tongue === 'offset' ? 'offset paging with totals' : 'page tokens, no totals'}`,
-      `dates: ${literals.form.name}${literals.confirmed ? '' : ' (not confirmed by an issue)'}`,
+      `dates: ${form.name}${confirmed ? '' : ' (not confirmed by an issue)'}`,
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],
   };
 };
 
 /** A query that the server refuses with the user's filter and takes without it is the user's to mend. */
-const literalsOrBlame = async (http: Http, scope: Scope, account: Account, signal: AbortSignal): Promise<Literals> => {
+const everythingOrBlame = async (
+  http: Http,
+  scope: Scope,
+  account: Account,
+  signal: AbortSignal,
+): Promise<Everything> => {
   try {
-    return await findLiterals(http, scope, account.zone, signal);
+    return await askForEverything(http, scope, account.zone, signal);
   } catch (cause) {
     if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
-    await findLiterals(http, { ...scope, filter: undefined }, account.zone, signal);
+    await askForEverything(http, { ...scope, filter: undefined }, account.zone, signal);
     throw new Misconfigured(
       `the tracker refuses TRACKER_JQL (${scope.filter}): ${cause.messages.join(' ') || cause.message}`,
       { cause },
@@ -99,13 +108,13 @@ export const findChanges = async (
   signal: AbortSignal,
 ): Promise<'updated' | 'created'> => {
   if (changes !== 'auto') return changes;
-  const { dates, literals } = await dialect(signal);
+  const { dates, everything } = await dialect(signal);
   const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
   const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
   const why =
     answer instanceof Refused
       ? `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`
-      : literals.landmark !== undefined && answer.issues.length === 0
+      : everything.landmark !== undefined && answer.issues.length === 0
         ? 'the server finds nothing by `updated`, not even an issue it finds by `created`'
         : undefined;
   if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);

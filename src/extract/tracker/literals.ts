@@ -10,16 +10,25 @@ import { type Scope, windowJql } from './jql.ts';
 import { idBy } from './lists.ts';
 import { utc, type Zone } from './zone.ts';
 
-/** What was found out. */
+/** The query over everything. */
+export interface Everything {
+  /** As the server accepted it. */
+  readonly jql: string;
+  /** Its answer: it tells the paging, and a total that need not be asked again. */
+  readonly heard: Heard;
+  /** An issue that it shows; undefined where it shows none. */
+  readonly landmark: Landmark | undefined;
+  /** The forms of literals that the server accepted in it, the most exact first. */
+  readonly accepted: readonly DateForm[];
+  /** Minutes in the account's zone, or in UTC where that is not stated: one of the forms that were tried. */
+  readonly minutes: DateForm;
+}
+
+/** How instants are written. */
 export interface Literals {
   readonly form: DateForm;
   /** False where there was no issue to check the form by, or where the server lets issues through that a bound excludes. */
   readonly confirmed: boolean;
-  /** The query over everything as the server accepted it, and its answer: they tell the paging, and a total that need not be asked again. */
-  readonly jql: string;
-  readonly heard: Heard;
-  /** An issue that the query over everything shows; undefined where it shows none. */
-  readonly landmark: Landmark | undefined;
 }
 
 /** An issue whose instant of creation is known: what forms are checked by. `created` is rounded down to its millisecond. */
@@ -29,17 +38,15 @@ export interface Landmark {
 }
 
 /**
- * The most exact form that the server both accepts and reads rightly. Acceptance alone proves nothing (a server may take epoch numbers for
- * something else and answer 200 with other issues or none), so a form must find a known issue in its own minute and must not show it in
- * another. Where no zone is stated, or where the server reads in another, bounds are widened: too many issues cost time, too few would be
- * lost. Throws the server's own `Refused` where it accepts no form, `UnexpectedContent` where it misreads every one it accepts.
+ * Asks for everything, in one form of literal after the other, until an issue shows. Throws the server's own `Refused` where it accepts
+ * no form.
  */
-export const findLiterals = async (
+export const askForEverything = async (
   http: Http,
   scope: Scope,
   zone: Zone | undefined,
   signal: AbortSignal,
-): Promise<Literals> => {
+): Promise<Everything> => {
   const plain = localMinutes(zone ?? utc);
   const heard = new Map<DateForm, Heard>();
   let refusal: Refused | undefined;
@@ -53,17 +60,27 @@ export const findLiterals = async (
   }
   const [asked] = [...heard].reverse();
   if (asked === undefined) throw refusal ?? new Error('no form of date literal was tried');
-  const found = (form: DateForm, confirmed: boolean): Literals => ({
-    form,
-    confirmed,
-    jql: windowJql(asked[0], scope),
-    heard: asked[1],
-    landmark,
-  });
+  return { jql: windowJql(asked[0], scope), heard: asked[1], landmark, accepted: [...heard.keys()], minutes: plain };
+};
+
+/**
+ * The most exact form that the server both accepts and reads rightly. Acceptance alone proves nothing (a server may take epoch numbers for
+ * something else and answer 200 with other issues or none), so a form must find a known issue in its own minute and must not show it in
+ * another. Where no zone is stated, or where the server reads in another, bounds are widened: too many issues cost time, too few would be
+ * lost. Throws `UnexpectedContent` where the server misreads every form it accepts.
+ */
+export const findLiterals = async (
+  http: Http,
+  scope: Scope,
+  zone: Zone | undefined,
+  { landmark, accepted, minutes: plain }: Everything,
+  signal: AbortSignal,
+): Promise<Literals> => {
   if (landmark === undefined) {
     // No issue to check by: the form that every server of the kind documents, widened unless the zone is stated.
-    const documented = [...heard.keys()].find((form) => form !== epochMillis) ?? asked[0];
-    return found(documented === plain && zone === undefined ? localMinutes(utc, anyZone) : documented, false);
+    const documented = accepted.find((form) => form !== epochMillis) ?? epochMillis;
+    const form = documented === plain && zone === undefined ? localMinutes(utc, anyZone) : documented;
+    return { form, confirmed: false };
   }
   const wide = localMinutes(utc, anyZone);
   const ladder = [
@@ -74,10 +91,10 @@ export const findLiterals = async (
   let loose: DateForm | undefined;
   for (const { form, use } of ladder) {
     const reading = await readingOf(http, scope, form, landmark, signal);
-    if (reading === 'right') return found(use, true);
+    if (reading === 'right') return { form: use, confirmed: true };
     if (reading === 'loose') loose = use;
   }
-  if (loose !== undefined) return found(loose, false);
+  if (loose !== undefined) return { form: loose, confirmed: false };
   throw new UnexpectedContent(
     `${searchEndpoint}: issue ${landmark.id}, created ${landmark.created.toISOString()}, is not found by a created window around that instant, however written`,
   );
@@ -112,17 +129,28 @@ const readingOf = async (
   const own = created(at, at + 1);
   const away = at - 2 * form.slack - minutes(2);
   const other = created(away - minutes(1), away);
-  for (const window of [own, other]) {
-    const body = { jql: windowJql(form, scope, window), maxResults: 100, fields: ['created'] };
-    const answer = await tryAsking(http, body, signal);
-    if (answer instanceof Refused) return 'refused';
-    // Not on a full page proves nothing: a wide window may hold many issues before the landmark.
-    const complete = answer.issues.length < body.maxResults;
-    if (window === own && complete && !answer.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
-    if (answer.issues.some((issue) => outside(issue, window, form.slack + minutes(1)))) return 'loose';
-  }
-  return 'right';
+  const bodyOf = (window: Window) => ({
+    jql: windowJql(form, scope, window),
+    maxResults: mostWitnesses,
+    fields: ['created'],
+  });
+  const [inOwn, inOther] = await Promise.all([
+    tryAsking(http, bodyOf(own), signal),
+    tryAsking(http, bodyOf(other), signal),
+  ]);
+  if (inOwn instanceof Refused || inOther instanceof Refused) return 'refused';
+  // Not on a full page proves nothing: a wide window may hold many issues before the landmark.
+  const complete = inOwn.issues.length < mostWitnesses;
+  if (complete && !inOwn.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
+  const slack = form.slack + minutes(1);
+  const isLoose =
+    inOwn.issues.some((issue) => outside(issue, own, slack)) ||
+    inOther.issues.some((issue) => outside(issue, other, slack));
+  return isLoose ? 'loose' : 'right';
 };
+
+/** Issues that a window is asked for to see how the server reads it. */
+const mostWitnesses = 100;
 
 const created = (from: number, to: number) => ({ field: 'created' as const, from: new Date(from), to: new Date(to) });
 

@@ -47,7 +47,7 @@ export const openSearch = (options: SearchOptions): Search => {
       const { found, jql } = await query(slice, signal);
       if (!found.countable) return undefined;
       // The answer that told the dialect stated this query's total already.
-      if (found.tongue === 'offset' && jql === found.literals.jql) return totalOf(found.literals.heard.body);
+      if (found.tongue === 'offset' && jql === found.everything.jql) return totalOf(found.everything.heard.body);
       return counts(found.tongue, jql, boundsJql(found.dates, scope, slice.window), signal);
     },
     changes: once((signal) => findChanges(options, dialect, signal)),

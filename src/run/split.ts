@@ -1,0 +1,100 @@
+/** A slice that holds too much to be read in one piece is cut in two; each half is a slice of its own, resumable by itself. */
+
+import type { Days, Slice } from '../core/stream.ts';
+import { halfDays, mostRows } from './days.ts';
+import { givenTo } from './given.ts';
+import { fewRecords, halves, mostRecords } from './plan.ts';
+import type { StreamContext } from './stream-context.ts';
+import { type OpenSlice, partitionText, splitSlice, unreadSlices } from './walks.ts';
+
+/** What is known of the size of a slice. */
+interface Size {
+  /** Records in it, as the source counts them or as they must be about; undefined: nobody has asked. */
+  readonly count: number | undefined;
+  /** Whether it came of a cut with about as many records on both sides: its own middle, too, then has about half of them on either. */
+  readonly even: boolean;
+}
+
+/** A slice to be read, as large as it may be. */
+export interface Part extends Size {
+  readonly open: OpenSlice;
+}
+
+/** A slice that is no part of another. */
+export const whole: Size = { count: undefined, even: false };
+
+/** The halves of a slice that holds more than it should; undefined where it is to be read as it is. */
+export async function splitIfLarge(
+  stream: StreamContext,
+  part: Part,
+  clock: Date | undefined,
+): Promise<readonly Part[] | undefined> {
+  const { context, flow, walk, tally } = stream;
+  const { open } = part;
+  const { windows, days } = flow.stream;
+  if (days !== undefined) return splitDays(stream, open, days);
+  // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
+  if (windows === undefined || open.slice.window?.field !== 'created') return undefined;
+  const count = part.count ?? (await windows.count(open.slice, context.signal));
+  if (part.count === undefined && count !== undefined && walk.kind !== 'incremental')
+    tally.announced = (tally.announced ?? 0) + count;
+  if (count === undefined || !isWorthCutting(count, stream)) return undefined;
+  const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
+  if (cut === undefined) return undefined;
+  const sizes =
+    part.even && count <= 2 * mostRecords ? halved(count) : sizesOf(count, await windows.count(cut[0], context.signal));
+  return replaceBy(stream, open, cut, sizes);
+}
+
+/** Too large; or large enough to be read by two where few others wait to be read. */
+const isWorthCutting = (count: number, { context, unread }: StreamContext): boolean =>
+  count > mostRecords || (count > fewRecords && unread.waiting <= 2 * context.deps.concurrency);
+
+/** Half of the records on either side, unasked: a request for each of the last cuts would cost more than a cut that is somewhat off. */
+const halved = (count: number): readonly [Size, Size] => {
+  const left = Math.ceil(count / 2);
+  return [
+    { count: left, even: true },
+    { count: count - left, even: true },
+  ];
+};
+
+/** The sizes of two halves of which the first was counted. */
+function sizesOf(count: number, left: number | undefined): readonly [Size, Size] {
+  if (left === undefined) return [whole, whole];
+  const even = left >= 0.4 * count && left <= 0.6 * count;
+  return [
+    { count: left, even },
+    { count: Math.max(0, count - left), even },
+  ];
+}
+
+/** Halves a slice of days whose rows would be too many to be read in one piece. */
+async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Part[] | undefined> {
+  const { context, flow } = stream;
+  const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
+  const cut = rows <= mostRows ? undefined : halfDays(open.slice);
+  return cut && replaceBy(stream, open, cut, [whole, whole]);
+}
+
+/** Puts two halves in the place of their slice. */
+async function replaceBy(
+  { context, walk }: StreamContext,
+  open: OpenSlice,
+  cut: readonly [Slice, Slice],
+  sizes: readonly [Size, Size],
+): Promise<readonly Part[]> {
+  const { db } = context.deps.warehouse;
+  await splitSlice(db, walk, open.sliceId, cut);
+  const fresh = await unreadSlices(db, walk);
+  return cut.flatMap((slice, index) => {
+    const found = fresh.find((other) => isSame(other.slice, slice));
+    const size = sizes[index] ?? whole;
+    return found === undefined ? [] : [{ open: found, ...size }];
+  });
+}
+
+const isSame = (a: Slice, b: Slice): boolean =>
+  a.window?.from?.getTime() === b.window?.from?.getTime() &&
+  a.window?.to?.getTime() === b.window?.to?.getTime() &&
+  partitionText(a.partition ?? {}) === partitionText(b.partition ?? {});
