@@ -4,8 +4,11 @@ import { pages } from '../src/extract/pages.ts';
 import { halves, mostRecords } from '../src/run/plan.ts';
 import { openTracker } from '../src/sources/tracker.ts';
 
-/** Reads what a first sync reads and parses it, and does nothing with it: the ceiling of HTTP plus parse. Prints records and seconds. */
-const [baseUrl = '', email = '', token = '', concurrency = '4'] = process.argv.slice(2);
+/**
+ * Reads what a first sync reads (or, given an instant, what has changed since then) and parses it, and does nothing with it: the ceiling of
+ * HTTP plus parse. Prints records and seconds.
+ */
+const [baseUrl = '', email = '', token = '', concurrency = '4', changedSince] = process.argv.slice(2);
 const start = new Date('2000-01-01T00:00:00Z');
 const source = openTracker({
   baseUrl,
@@ -27,7 +30,8 @@ let records = 0;
 
 async function read(slice: Slice): Promise<void> {
   const more = await limit(async () => {
-    const count = (await issues?.windows?.count(slice, signal)) ?? 0;
+    const isCounted = slice.window?.field === 'created';
+    const count = isCounted ? ((await issues?.windows?.count(slice, signal)) ?? 0) : 0;
     const cut = count > mostRecords ? halves(slice, clock) : undefined;
     if (cut !== undefined || walk === undefined) return cut ?? [];
     for await (const page of pages(source.http, await walk(slice, signal), signal)) records += page.records.length;
@@ -37,6 +41,9 @@ async function read(slice: Slice): Promise<void> {
 }
 
 const started = performance.now();
-await read({ window: { field: 'created', from: start } });
+await read({
+  window:
+    changedSince === undefined ? { field: 'created', from: start } : { field: 'updated', from: new Date(changedSince) },
+});
 console.log(JSON.stringify({ records, seconds: (performance.now() - started) / 1000 }));
 await source.close();

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { defaultConcurrency as concurrency } from '../src/config.ts';
 import type { RunReport } from '../src/core/run.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { openEmbedded } from '../src/warehouse/embedded.ts';
@@ -34,7 +35,6 @@ const runs = (...some: readonly (typeof parts)[number][]): boolean =>
   positionals.length === 0 || some.some((part) => positionals.includes(part));
 const issues = Number(values.issues);
 const times = Number(values.times);
-const concurrency = 4;
 const pageSize = 100;
 
 interface Address {
@@ -96,8 +96,9 @@ async function syncOnce(url: string, at: Address, ...flags: readonly string[]): 
   return { cost, seconds: stream?.seconds ?? Number.NaN, run: last.report, wal: (await walBytes()) - before };
 }
 
-const httpOnce = async (at: Address): Promise<number> => {
-  const cost = await measure(['bench/httpOnly.ts', at.url, at.email, at.token, String(concurrency)], {});
+/** Every measure reads answers that the simulator has given before: it is the reader that is measured. */
+const httpOnce = async (at: Address, ...since: readonly string[]): Promise<number> => {
+  const cost = await measure(['bench/httpOnly.ts', at.url, at.email, at.token, String(concurrency), ...since], {});
   if (cost.code !== 0) throw new Error(cost.err);
   return (JSON.parse(cost.out) as { seconds: number }).seconds;
 };
@@ -155,7 +156,9 @@ async function fromNearby(): Promise<void> {
   });
   if (runs('b')) await nothingChanged(database.url, tracker.ready, a, first.wal);
   if (runs('c')) {
+    const before = new Date();
     await tracker.ask({ touch: Math.floor(issues / 100) });
+    await httpOnce(tracker.ready, before.toISOString());
     await littleChanged(database.url, tracker.ready, a);
   }
   await database.warehouse.close();

@@ -96,12 +96,6 @@ export async function withRun(
   }
 }
 
-/**
- * So many slices beyond the requests that may be under way at once: while some are being loaded, others keep the source busy. The HTTP
- * client itself never has more than `concurrency` requests open.
- */
-const loading = 2;
-
 /** Batches that are loaded at once: more would share the same processors, and hold up the reading on a machine that has few. */
 const mostLoads = 2;
 
@@ -111,7 +105,7 @@ async function work(
   lease: Lease,
   body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
 ): Promise<readonly PromiseSettledResult<StreamReport>[]> {
-  const limit = pLimit(deps.concurrency + loading);
+  const limit = pLimit(deps.concurrency);
   const ending = new AbortController();
   const over = deadline(deps);
   const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);

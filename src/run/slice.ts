@@ -21,7 +21,7 @@ interface Size {
   readonly bytes: number;
   readonly underWay: number;
 }
-const usual: Size = { records: 5_000, bytes: 2 << 20, underWay: 1 };
+const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
 /** Of a listing that is loaded as one: one after the other. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 20, underWay: 1 };
 /** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */

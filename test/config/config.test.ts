@@ -58,7 +58,7 @@ test('a tracker needs a base URL, an e-mail and a token; the rest has defaults',
     createdWindowDays: 180,
     lookbackHours: 24,
     groups: [],
-    concurrency: 4,
+    concurrency: 8,
     requestsPerSecond: 0,
   });
   expect(config.tracker?.apiToken.reveal()).toBe('t0p-s3cret');
