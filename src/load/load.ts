@@ -11,7 +11,7 @@ import { childrenOf, type Layout } from './layout.ts';
 import {
   countScope,
   type Merge,
-  mergeChild,
+  mergeChildren,
   mergeRoot,
   removeAbsent,
   replaceScope,
@@ -179,7 +179,12 @@ async function writeChildren(
   // Of parents that are all new there is nothing to take away.
   const shrinking = fresh ? [] : staged.filter(({ child }) => child.absent !== 'kept');
   const deleted = await removeAbsent(session, root, shrinking, how);
-  for (const { child, rows } of staged) if (rows > 0) await mergeChild(session, child, how);
+  const delivered = staged.filter(({ rows }) => rows > 0);
+  await mergeChildren(
+    session,
+    delivered.map(({ child }) => child),
+    how,
+  );
   return deleted;
 }
 

@@ -56,27 +56,43 @@ export async function mergeRoot(session: Session, layout: Layout, merge: Merge):
       ? later
       : sql`(${sql.id('t', order)} < ${sql.id('excluded', order)} or (${sql.id('t', order)} = ${sql.id('excluded', order)} and ${later}))`;
   const wins = merge.force ? sql`true` : sql`(${revived(table)} or ${notOlder})`;
-  return upsert(session, layout, merge, {
-    syncedAt: sql.id('s', rootExtras.fetched),
-    source: sql`${stageOf(table)} s`,
-    wins,
-  });
+  const { rows } = await counted(layout, upsert(layout, merge, sql.id('s', rootExtras.fetched), wins)).execute(
+    session.trx,
+  );
+  const inserted = Number(rows[0]?.inserted ?? 0);
+  return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
 }
 
-/** Staged rows of a child table into that table; behind `removeAbsent`: a key may have gone from one parent to another. */
-export const mergeChild = (session: Session, { table }: Child, merge: Merge): Promise<Written> =>
-  upsert(session, layoutOf(table), merge, { syncedAt: sql`now()`, source: sql`${stageOf(table)} s`, wins: sql`true` });
+/**
+ * Staged rows of child tables into those tables, all in one statement; behind `removeAbsent`: a key may have gone from one parent to
+ * another.
+ */
+export async function mergeChildren(session: Session, children: readonly Child[], merge: Merge): Promise<void> {
+  if (children.length === 0) return;
+  const statements = children.map(({ table }) => {
+    const { insert, among, update } = upsert(layoutOf(table), merge, sql`now()`, sql`true`);
+    return sql`${insert} from ${stageOf(table)} s ${among} ${update}`;
+  });
+  await atOnce(statements, sql`select`).execute(session.trx);
+}
 
-async function upsert(
-  session: Session,
-  layout: Layout,
-  merge: Merge,
-  how: {
-    readonly syncedAt: RawBuilder<unknown>;
-    readonly source: RawBuilder<unknown>;
-    readonly wins: RawBuilder<unknown>;
-  },
-): Promise<Written> {
+/** Statements that write to different tables, as one: a warehouse may be far away. They are called `written0`, `written1` … by `end`. */
+const atOnce = <T>(statements: readonly RawBuilder<unknown>[], end: RawBuilder<T>): RawBuilder<T> =>
+  sql<T>`with ${sql.join(statements.map((one, at) => sql`${sql.id(`written${at}`)} as (${one})`))} ${end}`;
+
+/** The parts of a statement that writes staged rows `s` where they are new, or other than what is there. */
+interface Upsert {
+  readonly insert: RawBuilder<unknown>;
+  /** Which staged rows are looked at at all: most are there already, as they are. */
+  readonly among: RawBuilder<unknown>;
+  readonly update: RawBuilder<unknown>;
+  /** True of a staged row `s` and the row `t` that has its key. */
+  readonly known: RawBuilder<unknown>;
+  /** True where the two are not the same. */
+  readonly stale: RawBuilder<unknown>;
+}
+
+function upsert(layout: Layout, merge: Merge, syncedAt: RawBuilder<unknown>, wins: RawBuilder<unknown>): Upsert {
   const { table } = layout;
   const key = keyOf(layout);
   const rest = restOf(layout);
@@ -90,25 +106,30 @@ async function upsert(
   const known = sql`t.source_id = ${merge.sourceId}::smallint and ${equalKeys(key, 't', 's')}`;
   const stale = sql`(${differs(layout, 's')} or ${revived(table)})`;
   const insert = sql`insert into ${target(table)} as t (source_id, ${columns([...names, ...hash])}, _synced_at, _run_id)
-      select ${merge.sourceId}::smallint, ${columns([...names, ...hash], 's')}, ${how.syncedAt}, ${merge.runId}::bigint`;
+      select ${merge.sourceId}::smallint, ${columns([...names, ...hash], 's')}, ${syncedAt}, ${merge.runId}::bigint`;
   const update = sql`on conflict (source_id, ${columns(key)}) do update set ${set}
-      where (${differs(layout, 'excluded')} or ${revived(table)}) and ${how.wins}`;
+      where (${differs(layout, 'excluded')} or ${revived(table)}) and ${wins}`;
+  const among = sql`where not exists (select from ${target(table)} t where ${known} and not ${stale})`;
+  return { insert, among, update, known, stale };
+}
+
+/** How many rows an upsert of staged rows inserts, and how many it writes in all. */
+function counted(
+  { table }: Layout,
+  { insert, among, update, known, stale }: Upsert,
+): RawBuilder<{ inserted: string; written: string }> {
+  const staged = sql`${stageOf(table)} s`;
   // A partitioned table does not tell by `xmax` which rows were there; what is found by the look before counts.
-  const statement = table.partitioned
-    ? sql`
+  if (table.partitioned)
+    return sql`
     with found as materialized (
-      select s.*, t.source_id is null as is_new from ${how.source} left join ${target(table)} t on ${known}
+      select s.*, t.source_id is null as is_new from ${staged} left join ${target(table)} t on ${known}
       where t.source_id is null or ${stale}
     ), written as (${insert} from found s ${update} returning 1)
-    select (select count(*) from found where is_new) as inserted, (select count(*) from written) as written`
-    : sql`
-    with written as (
-      ${insert} from ${how.source} where not exists (select from ${target(table)} t where ${known} and not ${stale})
-      ${update} returning (xmax = 0) as is_new)
+    select (select count(*) from found where is_new) as inserted, (select count(*) from written) as written`;
+  return sql`
+    with written as (${insert} from ${staged} ${among} ${update} returning (xmax = 0) as is_new)
     select count(*) filter (where is_new) as inserted, count(*) as written from written`;
-  const { rows } = await sql<{ inserted: string; written: string }>`${statement}`.execute(session.trx);
-  const inserted = Number(rows[0]?.inserted ?? 0);
-  return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
 }
 
 /** A child table whose rows of the batch are staged. */
@@ -127,11 +148,18 @@ export async function removeAbsent(
   merge: Merge,
 ): Promise<number> {
   if (children.length === 0) return 0;
-  let removed = 0;
+  const statements = children.map((one) => {
+    const away = removal(one.child.table, notDelivered(root, one, merge), merge);
+    return sql`${away} returning 1`;
+  });
+  const counts = children.map((_, at) => sql`(select count(*) from ${sql.id(`written${at}`)})`);
   await sql`set local enable_hashjoin = on`.execute(session.trx);
-  for (const one of children) removed += await remove(session, one.child.table, notDelivered(root, one, merge), merge);
+  const { rows } = await atOnce(
+    statements,
+    sql<{ removed: string }>`select ${sql.join(counts, sql` + `)} as removed`,
+  ).execute(session.trx);
   await sql`set local enable_hashjoin = off`.execute(session.trx);
-  return removed;
+  return Number(rows[0]?.removed ?? 0);
 }
 
 function notDelivered(root: Layout, { child, bit, rows }: StagedChild, merge: Merge): RawBuilder<unknown> {
@@ -152,11 +180,14 @@ function notDelivered(root: Layout, { child, bit, rows }: StagedChild, merge: Me
 }
 
 /** Away with the rows of one scope that the staged complete listing does not show. */
-export function replaceScope(session: Session, layout: Layout, scope: Scope, merge: Merge): Promise<number> {
+export async function replaceScope(session: Session, layout: Layout, scope: Scope, merge: Merge): Promise<number> {
   const key = keyOf(layout);
   const gone = sql`${inScope(layout, scope, merge.sourceId)} and not exists (
     select from ${stageOf(layout.table)} s where ${equalKeys(key, 't', 's')})`;
-  return withHashJoin(session, () => remove(session, layout.table, gone, merge));
+  const { numAffectedRows } = await withHashJoin(session, () =>
+    removal(layout.table, gone, merge).execute(session.trx),
+  );
+  return Number(numAffectedRows ?? 0);
 }
 
 /** How many live rows a scope holds, and how many of them the staged listing does not show. */
@@ -188,11 +219,8 @@ export async function withHashJoin<T>(session: Session, work: () => Promise<T>):
   return result;
 }
 
-async function remove(session: Session, table: Table, condition: RawBuilder<unknown>, merge: Merge): Promise<number> {
-  const statement = table.tombstones
+const removal = (table: Table, condition: RawBuilder<unknown>, merge: Merge): RawBuilder<unknown> =>
+  table.tombstones
     ? sql`update ${target(table)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${merge.runId}::bigint
         where t._deleted_at is null and ${condition}`
     : sql`delete from ${target(table)} t where ${condition}`;
-  const { numAffectedRows } = await statement.execute(session.trx);
-  return Number(numAffectedRows ?? 0);
-}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { fenced } from './fenced.ts';
 import { takeLease } from './lease.ts';
 
 /**
@@ -10,7 +11,7 @@ import { takeLease } from './lease.ts';
 export async function resetStream(warehouse: Warehouse, pipeline: string, stream: string): Promise<void> {
   const lease = await takeLease(warehouse.pool, pipeline);
   try {
-    await warehouse.db.transaction().execute(async (trx) => {
+    await fenced({ deps: { warehouse }, lease }, async ({ trx }) => {
       const { rows } = await sql<{
         source_id: number;
       }>`select s.source_id from ops.streams t join ops.sources s using (source_id)
@@ -20,7 +21,6 @@ export async function resetStream(warehouse: Warehouse, pipeline: string, stream
       await sql`delete from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
       await sql`update ops.walks set status = 'abandoned', closed_at = now()
         where source_id = ${sourceId} and stream = ${stream} and status = 'open'`.execute(trx);
-      await lease.guard({ trx });
     });
   } finally {
     await lease.release();

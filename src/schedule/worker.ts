@@ -1,5 +1,6 @@
 /** Takes requests from the queue and runs them, several pipelines at once, until told to end. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, Interrupted, LockHeld, TidemarkError } from '../core/errors.ts';
@@ -47,6 +48,9 @@ interface InHand {
   lost: boolean;
 }
 
+/** So long an end waits for the last look into the queue: a warehouse that says nothing must not hold it up. */
+const longestLookMs = 1_000;
+
 export function openWorker(deps: WorkerDeps): Worker {
   const { warehouse, runner, times, name } = deps;
   const { db } = warehouse;
@@ -57,6 +61,7 @@ export function openWorker(deps: WorkerDeps): Worker {
   const places = runner.configured.length + 1;
   const pipelines = [...runner.configured, 'nightly'];
   let ending: Interrupted | undefined;
+  let looking: Promise<unknown> = Promise.resolve();
   let lastBeat = performance.now();
   // By a timer of its own: a warehouse that says nothing at all keeps the beats themselves waiting.
   const watch = setInterval(() => {
@@ -114,13 +119,19 @@ export function openWorker(deps: WorkerDeps): Worker {
   };
 
   return {
-    take,
+    take() {
+      const taken = take();
+      looking = taken.catch(() => undefined);
+      return taken;
+    },
     get busy() {
       return hands.size;
     },
     beat: giveSign,
     async end(reason) {
       ending = reason;
+      // What is put back now must not be the answer to a question of our own that is still under way.
+      await Promise.race([looking, sleep(longestLookMs, undefined, { ref: false })]);
       for (const { stop } of hands.values()) stop.abort(reason);
       while (going.size > 0) {
         await Promise.all(going);

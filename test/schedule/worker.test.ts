@@ -157,12 +157,10 @@ test('a service that ends interrupts what it runs; another takes that up at once
     () => isNow(queued, 'succeeded'),
     { name: 'second' },
   );
-  // The first may have been asking for work when it was told to end: then it got this once more, and put it back unread.
-  expect(await query('select losses, claim between 2 and 3 as few from ops.dag_runs')).toEqual([
-    { losses: 0, few: true },
-  ]);
-  const log = (await control.log('tracker', queued.runId, {})).map(({ message }) => message);
-  expect(log).toContainEqual(expect.stringMatching(/^taken up by second, for the (second|third) time$/));
+  expect(await query('select losses, claim from ops.dag_runs')).toEqual([{ losses: 0, claim: 2 }]);
+  expect((await control.log('tracker', queued.runId, {})).map(({ message }) => message)).toContain(
+    'taken up by second, for the second time',
+  );
 });
 
 test('a pipeline that is held by a run of the command line keeps its request waiting, and lets it run afterwards', async () => {
