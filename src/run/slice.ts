@@ -22,10 +22,18 @@ interface Size {
   readonly underWay: number;
 }
 const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
+/** Of one of many slices that are read at once: the others are read while it is loaded, and a second batch for each would be memory times many. */
+const ofMany: Size = { ...usual, underWay: 0 };
+const many = 4;
 /** Of a listing that is loaded as one: one after the other. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 20, underWay: 1 };
 /** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
 const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
+
+function sizeOf({ context, unread }: StreamContext): Size {
+  if (unread.count <= 1) return ofLast;
+  return Math.min(unread.count, context.deps.concurrency) >= many ? ofMany : usual;
+}
 
 const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= size.records || bytes >= size.bytes;
 
@@ -66,7 +74,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       }
       tellProgress(context, flow, tally);
       if (whole && !roomy) continue;
-      const size = roomy ? ofListing : stream.unread.count <= 1 ? ofLast : usual;
+      const size = roomy ? ofListing : sizeOf(stream);
       if (!isFull(batch, size)) continue;
       const full = batch;
       batch = undefined;

@@ -4,7 +4,7 @@ import type { BinaryWriter } from '../load/binary.ts';
 export interface UnderWay {
   /** Memory for a batch. */
   writer(): BinaryWriter;
-  /** Begins a load once fewer than `most` are under way. Throws what one of them threw. */
+  /** Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Throws what one of them threw. */
   begin(most: number, writer: BinaryWriter, load: () => Promise<unknown>): Promise<void>;
   /** Waits for all. Throws what one of them threw. */
   landed(): Promise<void>;
@@ -25,7 +25,7 @@ export function underWay(spare: BinaryWriter[], make: () => BinaryWriter): Under
   return {
     writer: () => spare.pop() ?? make(),
     async begin(most, writer, load) {
-      while (loads.size >= most) await Promise.race(loads);
+      while (loads.size >= Math.max(most, 1)) await Promise.race(loads);
       check();
       const one: Promise<unknown> = load()
         .catch((error: unknown) => {
@@ -36,6 +36,8 @@ export function underWay(spare: BinaryWriter[], make: () => BinaryWriter): Under
           spare.push(writer);
         });
       loads.add(one);
+      if (most === 0) await all();
+      check();
     },
     async landed() {
       await all();
