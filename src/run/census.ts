@@ -95,9 +95,9 @@ async function walkIds(execution: Execution, flow: Flow, client: pg.PoolClient, 
     );
     return writing;
   };
-  const walk = async (slice: Slice, known?: number): Promise<void> => {
+  const walk = async (slice: Slice): Promise<void> => {
     const more = await context.slot(async () => {
-      const count = known ?? (windows === undefined ? undefined : await windows.count(slice, context.signal));
+      const count = await windows?.count(slice, context.signal);
       const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
       if (cut !== undefined) return cut;
       await readIds(context, flow, slice, tally, keep, () => {
@@ -105,7 +105,7 @@ async function walkIds(execution: Execution, flow: Flow, client: pg.PoolClient, 
       });
       return [];
     });
-    await Promise.all(more.map((half) => walk(half)));
+    await Promise.all(more.map(walk));
   };
   await walk(windows === undefined ? {} : { window: { field: 'created', from: context.deps.historyStart } });
   return complete;

@@ -22,6 +22,10 @@ export function underWay(spare: BinaryWriter[], make: () => BinaryWriter): Under
   const all = async (): Promise<void> => {
     while (loads.size > 0) await Promise.all(loads);
   };
+  const landed = async (): Promise<void> => {
+    await all();
+    check();
+  };
   return {
     writer: () => spare.pop() ?? make(),
     async begin(most, writer, load) {
@@ -36,13 +40,9 @@ export function underWay(spare: BinaryWriter[], make: () => BinaryWriter): Under
           spare.push(writer);
         });
       loads.add(one);
-      if (most === 0) await all();
-      check();
+      if (most === 0) await landed();
     },
-    async landed() {
-      await all();
-      check();
-    },
+    landed,
     async failed() {
       await all();
       return lost !== undefined;
