@@ -87,6 +87,13 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         if (tooMany !== undefined) throw tooMany;
       }
     }
+    // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
+    if (batch !== undefined && !whole && loads.busy) {
+      const last = batch;
+      batch = undefined;
+      await loads.begin(ofLast.underWay, writer, () => commit(stream, last, open));
+      writer = loads.writer();
+    }
     await loads.landed();
   } catch (error) {
     const isLost = await loads.failed();

@@ -4,6 +4,8 @@ import type { BinaryWriter } from '../load/binary.ts';
 export interface UnderWay {
   /** Memory for a batch. */
   writer(): BinaryWriter;
+  /** Whether a load is under way. */
+  readonly busy: boolean;
   /** Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Throws what one of them threw. */
   begin(most: number, writer: BinaryWriter, load: () => Promise<unknown>): Promise<void>;
   /** Waits for all. Throws what one of them threw. */
@@ -28,6 +30,9 @@ export function underWay(spare: BinaryWriter[], make: () => BinaryWriter): Under
   };
   return {
     writer: () => spare.pop() ?? make(),
+    get busy() {
+      return loads.size > 0;
+    },
     async begin(most, writer, load) {
       while (loads.size >= Math.max(most, 1)) await Promise.race(loads);
       check();

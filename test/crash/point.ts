@@ -1,10 +1,14 @@
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { databaseUrl } from '../support/postgres.ts';
 import { type Cut, postgresProxy } from '../support/postgresProxy.ts';
+import type { Ear } from '../support/postgresWire.ts';
 import { removeDatabase } from '../support/spares.ts';
 import { tidemark } from '../support/tidemark.ts';
 import type { Rows } from './books.ts';
 import type { Stage } from './stage.ts';
+
+/** Which messages are points to crash at. */
+export type Counting = () => Ear;
 
 /** What became of one crash point. */
 export interface Outcome {
@@ -19,10 +23,10 @@ export interface Outcome {
 }
 
 /** Runs the stage's command, kills it with SIGKILL at the cut, checks what must hold at once, runs it again and checks what must hold then. */
-export async function crash(stage: Stage, cut: Cut): Promise<Outcome> {
+export async function crash(stage: Stage, cut: Cut, counting: Counting): Promise<Outcome> {
   const name = await stage.fresh();
   let kill = (): void => {};
-  const proxy = await postgresProxy(databaseUrl(name), cut, () => kill());
+  const proxy = await postgresProxy(databaseUrl(name), cut, () => kill(), counting);
   const victim = tidemark(stage.words, stage.environment(proxy.url));
   kill = () => victim.child.kill('SIGKILL');
   const ended = await victim.ended();

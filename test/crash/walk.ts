@@ -1,19 +1,24 @@
 import pLimit from 'p-limit';
 import type { Cut } from '../support/postgresProxy.ts';
-import { crash, type Outcome } from './point.ts';
+import { type Counting, crash, type Outcome } from './point.ts';
 import type { Stage } from './stage.ts';
 
 /** How many messages the stage's command sends when nothing happens to it; throws where even that goes wrong. */
-export async function lengthOf(stage: Stage): Promise<number> {
-  const unhurt = await crash(stage, { n: Number.POSITIVE_INFINITY, side: 'before' });
+export async function lengthOf(stage: Stage, counting: Counting): Promise<number> {
+  const unhurt = await crash(stage, { n: Number.POSITIVE_INFINITY, side: 'before' }, counting);
   if (unhurt.struck || unhurt.wrong.length > 0) throw new Error(`the unhurt run: ${unhurt.wrong.join('\n')}`);
   return unhurt.messages;
 }
 
 /** Crashes at each of these points, two or three at a time. */
-export async function crashAt(stage: Stage, cuts: readonly Cut[], atATime = 3): Promise<readonly Outcome[]> {
+export async function crashAt(
+  stage: Stage,
+  cuts: readonly Cut[],
+  counting: Counting,
+  atATime = 3,
+): Promise<readonly Outcome[]> {
   const limit = pLimit(atATime);
-  return Promise.all(cuts.map((cut) => limit(() => crash(stage, cut))));
+  return Promise.all(cuts.map((cut) => limit(() => crash(stage, cut, counting))));
 }
 
 /** One point in each of `count` equal parts of the way, at places and sides that the seed decides. */

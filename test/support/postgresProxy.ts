@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import { type Ear, everyAct, firstMessage } from './postgresWire.ts';
 
 /** Where in the conversation with Postgres the wire is cut. */
 export interface Cut {
@@ -21,27 +22,14 @@ export interface PostgresProxy {
 }
 
 /**
- * Messages upon which a server may change something that others see, or end a session. Parse, Bind, Describe and Execute are not among
- * them: what they do is not committed before the Sync that follows them.
- */
-const acting: Readonly<Record<string, string>> = {
-  Q: 'query',
-  S: 'sync',
-  d: 'copy data',
-  c: 'copy done',
-  f: 'copy fail',
-  X: 'terminate',
-  p: 'password',
-};
-
-/**
  * Listens in front of the server of `databaseUrl`. At the message of `cut`, first `strike` is called (to kill the client), then all wires
- * are cut as the system cuts those of a process that died: what was passed on before arrives, nothing after it does.
+ * are cut as the system cuts those of a process that died: what was passed on before arrives, nothing after it does. `listen`: what counts.
  */
 export async function postgresProxy(
   databaseUrl: string,
   cut?: Cut,
   strike: () => void = () => {},
+  listen: () => Ear = everyAct,
 ): Promise<PostgresProxy> {
   const target = new URL(databaseUrl);
   const heard: string[] = [];
@@ -59,6 +47,7 @@ export async function postgresProxy(
 
   const server = net.createServer((client) => {
     const upstream = net.connect(Number(target.port), target.hostname);
+    const ear = listen();
     const pair = [client, upstream] as const;
     pairs.add(pair);
     // Small messages to and fro: waiting for more to send along would cost 40 ms each.
@@ -77,7 +66,7 @@ export async function postgresProxy(
         const next = firstMessage(waiting.subarray(done), started);
         if (next === undefined) return pass();
         started ||= next.starts;
-        const kind = next.kind === undefined ? 'start' : acting[next.kind];
+        const kind = ear.hear(next);
         if (kind !== undefined) heard.push(kind);
         const here = kind !== undefined && heard.length === cut?.n;
         if (!here || cut?.side === 'after') done += next.length;
@@ -87,6 +76,7 @@ export async function postgresProxy(
       }
     });
     upstream.on('data', (chunk) => {
+      ear.answered(chunk);
       if (!client.destroyed) client.write(chunk);
     });
     // Whoever goes takes the other end along; what was written before is still delivered.
@@ -118,25 +108,4 @@ export async function postgresProxy(
       await once(server, 'close');
     },
   };
-}
-
-interface Message {
-  /** The type byte; undefined for what comes before the start-up is over. */
-  readonly kind: string | undefined;
-  readonly length: number;
-  /** True for the message after which all have a type byte. */
-  readonly starts: boolean;
-}
-
-/** Codes in the place of a protocol version: they ask for TLS or GSS, and the real start-up follows. */
-const asksFirst = new Set([80_877_103, 80_877_104]);
-
-/** The first message, if all of it is there. */
-function firstMessage(bytes: Buffer, started: boolean): Message | undefined {
-  const at = started ? 1 : 0;
-  if (bytes.length < at + 8 && (!started || bytes.length < at + 4)) return undefined;
-  const length = at + bytes.readInt32BE(at);
-  if (bytes.length < length) return undefined;
-  if (started) return { kind: String.fromCharCode(bytes[0] ?? 0), length, starts: false };
-  return { kind: undefined, length, starts: !asksFirst.has(bytes.readInt32BE(4)) };
 }
