@@ -8,6 +8,7 @@ import { type Place, settle } from './place.ts';
 import { freePort, isFree } from './ports.ts';
 import { running } from './postmaster.ts';
 import { warehouseSettings } from './settings.ts';
+import { tidyTables } from './upkeep.ts';
 
 /** The embedded warehouse in use by this process. */
 export interface Embedded {
@@ -20,7 +21,7 @@ export interface Embedded {
   readonly log: string;
   /** True if the server already ran: another command uses it, or was killed while it did. */
   readonly adopted: boolean;
-  /** Ends this use; the last one to end stops the server. Calling it again does nothing. */
+  /** Ends this use: tables that are due are vacuumed and analyzed, and the last one to end stops the server. Calling it again does nothing. */
   release(): Promise<void>;
 }
 
@@ -89,13 +90,18 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
   const port = await serve(cluster, path.join(place.directory, 'port'), options);
+  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}`;
+  let left: Promise<void> | undefined;
   return {
-    url: `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}`,
+    url,
     port,
     data: cluster.data,
     log: cluster.log,
     adopted,
-    release: () => leave(inside, cluster, use),
+    release() {
+      left ??= tidy(url, options).then(() => leave(inside, cluster, use));
+      return left;
+    },
   };
 }
 
@@ -153,8 +159,15 @@ function trimLogs(log: string): void {
   }
 }
 
+/** While the server is still everybody's: nobody who wants to begin waits for it. */
+async function tidy(url: string, { notice, signal }: Options): Promise<void> {
+  await tidyTables(url, signal).catch((error: unknown) => {
+    notice(`the warehouse's tables were not tidied: ${error instanceof Error ? error.message : String(error)}`);
+  });
+}
+
 async function leave(inside: string, cluster: Cluster, use: Held): Promise<void> {
-  if (!use.release()) return;
+  use.release();
   const lock = await exclusive(path.join(inside, 'lock'), patience);
   try {
     const last = tryExclusive(path.join(inside, 'in-use'));
