@@ -66,7 +66,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       days === undefined || walk.window === undefined || walk.kind !== 'incremental'
         ? slicesOf(flow.stream, walk.window, late)
         : await slicesSince(db, { ...at, days }, walk.window, late);
-    await addSlices(db, walk.walkId, slices);
+    await addSlices(db, walk, slices);
   }
   const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {

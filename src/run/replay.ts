@@ -51,10 +51,10 @@ async function openRejects(
 ): Promise<readonly Stored[]> {
   if (options.stream !== undefined && options.stream !== flow.stream.name) return [];
   const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice,
-      (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects
+      (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
     where source_id = ${context.run.sourceId} and stream = ${flow.stream.name} and status = 'open' and not truncated
       and (${options.id ?? null}::bigint is null or reject_id = ${options.id ?? null}::bigint)
-    order by reject_id`.execute(context.deps.warehouse.db);
+    order by r.reject_id`.execute(context.deps.warehouse.db);
   return rows;
 }
 

@@ -5,7 +5,7 @@ import { halfDays, mostRows } from './days.ts';
 import { givenTo } from './given.ts';
 import { fewRecords, halves, mostRecords } from './plan.ts';
 import type { StreamContext } from './stream-context.ts';
-import { type OpenSlice, partitionText, splitSlice, unreadSlices } from './walks.ts';
+import { type OpenSlice, splitSlice } from './walks.ts';
 
 /** What is known of the size of a slice. */
 interface Size {
@@ -84,17 +84,6 @@ async function replaceBy(
   cut: readonly [Slice, Slice],
   sizes: readonly [Size, Size],
 ): Promise<readonly Part[]> {
-  const { db } = context.deps.warehouse;
-  await splitSlice(db, walk, open.sliceId, cut);
-  const fresh = await unreadSlices(db, walk);
-  return cut.flatMap((slice, index) => {
-    const found = fresh.find((other) => isSame(other.slice, slice));
-    const size = sizes[index] ?? whole;
-    return found === undefined ? [] : [{ open: found, ...size }];
-  });
+  const halves = await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
+  return halves.map((half, index) => ({ open: half, ...(sizes[index] ?? whole) }));
 }
-
-const isSame = (a: Slice, b: Slice): boolean =>
-  a.window?.from?.getTime() === b.window?.from?.getTime() &&
-  a.window?.to?.getTime() === b.window?.to?.getTime() &&
-  partitionText(a.partition ?? {}) === partitionText(b.partition ?? {});

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { Fenced } from '../core/errors.ts';
 import type { Partition, Slice, Window } from '../core/stream.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -39,7 +40,7 @@ interface WalkRow {
 /** The open walks of a stream, oldest first. */
 export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<readonly Walk[]> {
   const { rows } = await sql<WalkRow>`select walk_id::text, kind, words, source_clock, field, window_from, window_to
-    from ops.walks where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by walk_id`.execute(
+    from ops.walks w where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by w.walk_id`.execute(
     db,
   );
   return rows.map((row) => ({
@@ -94,44 +95,56 @@ export async function openWalk(
         ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.runId}::bigint) returning walk_id::text`.execute(
       trx,
     );
-    const walkId = rows[0]?.walk_id ?? '';
-    await addSlices(trx, walkId, slices);
-    return { ...plan, walkId, clock, resumed: false };
+    const walk: Walk = { ...plan, walkId: rows[0]?.walk_id ?? '', clock, resumed: false };
+    await addSlices(trx, walk, slices);
+    return walk;
   });
 }
 
-/** Adds slices to a walk. */
-export async function addSlices(db: Kysely<AnyDatabase>, walkId: string, slices: readonly Slice[]): Promise<void> {
-  if (slices.length === 0) return;
-  await sql`insert into ops.slices (walk_id, partition, window_from, window_to)
-    select ${walkId}::bigint, (s ->> 'partition')::jsonb, (s ->> 'from')::timestamptz, (s ->> 'to')::timestamptz
-    from jsonb_array_elements(${JSON.stringify(
-      slices.map((slice) => ({
-        partition: slice.partition === undefined ? null : JSON.stringify(slice.partition),
-        from: slice.window?.from ?? null,
-        to: slice.window?.to ?? null,
-      })),
-    )}::jsonb) s`.execute(db);
+interface SliceRow {
+  slice_id: string;
+  partition: Partition | null;
+  window_from: Date | null;
+  window_to: Date | null;
+}
+
+const openSlice = (row: SliceRow, { window }: WalkPlan): OpenSlice => ({
+  sliceId: row.slice_id,
+  slice: {
+    ...(row.partition === null ? {} : { partition: row.partition }),
+    ...(window === undefined ? {} : { window: windowOf(window.field, row.window_from, row.window_to) }),
+  },
+});
+
+/** Adds slices to a walk; gives them in their order. */
+export async function addSlices(
+  db: Kysely<AnyDatabase>,
+  walk: Pick<Walk, 'walkId'> & WalkPlan,
+  slices: readonly Slice[],
+): Promise<readonly OpenSlice[]> {
+  if (slices.length === 0) return [];
+  const { rows } = await sql<SliceRow>`with added as (
+      insert into ops.slices (walk_id, partition, window_from, window_to)
+      select ${walk.walkId}::bigint, (s ->> 'partition')::jsonb, (s ->> 'from')::timestamptz, (s ->> 'to')::timestamptz
+      from jsonb_array_elements(${JSON.stringify(
+        slices.map((slice) => ({
+          partition: slice.partition === undefined ? null : JSON.stringify(slice.partition),
+          from: slice.window?.from ?? null,
+          to: slice.window?.to ?? null,
+        })),
+      )}::jsonb) with ordinality as given (s, place) order by place
+      returning slice_id, partition, window_from, window_to)
+    select slice_id::text, partition, window_from, window_to from added order by added.slice_id`.execute(db);
+  return rows.map((row) => openSlice(row, walk));
 }
 
 /** The slices of a walk that are not done: to be read now, oldest window first. */
 export async function unreadSlices(db: Kysely<AnyDatabase>, walk: Walk): Promise<readonly OpenSlice[]> {
-  const { rows } = await sql<{
-    slice_id: string;
-    partition: Partition | null;
-    window_from: Date | null;
-    window_to: Date | null;
-  }>`select slice_id::text, partition, window_from, window_to from ops.slices
-    where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by slice_id`.execute(
+  const { rows } = await sql<SliceRow>`select slice_id::text, partition, window_from, window_to from ops.slices s
+    where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by s.slice_id`.execute(
     db,
   );
-  return rows.map((row) => ({
-    sliceId: row.slice_id,
-    slice: {
-      ...(row.partition === null ? {} : { partition: row.partition }),
-      ...(walk.window === undefined ? {} : { window: windowOf(walk.window.field, row.window_from, row.window_to) }),
-    },
-  }));
+  return rows.map((row) => openSlice(row, walk));
 }
 
 /** Partitions that already have a slice in the walk, as canonical text. */
@@ -145,17 +158,18 @@ export async function partitionsOf(db: Kysely<AnyDatabase>, walk: Walk): Promise
 export const partitionText = (partition: Partition): string =>
   JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Replaces a slice by two halves. */
+/** Replaces an unread slice by its halves; gives them in their order. Throws `Fenced` where another run has read it. */
 export async function splitSlice(
   db: Kysely<AnyDatabase>,
   walk: Walk,
   sliceId: string,
   halves: readonly Slice[],
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+): Promise<readonly OpenSlice[]> {
+  return db.transaction().execute(async (trx) => {
     const { numAffectedRows } = await sql`update ops.slices set status = 'split', finished_at = now()
-      where slice_id = ${sliceId}::bigint and status <> 'split'`.execute(trx);
-    if (Number(numAffectedRows ?? 0) === 1) await addSlices(trx, walk.walkId, halves);
+      where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(trx);
+    if (Number(numAffectedRows ?? 0) !== 1) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
+    return addSlices(trx, walk, halves);
   });
 }
 

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Fenced } from '../../src/core/errors.ts';
+import type { Slice } from '../../src/core/stream.ts';
+import { openWalk, openWalks, splitSlice, unreadSlices, type Walk, type WalkPlan } from '../../src/run/walks.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  const { pool } = database.warehouse;
+  await pool.query(
+    `insert into ops.sources (source_id, name, kind, base_url) overriding system value values (1, 'tracker', 'tracker', 'http://127.0.0.1')`,
+  );
+  await pool.query(`insert into ops.runs (run_id, pipeline, source_id, kind, trigger, status, app_version, epoch)
+    overriding system value values (1, 'tracker', 1, 'sync', 'cli', 'running', '0', 0)`);
+});
+afterAll(async () => database?.drop());
+
+const day = (n: number): Date => new Date(Date.UTC(2026, 0, n));
+const days = (n: number): Slice => ({ window: { field: 'created', from: day(n), to: day(n + 1) } });
+
+async function walkOf(slices: number): Promise<Walk> {
+  const plan: WalkPlan = { kind: 'backfill', words: 'some', window: { field: 'created', from: day(1), to: day(400) } };
+  const at = { sourceId: 1, stream: 'issues', runId: '1' };
+  const { db } = database.warehouse;
+  return openWalk(
+    db,
+    at,
+    plan,
+    undefined,
+    Array.from({ length: slices }, (_, n) => days(n + 1)),
+  );
+}
+
+test('walks and slices come oldest first, also where their numbers gain a digit', async () => {
+  const { db } = database.warehouse;
+  const opened: string[] = [];
+  for (let n = 0; n < 12; n += 1) opened.push((await walkOf(n === 0 ? 120 : 1)).walkId);
+  const walks = await openWalks(db, 1, 'issues');
+  expect(walks.map(({ walkId }) => walkId)).toEqual(opened);
+  const [first] = walks;
+  if (first === undefined) throw new Error('no walk');
+  const slices = await unreadSlices(db, first);
+  expect(slices.map(({ slice }) => slice)).toEqual(Array.from({ length: 120 }, (_, n) => days(n + 1)));
+});
+
+test('a slice is cut once: its halves are given with their numbers, and whoever comes later is refused', async () => {
+  const { db } = database.warehouse;
+  const walk = await walkOf(2);
+  const [one, other] = await unreadSlices(db, walk);
+  if (one === undefined || other === undefined) throw new Error('no slices');
+  const noon = new Date(day(1).getTime() + 43_200_000);
+  const cut: Slice[] = [
+    { window: { field: 'created', from: day(1), to: noon } },
+    { window: { field: 'created', from: noon, to: day(2) } },
+  ];
+  const halves = await splitSlice(db, walk, one.sliceId, cut);
+  expect(halves.map(({ slice }) => slice)).toEqual(cut);
+  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+  await expect(splitSlice(db, walk, one.sliceId, cut)).rejects.toBeInstanceOf(Fenced);
+  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+});
