@@ -9,8 +9,9 @@ import type { Session } from '../load/session.ts';
 import { tallyBatch } from './context.ts';
 import { scopeText } from './plan.ts';
 import { countBatch } from './runs.ts';
+import { endSlice, type OpenSlice, type SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
-import { closeIfLast, endSlice, type OpenSlice, type SliceEnd } from './walks.ts';
+import { closeIfLast } from './walks.ts';
 
 /** Commits a batch; with `end` it is the slice's last one. */
 export async function commit(

@@ -4,7 +4,7 @@ import { CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Days, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days as daysOf } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { partitionText } from './walks.ts';
+import { partitionText } from './slices.ts';
 
 const day = daysOf(1);
 

@@ -18,19 +18,19 @@ import { tell } from './context.ts';
 import { slicesOf, slicesSince } from './days.ts';
 import { fenced } from './fenced.ts';
 import { ownersOf, partitionsFrom, scopeText } from './plan.ts';
-import { readSlice } from './slice.ts';
-import { type Part, splitIfLarge, whole } from './split.ts';
-import type { StreamContext } from './stream-context.ts';
+import { readSlice } from './read-slice.ts';
 import {
   addSlices,
   beginSlice,
-  closeIfLast,
   failSlice,
   type OpenSlice,
   partitionsOf,
   partitionText,
   unreadSlices,
-} from './walks.ts';
+} from './slices.ts';
+import { type Part, splitIfLarge, whole } from './split.ts';
+import type { StreamContext } from './stream-context.ts';
+import { closeIfLast } from './walks.ts';
 
 /** Why a stream is not ok though it went on. */
 export type Problem = { readonly status: StreamStatus; readonly reason: string };

@@ -2,10 +2,11 @@
 
 import type { Days, Slice } from '../core/stream.ts';
 import { halfDays, mostRows } from './days.ts';
+import { fenced } from './fenced.ts';
 import { givenTo } from './given.ts';
 import { fewRecords, halves, mostRecords } from './plan.ts';
+import { type OpenSlice, splitSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
-import { type OpenSlice, splitSlice } from './walks.ts';
 
 /** What is known of the size of a slice. */
 interface Size {
@@ -84,6 +85,6 @@ async function replaceBy(
   cut: readonly [Slice, Slice],
   sizes: readonly [Size, Size],
 ): Promise<readonly Part[]> {
-  const halves = await splitSlice(context.deps.warehouse.db, walk, open.sliceId, cut);
+  const halves = await fenced(context, (session) => splitSlice(session, walk, open.sliceId, cut));
   return halves.map((half, index) => ({ open: half, ...(sizes[index] ?? whole) }));
 }

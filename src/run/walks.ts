@@ -1,8 +1,10 @@
+/** Walks as they stand in `ops.walks`, and the checkpoints that they move. */
+
 import { type Kysely, sql } from 'kysely';
-import { Fenced } from '../core/errors.ts';
-import type { Partition, Slice, Window } from '../core/stream.ts';
+import type { Slice, Window } from '../core/stream.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { addSlices, windowOf } from './slices.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';
 
@@ -19,12 +21,6 @@ export interface Walk extends WalkPlan {
   /** The source's clock when it began; what the watermark becomes when it is done. */
   readonly clock: Date | undefined;
   readonly resumed: boolean;
-}
-
-/** A slice that is still to be read. */
-export interface OpenSlice {
-  readonly sliceId: string;
-  readonly slice: Slice;
 }
 
 interface WalkRow {
@@ -74,12 +70,6 @@ export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Pr
   return rows[0]?.open === true;
 }
 
-const windowOf = (field: Window['field'], from: Date | null, to: Date | null): Window => ({
-  field,
-  ...(from === null ? {} : { from }),
-  ...(to === null ? {} : { to }),
-});
-
 /** Opens a walk with its first slices, in one transaction. */
 export async function openWalk(
   db: Kysely<AnyDatabase>,
@@ -99,112 +89,6 @@ export async function openWalk(
     await addSlices(trx, walk, slices);
     return walk;
   });
-}
-
-interface SliceRow {
-  slice_id: string;
-  partition: Partition | null;
-  window_from: Date | null;
-  window_to: Date | null;
-}
-
-const openSlice = (row: SliceRow, { window }: WalkPlan): OpenSlice => ({
-  sliceId: row.slice_id,
-  slice: {
-    ...(row.partition === null ? {} : { partition: row.partition }),
-    ...(window === undefined ? {} : { window: windowOf(window.field, row.window_from, row.window_to) }),
-  },
-});
-
-/** Adds slices to a walk; gives them in their order. */
-export async function addSlices(
-  db: Kysely<AnyDatabase>,
-  walk: Pick<Walk, 'walkId'> & WalkPlan,
-  slices: readonly Slice[],
-): Promise<readonly OpenSlice[]> {
-  if (slices.length === 0) return [];
-  const { rows } = await sql<SliceRow>`with added as (
-      insert into ops.slices (walk_id, partition, window_from, window_to)
-      select ${walk.walkId}::bigint, (s ->> 'partition')::jsonb, (s ->> 'from')::timestamptz, (s ->> 'to')::timestamptz
-      from jsonb_array_elements(${JSON.stringify(
-        slices.map((slice) => ({
-          partition: slice.partition === undefined ? null : JSON.stringify(slice.partition),
-          from: slice.window?.from ?? null,
-          to: slice.window?.to ?? null,
-        })),
-      )}::jsonb) with ordinality as given (s, place) order by place
-      returning slice_id, partition, window_from, window_to)
-    select slice_id::text, partition, window_from, window_to from added order by added.slice_id`.execute(db);
-  return rows.map((row) => openSlice(row, walk));
-}
-
-/** The slices of a walk that are not done: to be read now, oldest window first. */
-export async function unreadSlices(db: Kysely<AnyDatabase>, walk: Walk): Promise<readonly OpenSlice[]> {
-  const { rows } = await sql<SliceRow>`select slice_id::text, partition, window_from, window_to from ops.slices s
-    where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by s.slice_id`.execute(
-    db,
-  );
-  return rows.map((row) => openSlice(row, walk));
-}
-
-/** Partitions that already have a slice in the walk, as canonical text. */
-export async function partitionsOf(db: Kysely<AnyDatabase>, walk: Walk): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ partition: Partition }>`select partition from ops.slices
-    where walk_id = ${walk.walkId}::bigint and partition is not null`.execute(db);
-  return new Set(rows.map((row) => partitionText(row.partition)));
-}
-
-/** A partition as text that is equal exactly for equal partitions. */
-export const partitionText = (partition: Partition): string =>
-  JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
-
-/** Replaces an unread slice by its halves; gives them in their order. Throws `Fenced` where another run has read it. */
-export async function splitSlice(
-  db: Kysely<AnyDatabase>,
-  walk: Walk,
-  sliceId: string,
-  halves: readonly Slice[],
-): Promise<readonly OpenSlice[]> {
-  return db.transaction().execute(async (trx) => {
-    const { numAffectedRows } = await sql`update ops.slices set status = 'split', finished_at = now()
-      where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(trx);
-    if (Number(numAffectedRows ?? 0) !== 1) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
-    return addSlices(trx, walk, halves);
-  });
-}
-
-/** Says that work on a slice begins, for those who watch. */
-export async function beginSlice(db: Kysely<AnyDatabase>, sliceId: string, runId: string): Promise<void> {
-  await sql`update ops.slices set run_id = ${runId}::bigint, started_at = clock_timestamp(), finished_at = null
-    where slice_id = ${sliceId}::bigint`.execute(db);
-}
-
-export interface SliceEnd {
-  readonly status: 'done' | 'partial' | 'absent';
-  readonly expected: number | null;
-  readonly fetched: number;
-  readonly landed: number;
-  readonly passes: number;
-}
-
-/** Writes a slice's receipt, inside the transaction of its last batch. */
-export async function endSlice(session: Session, sliceId: string, runId: string, end: SliceEnd): Promise<void> {
-  await sql`update ops.slices set status = ${end.status}, expected = ${end.expected}, fetched = ${end.fetched},
-      landed = ${end.landed}, passes = ${end.passes}, run_id = ${runId}::bigint, finished_at = now(),
-      error_code = null, error_message = null
-    where slice_id = ${sliceId}::bigint`.execute(session.trx);
-}
-
-/** Remembers why a slice could not be read; the next run reads it again. */
-export async function failSlice(
-  db: Kysely<AnyDatabase>,
-  sliceId: string,
-  runId: string,
-  error: { readonly code: string; readonly message: string },
-): Promise<void> {
-  await sql`update ops.slices set status = 'failed', run_id = ${runId}::bigint, finished_at = now(),
-      error_code = ${error.code}, error_message = ${error.message}
-    where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
 }
 
 /** Closes an open walk without a watermark: what it was for is no longer wanted. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
 import type { Slice } from '../../src/core/stream.ts';
-import { openWalk, openWalks, splitSlice, unreadSlices, type Walk, type WalkPlan } from '../../src/run/walks.ts';
+import { splitSlice, unreadSlices } from '../../src/run/slices.ts';
+import { openWalk, openWalks, type Walk, type WalkPlan } from '../../src/run/walks.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -54,9 +55,10 @@ test('a slice is cut once: its halves are given with their numbers, and whoever 
     { window: { field: 'created', from: day(1), to: noon } },
     { window: { field: 'created', from: noon, to: day(2) } },
   ];
-  const halves = await splitSlice(db, walk, one.sliceId, cut);
+  const split = () => db.transaction().execute((trx) => splitSlice({ trx }, walk, one.sliceId, cut));
+  const halves = await split();
   expect(halves.map(({ slice }) => slice)).toEqual(cut);
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
-  await expect(splitSlice(db, walk, one.sliceId, cut)).rejects.toBeInstanceOf(Fenced);
+  await expect(split()).rejects.toBeInstanceOf(Fenced);
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
 });

@@ -11,9 +11,9 @@ import { tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
 import { takePage } from './page.ts';
+import type { OpenSlice, SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 import { underWay } from './under-way.ts';
-import type { OpenSlice, SliceEnd } from './walks.ts';
 
 /** At how many rows or bytes a batch is full, and how many of a slice may be on their way into the warehouse while the next one is filled. */
 interface Size {
