@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
-import { nameOf, type Table } from '../core/table.ts';
 import { type Batch, type BatchRecord, byKey } from './batch.ts';
 import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
+import { isOlder, type Known, knownRows, settle } from './known.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import {
   countScope,
@@ -21,7 +21,7 @@ import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
 import { settleRepeats } from './repeats.ts';
 import type { Scope } from './scope.ts';
 import { inTransaction, type Session } from './session.ts';
-import { stage, stageOf } from './stage.ts';
+import { stage } from './stage.ts';
 
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
@@ -186,94 +186,6 @@ async function writeChildren(
     how,
   );
   return deleted;
-}
-
-interface Known {
-  readonly hash: bigint | undefined;
-  readonly order: string | undefined;
-  readonly deleted: boolean;
-}
-
-/** What the warehouse holds of the batch's keys. Relations have no hash: nothing is known of them before the merge. */
-async function knownRows(
-  session: Session,
-  table: Table,
-  records: readonly BatchRecord[],
-  sourceId: number,
-): Promise<ReadonlyMap<string, Known>> {
-  const known = new Map<string, Known>();
-  if (!table.entity || records.length === 0) return known;
-  const order = table.order === undefined ? sql`null` : orderText(table.order);
-  const { rows } = await sql<{ place: number; hash: string | null; order: string | null; deleted: boolean }>`
-    select k.place::int as place, _row_hash::text as hash, ${order} as order,
-      ${table.tombstones ? sql`_deleted_at is not null` : sql`false`} as deleted
-    from ${keysOf(table, records)} join ${sql.table(nameOf(table))} t on t.source_id = ${sourceId} and ${hasKey(table, 't')}`.execute(
-    session.trx,
-  );
-  for (const row of rows) {
-    const record = records[row.place - 1];
-    if (record === undefined) continue;
-    known.set(record.keyText, {
-      hash: row.hash === null ? undefined : BigInt(row.hash),
-      order: row.order ?? undefined,
-      deleted: row.deleted,
-    });
-  }
-  return known;
-}
-
-/** The records' keys as rows `k` with their places, from 1: whole keys, however many columns they have. */
-const keysOf = (table: Table, records: readonly BatchRecord[]) => {
-  const columns: Readonly<Record<string, string>> = table.columns;
-  const lists = table.key.map(
-    (name, at) => sql`${records.map((record) => String(record.key[at]))}::${sql.raw(columns[name] ?? 'text')}[]`,
-  );
-  const names = table.key.map((_, at) => sql.id(`key${at}`));
-  return sql`unnest(${sql.join(lists)}) with ordinality as k (${sql.join(names)}, place)`;
-};
-
-/** True where the row called `of` has the key that `k` holds. */
-const hasKey = (table: Table, of: string) =>
-  sql.join(
-    table.key.map((name, at) => sql`${sql.id(of, name)} = ${sql.id('k', `key${at}`)}`),
-    sql` and `,
-  );
-
-/** An order column as text that compares with our values: microseconds since 1970 for instants. */
-const orderText = (column: string) => sql`(extract(epoch from ${sql.id(column)}) * 1000000)::bigint::text`;
-
-const isOlder = (record: BatchRecord, there: Known): boolean =>
-  there.order !== undefined && typeof record.order === 'bigint' && record.order < BigInt(there.order);
-
-/**
- * Staged records that the merge did not write: somebody else's row is newer, or equal. Their children must not be written either,
- * so they leave the staging table.
- */
-async function settle(
-  session: Session,
-  pending: BatchRecord[],
-  table: Table,
-  how: Load,
-  left: number,
-): Promise<{ unchanged: number; superseded: number }> {
-  if (!table.entity) return { unchanged: left, superseded: 0 };
-  const there = await knownRows(session, table, pending, how.sourceId);
-  const { rows } = await sql<{ place: number }>`select k.place::int as place
-    from ${keysOf(table, pending)} join ${sql.table(nameOf(table))} t on t.source_id = ${how.sourceId} and ${hasKey(table, 't')}
-    where t._run_id = ${how.runId}::bigint and t.xmin = pg_current_xact_id()::xid`.execute(session.trx);
-  const ours = new Set(rows.map((row) => row.place - 1));
-  let unchanged = 0;
-  let superseded = 0;
-  const kept: BatchRecord[] = [];
-  for (const [place, record] of pending.entries()) {
-    if (ours.has(place)) kept.push(record);
-    else if (there.get(record.keyText)?.hash === record.hash) unchanged += 1;
-    else superseded += 1;
-  }
-  pending.splice(0, pending.length, ...kept);
-  await sql`delete from ${stageOf(table)} s
-    where not exists (select from ${keysOf(table, kept)} where ${hasKey(table, 's')})`.execute(session.trx);
-  return { unchanged, superseded };
 }
 
 async function keepNotes(session: Session, notes: readonly string[], how: Load): Promise<void> {
