@@ -1,17 +1,20 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
-import type { RunReport, StreamReport } from '../core/run.ts';
-import type { Flow, Slice } from '../core/stream.ts';
-import { pages } from '../extract/pages.ts';
-import { newTally, type RunContext, receiptOf, type Tally, tell, tellProgress } from './context.ts';
+import { noCounts, type RunReport, type StreamReport } from '../core/run.ts';
+import type { Flow } from '../core/stream.ts';
+import { plural } from '../core/words.ts';
+import type { Loaded } from '../load/load.ts';
+import { walkIds } from './census-ids.ts';
+import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import { halves, mostIds } from './plan.ts';
-import { beginStream, finishStream } from './runs.ts';
+import { dueBefore, everything, lackingIn, readLacking } from './lacking.ts';
+import { beginStream, countBatch, finishStream } from './runs.ts';
+import { abandonWalks } from './walks.ts';
 
 /** More deletions at once than this share of the live rows, and more than this many rows, are not believed (guarantee G10). */
 const brakeRows = 20;
@@ -22,8 +25,8 @@ const canaryMs = 60_000;
 
 /**
  * A complete id walk of every stream whose entities can be asked for one by one: rows that it does not show are candidates; each is
- * confirmed gone by its own request while a canary of the same project answers; tombstones that it does show are lifted. Nothing is
- * deleted when the walk was not complete or the brake holds (`needs_attention`).
+ * confirmed gone by its own request while a canary of the same project answers; tombstones that it does show are lifted; what no sync
+ * has shown is read. Nothing is deleted when the walk was not complete or the brake holds (`needs_attention`).
  */
 export function census(deps: RunDeps, options: { readonly streams?: readonly string[] }): Promise<RunReport> {
   const flows = chooseFlows(deps.source.flows, options.streams).filter(
@@ -66,12 +69,21 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
     return report;
   };
   try {
-    await client.query('create temp table if not exists census_seen (key text primary key)');
-    await client.query('truncate pg_temp.census_seen');
-    const complete = await walkIds(execution, flow, client, tally);
-    if (!complete) return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`);
-    const verdict = await conclude(execution, flow, client, tally);
-    return await finish(verdict === undefined ? 'ok' : 'attention', verdict);
+    // What an earlier one was cut short in reading is met again.
+    await abandonWalks(deps.warehouse.db, run.sourceId, stream, 'census %');
+    const due = await dueBefore(context, flow);
+    const seen = await walkIds(execution, flow, client, tally, everything(context, flow, due));
+    if (!seen.complete)
+      return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`);
+    const lacking = due === undefined ? undefined : await lackingIn(context, flow, client, seen, due);
+    const { doubt, braked } = await conclude(execution, flow, client, tally);
+    // Where too much is gone it may be another site: nothing is taken over from it either.
+    if (lacking !== undefined && lacking.records > 0 && !braked) {
+      const problem = await readLacking(execution, flow, lacking, tally);
+      if (problem !== undefined)
+        return await finish(problem.status, doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`);
+    }
+    return await finish(doubt === undefined ? 'ok' : 'attention', doubt);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const report = await finish('failed', message);
@@ -82,72 +94,14 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
   }
 }
 
-/** Walks every id into `census_seen`; true where every slice was read to its stated end with nothing missing. */
-async function walkIds(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<boolean> {
-  const { context, clock } = execution;
-  const { windows } = flow.stream;
-  let complete = true;
-  // One connection takes the ids of all slices: one after the other.
-  let writing: Promise<unknown> = Promise.resolve();
-  const keep = (keys: readonly string[]): Promise<unknown> => {
-    writing = writing.then(() =>
-      client.query('insert into pg_temp.census_seen select unnest($1::text[]) on conflict do nothing', [keys]),
-    );
-    return writing;
-  };
-  const walk = async (slice: Slice): Promise<void> => {
-    const more = await context.slot(async () => {
-      const count = await windows?.count(slice, context.signal);
-      const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
-      if (cut !== undefined) return cut;
-      await readIds(context, flow, slice, tally, keep, () => {
-        complete = false;
-      });
-      return [];
-    });
-    await Promise.all(more.map(walk));
-  };
-  await walk(windows === undefined ? {} : { window: { field: 'created', from: context.deps.historyStart } });
-  return complete;
+/** What a census could not conclude, and whether the brake held. */
+interface Verdict {
+  readonly doubt: string | undefined;
+  readonly braked: boolean;
 }
 
-async function readIds(
-  context: RunContext,
-  flow: Flow,
-  slice: Slice,
-  tally: Tally,
-  keep: (keys: readonly string[]) => Promise<unknown>,
-  incomplete: () => void,
-): Promise<void> {
-  const { stream } = flow;
-  const find = stream.ids ?? stream.walk;
-  if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
-  const walk = await find(slice, context.signal);
-  const reading = pages(context.deps.source.http, walk, context.signal);
-  for (;;) {
-    const step = await reading.next();
-    if (step.done === true) {
-      tally.slices += 1;
-      tally.fetched += step.value.fetched;
-      tally.landed += step.value.fetched;
-      tally.expected =
-        tally.expected === null || step.value.expected === null ? null : tally.expected + step.value.expected;
-      if (!step.value.matched) incomplete();
-      return;
-    }
-    await keep(step.value.records.map((record) => walk.id(record)));
-    tally.received += step.value.records.length;
-    tellProgress(context, flow, tally);
-  }
-}
-
-/** Tombstones, resurrections, or the reason why nothing was concluded. */
-async function conclude(
-  execution: Execution,
-  flow: Flow,
-  client: pg.PoolClient,
-  tally: Tally,
-): Promise<string | undefined> {
+/** Tombstones and resurrections. */
+async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<Verdict> {
   const { context } = execution;
   const { table, stream } = flow;
   const key = `t.${quote(table.key[0] ?? 'id')}::text`;
@@ -163,7 +117,8 @@ async function conclude(
       context,
       flow,
       risen.map((row) => row.key),
-      sql`null`,
+      tally,
+      'alive',
     );
   const { rows: counted } = await client.query<{ live: string }>(
     `select count(*) as live from ${name} t where t.source_id = $1 and t._deleted_at is null`,
@@ -191,8 +146,10 @@ async function conclude(
     // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for row by row.
     if (!(await canaries(candidate.kin, canaryMs))) unsure += 1;
     else if (!(await stream.exists?.(candidate.key, context.signal))) missing.push(candidate);
-    if (missing.length > most)
-      return `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+    if (missing.length > most) {
+      const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
+      return { doubt, braked: true };
+    }
   }
   const gone: string[] = [];
   const confirmed = performance.now();
@@ -201,12 +158,10 @@ async function conclude(
     if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
     else unsure += 1;
   }
-  if (gone.length > 0) {
-    await mark(context, flow, gone, sql`now()`);
-    tally.deleted += gone.length;
-  }
-  if (unsure === 0) return undefined;
-  return `${stream.name}: ${unsure} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
+  if (gone.length > 0) await mark(context, flow, gone, tally, 'dead');
+  if (unsure === 0) return { doubt: undefined, braked: false };
+  const doubt = `${stream.name}: ${unsure} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
+  return { doubt, braked: false };
 }
 
 /**
@@ -232,24 +187,34 @@ function canariesOf(
   };
 }
 
-/** Sets or lifts tombstones in one fenced transaction. */
+/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function mark(
   context: RunContext,
-  flow: Flow,
+  { table, stream }: Flow,
   keys: readonly string[],
-  deletedAt: RawBuilder<unknown>,
+  tally: Tally,
+  as: 'dead' | 'alive',
 ): Promise<void> {
-  const { table } = flow;
+  const { run } = context;
+  const many = keys.length;
+  const loaded: Loaded =
+    as === 'dead'
+      ? { counts: noCounts, deleted: many, braked: false }
+      : { counts: { ...noCounts, received: many, updated: many }, deleted: 0, braked: false };
   await fenced(context, async (session) => {
-    await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${deletedAt}, _synced_at = now(),
-        _run_id = ${context.run.runId}::bigint
-      where source_id = ${context.run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
+    await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${as === 'dead' ? sql`now()` : sql`null`},
+        _synced_at = now(), _run_id = ${run.runId}::bigint
+      where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
       session.trx,
     );
-    await sql`update ops.run_streams set deleted = deleted + ${keys.length} where run_id = ${context.run.runId}::bigint
-      and stream = ${flow.stream.name}`.execute(session.trx);
+    await countBatch(session, run, stream.name, loaded);
   });
-  tell(context, 'info', `${flow.stream.name}: ${keys.length} rows marked`);
+  tallyBatch(tally, loaded);
+  tell(
+    context,
+    'info',
+    `${stream.name}: ${plural(many, 'row')} ${as === 'dead' ? 'marked as deleted' : 'alive again'}`,
+  );
 }
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,7 +1,7 @@
 import type { Flow } from '../core/stream.ts';
 import type { Instant } from '../core/time.ts';
 import type { RunContext, Tally } from './context.ts';
-import type { Tails } from './tails.ts';
+import { type Tails, tailsOf } from './tails.ts';
 import type { Walk } from './walks.ts';
 
 /** What the reading of a stream's slices shares. */
@@ -19,3 +19,9 @@ export interface StreamContext {
   readonly force: boolean;
   readonly clock: () => Instant;
 }
+
+/** The context of a walk that begins, or goes on, now. */
+export const newStreamContext = (
+  context: RunContext,
+  of: Pick<StreamContext, 'flow' | 'walk' | 'tally' | 'resolves' | 'force' | 'clock'>,
+): StreamContext => ({ ...of, context, tails: tailsOf(context, of.flow), unread: { count: 0, waiting: 0 } });

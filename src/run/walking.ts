@@ -5,9 +5,8 @@ import { slicesOf, slicesSince } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
 import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
-import type { StreamContext } from './stream-context.ts';
-import { tailsOf } from './tails.ts';
-import { abandonCatchUps, abandonWalk, openWalk, openWalks, type Walk } from './walks.ts';
+import { newStreamContext, type StreamContext } from './stream-context.ts';
+import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -36,17 +35,10 @@ export async function walkAll(
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
-  const make = (walk: Walk): StreamContext => ({
-    context,
-    flow,
-    walk,
-    tally,
-    tails: tailsOf(context, flow),
-    resolves,
-    unread: { count: 0, waiting: 0 },
-    force: asked.full || walk.words.startsWith('full forced'),
-    clock: now,
-  });
+  const make = (walk: Walk): StreamContext => {
+    const force = asked.full || walk.words.startsWith('full forced');
+    return newStreamContext(context, { flow, walk, tally, resolves, force, clock: now });
+  };
   const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
     const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
     return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
@@ -69,7 +61,7 @@ export async function walkAll(
       const { windows } = flow.stream;
       if (late !== undefined && (windows === undefined || (await windows.changes(signal)) === 'updated')) {
         await begin(late);
-        await abandonCatchUps(db, run.sourceId, flow.stream.name);
+        await abandonWalks(db, run.sourceId, flow.stream.name, 'catch up %');
       }
       return problem;
     }

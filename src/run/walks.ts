@@ -64,7 +64,7 @@ export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Pro
 export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`select exists (
     select from ops.walks w left join ops.streams s using (source_id, stream)
-    where w.source_id = ${sourceId} and w.status = 'open' and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(
+    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'census %' and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(
     db,
   );
   return rows[0]?.open === true;
@@ -103,10 +103,15 @@ export async function abandonLists(db: Kysely<AnyDatabase>, sourceId: number, st
     where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words = 'list'`.execute(db);
 }
 
-/** Closes what is left open of walks that only caught up behind another: the next run makes its own. */
-export async function abandonCatchUps(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<void> {
+/** Closes what is left open of walks whose words are like these and that nobody goes on with: whoever needs one makes its own. */
+export async function abandonWalks(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  stream: string,
+  words: 'catch up %' | 'census %',
+): Promise<void> {
   await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like 'catch up %'`.execute(db);
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);
 }
 
 /**

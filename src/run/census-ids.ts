@@ -1,0 +1,84 @@
+/** The ids that a source has, slice by slice, in a temporary table of one session. */
+
+import type pg from 'pg';
+import type { Flow, Slice } from '../core/stream.ts';
+import { pages } from '../extract/pages.ts';
+import { type RunContext, type Tally, tellProgress } from './context.ts';
+import type { Execution } from './execution.ts';
+import { halves, mostIds } from './plan.ts';
+
+/** What a walk over ids has met. The ids are in `pg_temp.census_seen`, `place` being the index of their slice here. */
+export interface Seen {
+  /** True where every slice was read to its stated end with nothing missing. */
+  readonly complete: boolean;
+  readonly slices: readonly Slice[];
+}
+
+/** Walks every id of the slices into `census_seen`, several slices at once. */
+export async function walkIds(
+  { context, clock }: Execution,
+  flow: Flow,
+  client: pg.PoolClient,
+  tally: Tally,
+  from: readonly Slice[],
+): Promise<Seen> {
+  const { windows } = flow.stream;
+  await client.query('create temp table if not exists census_seen (key text primary key, place int not null)');
+  await client.query('truncate pg_temp.census_seen');
+  let complete = true;
+  const slices: Slice[] = [];
+  // One connection takes the ids of all slices: one after the other.
+  let writing: Promise<unknown> = Promise.resolve();
+  const keep = (keys: readonly string[], place: number): Promise<unknown> => {
+    writing = writing.then(() =>
+      client.query('insert into pg_temp.census_seen select unnest($1::text[]), $2::int on conflict do nothing', [
+        keys,
+        place,
+      ]),
+    );
+    return writing;
+  };
+  const walk = async (slice: Slice): Promise<void> => {
+    const more = await context.slot(async () => {
+      const count = await windows?.count(slice, context.signal);
+      const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
+      if (cut !== undefined) return cut;
+      const place = slices.push(slice) - 1;
+      const matched = await readIds(context, flow, slice, tally, (keys) => keep(keys, place));
+      complete &&= matched;
+      return [];
+    });
+    await Promise.all(more.map(walk));
+  };
+  await Promise.all(from.map(walk));
+  return { complete, slices };
+}
+
+/** Reads the ids of one slice to the end; true where none is missing. */
+async function readIds(
+  context: RunContext,
+  flow: Flow,
+  slice: Slice,
+  tally: Tally,
+  keep: (keys: readonly string[]) => Promise<unknown>,
+): Promise<boolean> {
+  const { stream } = flow;
+  const find = stream.ids ?? stream.walk;
+  if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
+  const walk = await find(slice, context.signal);
+  const reading = pages(context.deps.source.http, walk, context.signal);
+  for (;;) {
+    const step = await reading.next();
+    if (step.done === true) {
+      tally.slices += 1;
+      tally.fetched += step.value.fetched;
+      tally.landed += step.value.fetched;
+      tally.expected =
+        tally.expected === null || step.value.expected === null ? null : tally.expected + step.value.expected;
+      return step.value.matched;
+    }
+    await keep(step.value.records.map((record) => walk.id(record)));
+    tally.received += step.value.records.length;
+    tellProgress(context, flow, tally);
+  }
+}

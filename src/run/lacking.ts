@@ -1,0 +1,103 @@
+/**
+ * What the source has had for long and the warehouse has not: nobody could see it when it last changed (a permission, an archive, an import
+ * that is dated back), so no walk over changes will ever show it. A census meets its id.
+ */
+
+import type pg from 'pg';
+import { addCounts } from '../core/run.ts';
+import type { Flow, Slice } from '../core/stream.ts';
+import { nameOf } from '../core/table.ts';
+import { plural } from '../core/words.ts';
+import type { Seen } from './census-ids.ts';
+import { newTally, type RunContext, type Tally, tell } from './context.ts';
+import type { Execution } from './execution.ts';
+import { finishWalk, type Problem } from './finish.ts';
+import { hasOpenRejects } from './runs.ts';
+import { newStreamContext } from './stream-context.ts';
+import { checkpointOf, openWalk } from './walks.ts';
+
+const minute = 60_000;
+
+/** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
+export async function dueBefore({ deps, run }: RunContext, { stream }: Flow): Promise<Date | undefined> {
+  if (stream.windows === undefined) return undefined;
+  const checkpoint = await checkpointOf(deps.warehouse.db, run.sourceId, stream.name);
+  // Restricted to something else since then: the next sync reads everything.
+  if (checkpoint === undefined || checkpoint.scope !== stream.windows.scope) return undefined;
+  const due = Math.floor((checkpoint.watermark.getTime() - deps.lookbackMs) / minute) * minute;
+  return due > deps.historyStart.getTime() ? new Date(due) : undefined;
+}
+
+/** Everything there is, in slices none of which lies on both sides of `due`. */
+export function everything({ deps }: RunContext, { stream }: Flow, due: Date | undefined): readonly Slice[] {
+  if (stream.windows === undefined) return [{}];
+  const window = { field: 'created', from: deps.historyStart } as const;
+  return due === undefined ? [{ window }] : [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
+}
+
+/** What is lacking: the slices in which it was met, and how much it is. */
+export interface Lacking {
+  readonly slices: readonly Slice[];
+  readonly records: number;
+}
+
+/** The slices before `due` with records that are not in the warehouse, or only as tombstones. */
+export async function lackingIn(
+  { run }: RunContext,
+  { table }: Flow,
+  client: pg.PoolClient,
+  { slices }: Seen,
+  due: Date,
+): Promise<Lacking> {
+  const isDue = ({ window }: Slice): boolean => window?.to !== undefined && window.to.getTime() <= due.getTime();
+  const key = client.escapeIdentifier(table.key[0] ?? 'id');
+  const { rows } = await client.query<{ place: number; records: number }>(
+    `select s.place, count(*)::int as records from pg_temp.census_seen s
+     where s.place = any ($1::int[]) and not exists (
+       select from ${nameOf(table)} t where t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null)
+     group by s.place order by s.place`,
+    [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId],
+  );
+  return {
+    slices: rows.flatMap(({ place }) => slices[place] ?? []),
+    records: rows.reduce((sum, row) => sum + row.records, 0),
+  };
+}
+
+/** Reads slices as a sync would read them; the watermark stays where it is. What is cut short is found again by the next census. */
+export async function readLacking(
+  { context, clock, now }: Execution,
+  flow: Flow,
+  lacking: Lacking,
+  tally: Tally,
+): Promise<Problem | undefined> {
+  const { deps, run } = context;
+  const { db } = deps.warehouse;
+  const { name } = flow.stream;
+  tell(
+    context,
+    'warn',
+    `${name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(lacking.slices.length, 'window')} of them are read again`,
+  );
+  const plan = {
+    kind: 'backfill' as const,
+    words: `census ${run.runId}`,
+    window: { field: 'created' as const, from: deps.historyStart },
+  };
+  const walk = await openWalk(
+    db,
+    { sourceId: run.sourceId, stream: name, runId: run.runId },
+    plan,
+    undefined,
+    lacking.slices,
+  );
+  const reading = newTally();
+  const resolves = await hasOpenRejects(db, run.sourceId, name);
+  const stream = newStreamContext(context, { flow, walk, tally: reading, resolves, force: false, clock: now });
+  try {
+    return await finishWalk(stream, clock);
+  } finally {
+    tally.counts = addCounts(tally.counts, reading.counts);
+    tally.deleted += reading.deleted;
+  }
+}

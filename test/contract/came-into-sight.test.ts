@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { Interrupted } from '../../src/core/errors.ts';
+import { total } from '../../src/simulator/shared/faults.ts';
+import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+const issues = { streams: ['issues'] };
+const days = 86_400_000;
+let rig: Rig;
+afterEach(() => rig.close());
+
+/** A site of which the account could not see these issues at its first sync, and can now; nobody has written to them since. */
+async function open(options: TrackerOptions, unseen: (rig: Rig) => readonly string[]): Promise<readonly string[]> {
+  rig = await openRig({ ...smallSite, ...options });
+  const { state, clock } = rig.tracker;
+  const hidden = unseen(rig);
+  for (const id of hidden) state.delete(id);
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  clock.advance(3 * days);
+  await rig.sync(issues);
+  for (const id of hidden) state.restore(id);
+  clock.advance(3 * days);
+  return hidden;
+}
+
+const older = ({ tracker }: Rig, count: number): readonly string[] =>
+  [...tracker.oracle().issues.values()]
+    .filter((one) => one.projectKey === 'PAY')
+    .slice(5, 5 + count)
+    .map((one) => one.id);
+const checkpoint = () => rig.rows("select watermark, full_at from ops.checkpoints where stream = 'issues'");
+const counts = async () =>
+  (
+    await rig.rows<{ received: number; inserted: number; updated: number; deleted: number }>(
+      `select received::int, inserted::int, updated::int, deleted::int from ops.run_streams
+       where run_id = (select max(run_id) from ops.runs)`,
+    )
+  )[0];
+
+describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => {
+  test('issues of long ago that come into sight are shown by no sync, and read by the next census, with all that hangs on them', async () => {
+    const hidden = await open({ dialect }, (of) => older(of, 3));
+    await rig.sync(issues);
+    const missing = await rig.rows('select from tracker.issues where id = any ($1)', [hidden]);
+    expect(missing).toHaveLength(0);
+    const before = await checkpoint();
+
+    expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0, counts: { inserted: 3 } });
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    expect(await checkpoint()).toEqual(before);
+    expect(await counts()).toMatchObject({ inserted: 3, deleted: 0 });
+    expect(rig.events).toContainEqual(
+      expect.objectContaining({
+        type: 'note',
+        level: 'warn',
+        message: expect.stringMatching(/^issues: 3 records of long ago/),
+      }),
+    );
+    expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
+    // There is nothing more to be found.
+    expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  });
+});
+
+test('what comes back is read again: it may have changed while nobody could see it', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  const { state, clock } = rig.tracker;
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  const [id = '', other = ''] = older(rig, 2);
+  state.delete(id);
+  await rig.census(issues);
+  clock.advance(3 * days);
+  state.restore(id);
+  state.update(id, { summary: 'Changed unseen' });
+  state.delete(id);
+  clock.advance(3 * days);
+  state.touch(other);
+  await rig.sync(issues);
+  state.restore(id);
+  await rig.sync(issues);
+  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([]);
+
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([
+    { summary: 'Changed unseen' },
+  ]);
+  expect(await counts()).toMatchObject({ deleted: 0 });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
+
+test('issues that were created since the last sync are left to the next one, and before the first sync everything is', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  const { state, clock } = rig.tracker;
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  clock.advance(3_600_000);
+  state.create('PAY', { summary: 'New' });
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  await rig.sync(issues);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
+
+test('where the brake holds nothing is taken over: it may be another site', async () => {
+  const [one = ''] = await open({ dialect: 'vendor', issues: 200 }, (of) => older(of, 1));
+  const { state } = rig.tracker;
+  const gone = [...rig.tracker.oracle().issues.values()].filter(
+    (other) => other.projectKey === 'PAY' && other.id !== one,
+  );
+  for (const { id } of gone.slice(0, 30)) state.delete(id);
+  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0, counts: { received: 0 } });
+  expect(await rig.rows('select from tracker.issues where id = $1', [one])).toHaveLength(0);
+});
+
+/** The searches for whole issues, not those for ids. */
+const reading = {
+  endpoint: '/rest/api/3/search/jql',
+  nth: 1,
+  times: Infinity,
+  match: ({ body }: { readonly body?: unknown }) => /"summary"/.test(JSON.stringify(body)),
+};
+
+test('a window that does not add up is no success', async () => {
+  await open({ dialect: 'contract' }, (of) => older(of, 2));
+  const rule = rig.tracker.script.at(
+    reading,
+    total((n) => n + 40),
+  );
+  expect(await rig.census(issues)).toMatchObject({ status: 'partly_failed', streams: [{ status: 'partial' }] });
+  expect(rule.fired).toBeGreaterThan(0);
+  rule.cancel();
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
+
+test('one that is stopped while it reads leaves the rest to the next, and no sync takes it for its own', async () => {
+  const hidden = await open({ dialect: 'contract' }, (of) => older(of, 2));
+  const stop = new AbortController();
+  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () => stop.abort(new Interrupted('asked to stop')));
+  await expect(rig.census(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  expect(rule.fired).toBe(1);
+  const walks = "select words from ops.walks where status = 'open'";
+  expect(await rig.rows(walks)).toEqual([{ words: expect.stringMatching(/^census \d+$/) }]);
+  const before = rig.events.length;
+  await rig.sync(issues);
+  expect(rig.events.slice(before)).toContainEqual(expect.objectContaining({ type: 'run.started', resumed: false }));
+  expect(await rig.rows('select from tracker.issues where id = any ($1)', [hidden])).toHaveLength(0);
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 2 } });
+  expect(await rig.rows(walks)).toEqual([]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
