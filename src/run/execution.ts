@@ -8,7 +8,7 @@ import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { countRejections } from './rejections.ts';
-import { beginRun, finishRun, type Run, registerSource } from './runs.ts';
+import { beginRun, finishRun, type Run, registerSource, writtenBy } from './runs.ts';
 import { hasOpenWalk, pruneWalks } from './walks.ts';
 
 /** What the body of a run is given. */
@@ -60,6 +60,7 @@ export async function withRun(
       thrown = error;
     }
     const { counters } = deps.source.http;
+    const cut = thrown === undefined ? undefined : await writtenBy(db, runId).catch(() => undefined);
     const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const report: RunReport = {
       runId,
@@ -67,8 +68,9 @@ export async function withRun(
       kind,
       status: statusOf(streams, thrown),
       streams,
-      counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
-      deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
+      // Of streams that were cut short there is no report; where the warehouse itself failed, the others have to do.
+      counts: cut?.counts ?? streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
+      deleted: cut?.deleted ?? streams.reduce((sum, stream) => sum + stream.deleted, 0),
       requests: counters.requests - before.requests,
       retries: counters.retries - before.retries,
       throttledMs: counters.throttledMs - before.throttledMs,

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld } from '../core/errors.ts';
 import type { Session } from '../load/session.ts';
+import { loseRuns } from './runs.ts';
 
 /** The right to write for one pipeline, until released, lost or taken over. */
 export interface Lease {
@@ -121,12 +122,7 @@ async function tryTake(client: pg.PoolClient, pipeline: string, times: LeaseTime
       [pipeline, `${os.hostname()} process ${process.pid}`, times.ttlMs],
     );
     // A run that is still 'running' under an older epoch has lost its process.
-    await client.query(
-      `update ops.runs set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
-         error_message = 'its process ended without saying goodbye'
-       where pipeline = $1 and status = 'running'`,
-      [pipeline],
-    );
+    await client.query(loseRuns, [pipeline]);
     await client.query('commit');
     return { ours: true, epoch: taken[0]?.epoch ?? '' };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { HttpCounters } from '../core/request.ts';
-import type { Counts, RunKind, RunReport, StreamReport } from '../core/run.ts';
+import { type Counts, noCounts, type RunKind, type RunReport, type StreamReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { nameOf, type Table } from '../core/table.ts';
 import type { Loaded } from '../load/load.ts';
@@ -111,6 +111,15 @@ export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: str
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
 
+const counters = [...Object.keys(noCounts), 'deleted'];
+
+/** A run whose process ended without a word: what its batches did is all there is to tell of it. */
+export const loseRuns = `update ops.runs r set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
+    error_message = 'its process ended without saying goodbye',
+    (${counters.join(', ')}) = (select ${counters.map((name) => `coalesce(sum(s.${name}), 0)`).join(', ')}
+      from ops.run_streams s where s.run_id = r.run_id)
+  where pipeline = $1 and status = 'running'`;
+
 /** Counts of one batch, inside its transaction: what a dead run did stays known. */
 export async function countBatch(session: Session, run: Run, stream: string, loaded: Loaded): Promise<void> {
   const { counts } = loaded;
@@ -119,6 +128,18 @@ export async function countBatch(session: Session, run: Run, stream: string, loa
       deduplicated = deduplicated + ${counts.deduplicated}, superseded = superseded + ${counts.superseded},
       rejected = rejected + ${counts.rejected}, deleted = deleted + ${loaded.deleted}
     where run_id = ${run.runId}::bigint and stream = ${stream}`.execute(session.trx);
+}
+
+/** What a run's batches have done so far, by what was committed with them. */
+export async function writtenBy(
+  db: Kysely<AnyDatabase>,
+  runId: string,
+): Promise<{ readonly counts: Counts; readonly deleted: number }> {
+  const { rows } = await sql<Counts & { readonly deleted: number }>`
+    select ${sql.join(counters.map((name) => sql`coalesce(sum(${sql.id(name)}), 0)::float8 as ${sql.id(name)}`))}
+    from ops.run_streams where run_id = ${runId}::bigint`.execute(db);
+  const { deleted, ...counts } = rows[0] ?? { ...noCounts, deleted: 0 };
+  return { counts, deleted };
 }
 
 /** Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's estimate). */

@@ -30,6 +30,15 @@ describe.each(tongues)('from a tracker that speaks $tongue', ({ options, bare })
     }
     const statuses = await rig.rows('select status, count(*)::int as n from ops.runs group by 1');
     expect(statuses).toEqual([{ status: 'interrupted', n: stopped }]);
+    // What they had loaded until then they tell.
+    const told = await rig.rows<{
+      received: string;
+      of_streams: string;
+    }>(`select r.run_id, r.received, s.received as of_streams from ops.runs r
+      join (select run_id, sum(received) as received from ops.run_streams group by 1) s using (run_id)`);
+    expect(told.length).toBeGreaterThan(1);
+    for (const run of told) expect(run).toMatchObject({ received: run.of_streams });
+    expect(told.some(({ received }) => Number(received) > 0)).toBe(true);
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     // The first was stopped before it began a walk; what the server does not have leaves nothing behind that a later run would go on with.
     await rig.sync();
