@@ -45,11 +45,28 @@ export const deletions = (options: TrackerOptions): Promise<Stage> =>
     },
   });
 
+/** A census after issues came into sight that the account could not see at the first sync. */
+export const sightings = (options: TrackerOptions): Promise<Stage> =>
+  staged(options, {
+    words: ['census', 'tracker'],
+    base: testDatabase,
+    before: ({ state }) => {
+      for (const id of idsOf(state).slice(3, 9)) state.delete(id);
+    },
+    earlier: ['sync'],
+    meanwhile: ({ state, clock }) => {
+      for (let place = 0; place < state.store.size; place += 1)
+        if (!state.store.isLive(place)) state.restore(state.store.at(place).id);
+      clock.advance(3 * 86_400_000);
+    },
+  });
+
 /** Every stage by its name. */
 export const stages = {
   'the first sync': firstSync,
   'a sync that finds changes': laterSync,
   'a census that finds deletions': deletions,
+  'a census that finds what came into sight': sightings,
   'a full sync': fullSync,
   'the first command ever, migrations included': firstCommand,
 } as const;
@@ -57,6 +74,8 @@ export const stages = {
 interface Plot {
   readonly words: readonly string[];
   readonly base: () => Promise<TestDatabase>;
+  /** What has happened at the tracker before anything is run. */
+  readonly before?: (tracker: TrackerSimulator) => void;
   /** A command that runs to its end first. */
   readonly earlier?: readonly string[];
   /** What happens at the tracker then. */
@@ -76,6 +95,7 @@ interface Told {
 
 async function staged(options: TrackerOptions, plot: Plot): Promise<Stage> {
   const tracker = await startTracker(options);
+  plot.before?.(tracker);
   const around = (databaseUrl: string): NodeJS.ProcessEnv => environment(tracker, databaseUrl);
   const base = await plot.base();
   let old: Oracle | undefined;

@@ -15,6 +15,7 @@ const plan: readonly (readonly [name: string, open: () => Promise<Stage>, points
   ['the first sync of a tracker', () => tracker.firstSync({ ...smallest, dialect: 'vendor' }), 9],
   ['a sync that finds changes', () => tracker.laterSync({ ...smallest, dialect: 'contract' }), 6],
   ['a census that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 3],
+  ['a census that finds what came into sight', () => tracker.sightings({ ...smallest, dialect: 'contract' }), 2],
   ['a full sync', () => tracker.fullSync({ ...smallest, dialect: 'vendor' }), 2],
   ['the first command ever, migrations included', () => tracker.firstCommand({ ...smallest, dialect: 'contract' }), 2],
   ['the first sync of the ads', () => ads.firstSync({ ...ads.smallest, dialect: 'contract' }), 3],
