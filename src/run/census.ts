@@ -12,7 +12,7 @@ import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import { dueBefore, everything, lackingIn, readLacking } from './lacking.ts';
+import { dueBefore, everything, forgetUnseen, lackingIn, noteUnseen, readLacking } from './lacking.ts';
 import { beginStream, countBatch, finishStream } from './runs.ts';
 import { abandonWalks } from './walks.ts';
 
@@ -82,6 +82,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       const problem = await readLacking(execution, flow, lacking, tally);
       if (problem !== undefined)
         return await finish(problem.status, doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`);
+      await forgetUnseen(context, flow, client);
     }
     return await finish(doubt === undefined ? 'ok' : 'attention', doubt);
   } catch (error) {
@@ -141,10 +142,10 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
     key,
   );
   const missing: { readonly key: string; readonly kin: string }[] = [];
-  let unsure = 0;
+  const unsure: string[] = [];
   for (const candidate of candidates) {
     // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for row by row.
-    if (!(await canaries(candidate.kin, canaryMs))) unsure += 1;
+    if (!(await canaries(candidate.kin, canaryMs))) unsure.push(candidate.key);
     else if (!(await stream.exists?.(candidate.key, context.signal))) missing.push(candidate);
     if (missing.length > most) {
       const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
@@ -156,11 +157,12 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
   for (const { key, kin } of missing) {
     // Once more: an outage that began between the canary and the confirmations must not count as deletions.
     if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
-    else unsure += 1;
+    else unsure.push(key);
   }
   if (gone.length > 0) await mark(context, flow, gone, tally, 'dead');
-  if (unsure === 0) return { doubt: undefined, braked: false };
-  const doubt = `${stream.name}: ${unsure} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
+  if (unsure.length === 0) return { doubt: undefined, braked: false };
+  await noteUnseen(context, flow, unsure);
+  const doubt = `${stream.name}: ${unsure.length} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
   return { doubt, braked: false };
 }
 

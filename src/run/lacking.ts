@@ -1,8 +1,9 @@
 /**
- * What the source has had for long and the warehouse has not: nobody could see it when it last changed (a permission, an archive, an import
- * that is dated back), so no walk over changes will ever show it. A census meets its id.
+ * What the source has had for long and the warehouse has not, or not as it is now: nobody could see it when it last changed (a permission, an
+ * archive, an import that is dated back), so no walk over changes will ever show it. A census meets its id.
  */
 
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { addCounts } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
@@ -11,6 +12,7 @@ import { plural } from '../core/words.ts';
 import type { Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
 import type { Execution } from './execution.ts';
+import { fenced } from './fenced.ts';
 import { finishWalk, type Problem } from './finish.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext } from './stream-context.ts';
@@ -41,10 +43,10 @@ export interface Lacking {
   readonly records: number;
 }
 
-/** The slices before `due` with records that are not in the warehouse, or only as tombstones. */
+/** The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out of sight for a while. */
 export async function lackingIn(
   { run }: RunContext,
-  { table }: Flow,
+  { table, stream }: Flow,
   client: pg.PoolClient,
   { slices }: Seen,
   due: Date,
@@ -53,15 +55,32 @@ export async function lackingIn(
   const key = client.escapeIdentifier(table.key[0] ?? 'id');
   const { rows } = await client.query<{ place: number; records: number }>(
     `select s.place, count(*)::int as records from pg_temp.census_seen s
-     where s.place = any ($1::int[]) and not exists (
-       select from ${nameOf(table)} t where t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null)
+     where s.place = any ($1::int[]) and (
+       not exists (select from ${nameOf(table)} t where t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null)
+       or exists (select from ops.unseen u where u.source_id = $2 and u.stream = $3 and u.key = s.key))
      group by s.place order by s.place`,
-    [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId],
+    [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
   return {
     slices: rows.flatMap(({ place }) => slices[place] ?? []),
     records: rows.reduce((sum, row) => sum + row.records, 0),
   };
+}
+
+/** Notes rows that cannot be seen for now: when they can, they are read again. */
+export async function noteUnseen(context: RunContext, { stream }: Flow, keys: readonly string[]): Promise<void> {
+  await fenced(context, async ({ trx }) => {
+    await sql`insert into ops.unseen (source_id, stream, key)
+      select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(trx);
+  });
+}
+
+/** What this census has seen is seen, and was read. `client`: the session of the ids. */
+export async function forgetUnseen({ run }: RunContext, { stream }: Flow, client: pg.PoolClient): Promise<void> {
+  await client.query(
+    `delete from ops.unseen u using pg_temp.census_seen s where u.source_id = $1 and u.stream = $2 and u.key = s.key`,
+    [run.sourceId, stream.name],
+  );
 }
 
 /** Reads slices as a sync would read them; the watermark stays where it is. What is cut short is found again by the next census. */

@@ -90,6 +90,35 @@ test('what comes back is read again: it may have changed while nobody could see 
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
+test('a project that was hidden for weeks is read again when it is seen: what changed meanwhile, and what was born', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  const { state, clock } = rig.tracker;
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  const [id = '', ...others] = older(rig, 3);
+  state.hideProject('PAY');
+  clock.advance(days);
+  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  state.update(id, { summary: 'Changed unseen' });
+  for (const other of others) state.addComment(other, 'Said unseen');
+  state.create('PAY', { summary: 'Born unseen' });
+  clock.advance(9 * days);
+  const [away = ''] = [...rig.tracker.oracle().issues.values()].flatMap((one) =>
+    one.projectKey === 'WEB' ? [one.id] : [],
+  );
+  state.touch(away);
+  await rig.sync(issues);
+  state.showProject('PAY');
+  clock.advance(60_000);
+  await rig.sync(issues);
+  // No sync tells of it: `updated` is of long ago.
+  expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
+
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+  expect(await rig.rows('select from ops.unseen')).toEqual([]);
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+});
+
 test('issues that were created since the last sync are left to the next one, and before the first sync everything is', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor' });
   const { state, clock } = rig.tracker;
