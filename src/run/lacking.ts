@@ -54,10 +54,11 @@ export async function lackingIn(
   const isDue = ({ window }: Slice): boolean => window?.to !== undefined && window.to.getTime() <= due.getTime();
   const key = client.escapeIdentifier(table.key[0] ?? 'id');
   const { rows } = await client.query<{ place: number; records: number }>(
+    // Joins, not subqueries in a disjunction: those would be looked through once an id.
     `select s.place, count(*)::int as records from pg_temp.census_seen s
-     where s.place = any ($1::int[]) and (
-       not exists (select from ${nameOf(table)} t where t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null)
-       or exists (select from ops.unseen u where u.source_id = $2 and u.stream = $3 and u.key = s.key))
+     left join ${nameOf(table)} t on t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null
+     left join ops.unseen u on u.source_id = $2 and u.stream = $3 and u.key = s.key
+     where s.place = any ($1::int[]) and (t.source_id is null or u.source_id is not null)
      group by s.place order by s.place`,
     [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
