@@ -61,7 +61,10 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .action((pipeline: string, options: { from: string; to: string; stream?: string[]; dryRun?: boolean }) =>
       run(async (context) => (await import('./verbs/backfill.ts')).backfill(context, { ...options, pipeline })),
     );
-  verb('census <pipeline>', 'walk all ids; mark what is deleted at the source, un-mark what is back')
+  verb(
+    'census <pipeline>',
+    'walk all ids; mark what is deleted at the source, un-mark what is back, read what came into sight',
+  )
     .option('--stream <name...>', 'only these streams', list)
     .action((pipeline: string, options: { stream?: string[] }) =>
       run(async (context) => (await import('./verbs/census.ts')).census(context, { ...options, pipeline })),
