@@ -4,23 +4,24 @@ import type { Change } from './changes.ts';
 
 const day = 86_400_000;
 
-/** A night passes: yesterday's numbers are corrected, a budget grows, an audience goes. The same platform changes in the same way. */
+/** A night passes: numbers of three days ago are corrected, a budget grows, an audience goes. The same platform changes in the same way. */
 export function advertise({ state, clock }: AdsSimulator): readonly Change[] {
   clock.advance(day);
   const [ad] = state.ads.values();
   const [adSet] = [...state.adSets.values()].slice(1);
   const [audience] = state.audiences.values();
   if (ad === undefined || adSet === undefined || audience === undefined) throw new Error('the platform is empty');
-  const yesterday = new Date(Math.floor(clock.now().getTime() / day) * day - 2 * day).toISOString().slice(0, 10);
-  state.restate('AD', ad.id, yesterday, 'SPEND', '1234.567891');
+  // At the first sync that day was over in every time zone: it was read then, and can be corrected.
+  const lately = new Date(Math.floor(clock.now().getTime() / day) * day - 3 * day).toISOString().slice(0, 10);
+  state.restate('AD', ad.id, lately, 'SPEND', '1234.567891');
   state.update(adSet.id, { budget: 77_000_001n });
   state.deleteAudience(audience.id);
   return [
     {
-      what: `the spend of “${ad.name}” on ${yesterday} is corrected`,
+      what: `the spend of “${ad.name}” on ${lately} is corrected`,
       found: `select coalesce(old_value::numeric(18,6)::text, 'nothing') || ' became ' || new_value::numeric(18,6) from ads.report_revisions
         where entity_type = 'AD' and entity_id = $1 and day = $2::date and metric = 'spend' and new_value = 1234.567891`,
-      values: [ad.id, yesterday],
+      values: [ad.id, lately],
     },
     {
       what: `the budget of “${adSet.name}” becomes 77.000001`,
