@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { noCounts, type RunReport, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
+import { nameOf } from '../core/table.ts';
 import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
 import { walkIds } from './census-ids.ts';
@@ -105,8 +106,8 @@ interface Verdict {
 async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<Verdict> {
   const { context } = execution;
   const { table, stream } = flow;
-  const key = `t.${quote(table.key[0] ?? 'id')}::text`;
-  const name = `${quote(table.schema)}.${quote(table.name)}`;
+  const key = `t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text`;
+  const name = nameOf(table);
   const source = context.run.sourceId;
   const { rows: risen } = await client.query<{ key: string }>(
     `select ${key} as key from ${name} t where t.source_id = $1 and t._deleted_at is not null
@@ -126,7 +127,8 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
     [source],
   );
   const live = Number(counted[0]?.live ?? 0);
-  const group = stream.canaryBy === undefined ? `''` : `coalesce(t.${quote(stream.canaryBy)}::text, '')`;
+  const group =
+    stream.canaryBy === undefined ? `''` : `coalesce(t.${client.escapeIdentifier(stream.canaryBy)}::text, '')`;
   const { rows: candidates } = await client.query<{ key: string; kin: string }>(
     `select ${key} as key, ${group} as kin from ${name} t where t.source_id = $1 and t._deleted_at is null
        and not exists (select from pg_temp.census_seen s where s.key = ${key}) order by random()`,
@@ -218,5 +220,3 @@ async function mark(
     `${stream.name}: ${plural(many, 'row')} ${as === 'dead' ? 'marked as deleted' : 'alive again'}`,
   );
 }
-
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -60,8 +60,11 @@ export async function withRun(
       thrown = error;
     }
     const { counters } = deps.source.http;
-    const cut = thrown === undefined ? undefined : await writtenBy(db, runId).catch(() => undefined);
     const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const told = {
+      counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
+      deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
+    };
     const report: RunReport = {
       runId,
       pipeline,
@@ -69,8 +72,7 @@ export async function withRun(
       status: statusOf(streams, thrown),
       streams,
       // Of streams that were cut short there is no report; where the warehouse itself failed, the others have to do.
-      counts: cut?.counts ?? streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
-      deleted: cut?.deleted ?? streams.reduce((sum, stream) => sum + stream.deleted, 0),
+      ...(thrown === undefined ? told : await writtenBy(db, runId).catch(() => told)),
       requests: counters.requests - before.requests,
       retries: counters.retries - before.retries,
       throttledMs: counters.throttledMs - before.throttledMs,

@@ -8,6 +8,7 @@ import type pg from 'pg';
 import { addCounts } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
+import { minutes } from '../core/time.ts';
 import { plural } from '../core/words.ts';
 import type { Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
@@ -18,7 +19,7 @@ import { hasOpenRejects } from './runs.ts';
 import { newStreamContext } from './stream-context.ts';
 import { checkpointOf, openWalk } from './walks.ts';
 
-const minute = 60_000;
+const minute = minutes(1);
 
 /** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
 export async function dueBefore({ deps, run }: RunContext, { stream }: Flow): Promise<Date | undefined> {

@@ -6,6 +6,7 @@ import { nameOf, type Table } from '../core/table.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { type Counters, counters } from './history/db.ts';
 import { rowCount } from './history/streams.ts';
 
 /** A run while it goes. */
@@ -111,12 +112,13 @@ export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: str
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
 
-const counters = [...Object.keys(noCounts), 'deleted'];
+/** What the batches of a run have done, as they committed it with their rows: one sum for each of `counters`. */
+const sums = counters.map((name) => `coalesce(sum(s.${name}), 0)`);
 
 /** A run whose process ended without a word: what its batches did is all there is to tell of it. */
 export const loseRuns = `update ops.runs r set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
     error_message = 'its process ended without saying goodbye',
-    (${counters.join(', ')}) = (select ${counters.map((name) => `coalesce(sum(s.${name}), 0)`).join(', ')}
+    (${counters.join(', ')}) = (select ${sums.join(', ')}
       from ops.run_streams s where s.run_id = r.run_id)
   where pipeline = $1 and status = 'running'`;
 
@@ -135,9 +137,9 @@ export async function writtenBy(
   db: Kysely<AnyDatabase>,
   runId: string,
 ): Promise<{ readonly counts: Counts; readonly deleted: number }> {
-  const { rows } = await sql<Counts & { readonly deleted: number }>`
-    select ${sql.join(counters.map((name) => sql`coalesce(sum(${sql.id(name)}), 0)::float8 as ${sql.id(name)}`))}
-    from ops.run_streams where run_id = ${runId}::bigint`.execute(db);
+  const columns = counters.map((name, at) => `${sums[at]}::float8 as ${name}`);
+  const { rows } = await sql<Counters>`select ${sql.raw(columns.join(', '))}
+    from ops.run_streams s where s.run_id = ${runId}::bigint`.execute(db);
   const { deleted, ...counts } = rows[0] ?? { ...noCounts, deleted: 0 };
   return { counts, deleted };
 }

@@ -9,7 +9,7 @@ import { endsRun } from './finish.ts';
 import type { Asked } from './plan.ts';
 import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
 import { type Times, walkAll } from './walking.ts';
-import { abandonLists } from './walks.ts';
+import { abandonWalks } from './walks.ts';
 
 /**
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends
@@ -56,7 +56,8 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     if (error instanceof Missing || error instanceof Forbidden) {
       const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
-      if (!flow.stream.promised) await abandonLists(deps.warehouse.db, run.sourceId, stream);
+      // What was opened of a list that the source turned out not to have: there is nothing to go on with.
+      if (!flow.stream.promised) await abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list');
       const filled = await fallBack(context, flow, times, tally);
       // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
       if (flow.stream.promised && filled === undefined) return end(report('failed', message));

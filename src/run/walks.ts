@@ -97,18 +97,12 @@ export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Prom
     where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
 }
 
-/** Closes what was opened of a list that the source turned out not to have: there is nothing to go on with. */
-export async function abandonLists(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<void> {
-  await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words = 'list'`.execute(db);
-}
-
 /** Closes what is left open of walks whose words are like these and that nobody goes on with: whoever needs one makes its own. */
 export async function abandonWalks(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   stream: string,
-  words: 'catch up %' | 'census %',
+  words: 'list' | 'catch up %' | 'census %',
 ): Promise<void> {
   await sql`update ops.walks set status = 'abandoned', closed_at = now()
     where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);

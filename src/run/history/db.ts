@@ -14,7 +14,8 @@ export const countColumns = (alias: string): RawBuilder<unknown> =>
     sql`, `,
   );
 
-const counters = [
+/** What of records is counted, as the columns of `ops.runs` and `ops.run_streams` are called. */
+export const counters = [
   'received',
   'inserted',
   'updated',
