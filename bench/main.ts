@@ -219,12 +219,10 @@ async function fromAfar(): Promise<void> {
   });
 }
 
-/** A long run has more moments to be the largest one than a short run: the short one is made several times, and its largest counts. */
+/** A long run has more moments to be the largest one than a short run: the short one is made until it has read as much, and its largest counts. */
 async function memory(): Promise<void> {
-  for (const [size, rounds] of [
-    [Number(values.small), 5],
-    [Number(values.large), 1],
-  ] as const) {
+  for (const size of [Number(values.small), Number(values.large)]) {
+    const rounds = Math.ceil(Number(values.large) / size);
     say(`peak memory at ${size} issues …`);
     const some = await service<Address>('bench/simulator.ts', [String(size), '0']);
     let peak = 0;

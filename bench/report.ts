@@ -48,7 +48,7 @@ Node ${process.versions.node}, ${os.cpus().length} cores, load average ${load.to
 - raw \`\\copy\` of the same rows into the same tables (COPY text from files, primary keys and indexes in place): ${seconds(of.raws)} s
 - HTTP plus parse alone (the same requests, records dropped): ${seconds(of.https)} s
 - (b) \`--full\` again: ${of.again.toFixed(2)} s · (c) after 1 % changed: ${of.touched.toFixed(2)} s · (d) with 50 ms a request: ${of.remote.toFixed(2)} s
-- (e) peak resident memory: ${of.peaks.map((peak) => `${peak.toFixed(0)} MB`).join(', ')} (the largest of five runs of the smaller size: the longer run has as many moments)
+- (e) peak resident memory: ${of.peaks.map((peak) => `${peak.toFixed(0)} MB`).join(', ')} (the largest of as many runs of the smaller size as read the same number of issues: the longer run has as many moments)
 - every measure reads answers that the simulators have given before: it is the reader that is measured
 - rows: ${of.tables.map(({ name, rows: count }) => `${name} ${count.toLocaleString('en')}`).join(', ')}
 
