@@ -7,7 +7,10 @@ import { type RunContext, type Tally, tellProgress } from './context.ts';
 import type { Execution } from './execution.ts';
 import { halves, mostIds } from './plan.ts';
 
-/** What a walk over ids has met. The ids are in `pg_temp.census_seen`, `place` being the index of their slice here. */
+/**
+ * What a walk over ids has met. The ids are in `pg_temp.census_seen`, `place` being the index of their slice here. Where a server knows time but
+ * roughly, one near a cut is listed by the slices on both sides and has two places: only one of them gives its record.
+ */
 export interface Seen {
   /** True where every slice was read to its stated end with nothing missing. */
   readonly complete: boolean;
@@ -23,7 +26,7 @@ export async function walkIds(
   from: readonly Slice[],
 ): Promise<Seen> {
   const { windows } = flow.stream;
-  await client.query('create temp table if not exists census_seen (key text primary key, place int not null)');
+  await client.query('create temp table if not exists census_seen (key text, place int, primary key (key, place))');
   await client.query('truncate pg_temp.census_seen');
   let complete = true;
   const slices: Slice[] = [];

@@ -13,7 +13,16 @@ import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import { dueBefore, everything, forgetUnseen, lackingIn, noteUnseen, readLacking } from './lacking.ts';
+import {
+  addUnseen,
+  dropUnseen,
+  dueBefore,
+  everything,
+  forgetUnseen,
+  lackingIn,
+  noteUnseen,
+  readLacking,
+} from './lacking.ts';
 import { beginStream, countBatch, finishStream } from './runs.ts';
 import { abandonWalks } from './walks.ts';
 
@@ -102,7 +111,10 @@ interface Verdict {
   readonly braked: boolean;
 }
 
-/** Tombstones and resurrections. */
+/**
+ * Tombstones and resurrections. What stays alive without having been shown, and what is alive again, is noted as unseen: it may have changed
+ * meanwhile, and no sync will tell.
+ */
 async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<Verdict> {
   const { context } = execution;
   const { table, stream } = flow;
@@ -114,22 +126,14 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
        and exists (select from pg_temp.census_seen s where s.key = ${key})`,
     [source],
   );
-  if (risen.length > 0)
-    await mark(
-      context,
-      flow,
-      risen.map((row) => row.key),
-      tally,
-      'alive',
-    );
   const { rows: counted } = await client.query<{ live: string }>(
     `select count(*) as live from ${name} t where t.source_id = $1 and t._deleted_at is null`,
     [source],
   );
-  const live = Number(counted[0]?.live ?? 0);
+  const live = Number(counted[0]?.live ?? 0) + risen.length;
   const group =
     stream.canaryBy === undefined ? `''` : `coalesce(t.${client.escapeIdentifier(stream.canaryBy)}::text, '')`;
-  const { rows: candidates } = await client.query<{ key: string; kin: string }>(
+  const { rows: candidates } = await client.query<Candidate>(
     `select ${key} as key, ${group} as kin from ${name} t where t.source_id = $1 and t._deleted_at is null
        and not exists (select from pg_temp.census_seen s where s.key = ${key}) order by random()`,
     [source],
@@ -139,17 +143,19 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
     context,
     flow,
     client,
-    `from ${name} t join pg_temp.census_seen s on s.key = ${key}
-    where t.source_id = ${Number(source)} and t._deleted_at is null and ${group} = $1`,
+    `from ${name} t join pg_temp.census_seen s on s.key = ${key} where t.source_id = ${Number(source)} and ${group} = $1`,
     key,
   );
-  const missing: { readonly key: string; readonly kin: string }[] = [];
+  const missing: Candidate[] = [];
+  const unlisted: string[] = [];
   const unsure: string[] = [];
   for (const candidate of candidates) {
     // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for row by row.
     if (!(await canaries(candidate.kin, canaryMs))) unsure.push(candidate.key);
-    else if (!(await stream.exists?.(candidate.key, context.signal))) missing.push(candidate);
+    else if (await stream.exists?.(candidate.key, context.signal)) unlisted.push(candidate.key);
+    else missing.push(candidate);
     if (missing.length > most) {
+      await noteUnseen(context, flow, keysOf(candidates));
       const doubt = `${stream.name}: more than ${most} of ${live} rows are gone at the source; nothing was deleted: is it the right site, and may the account still see every project?`;
       return { doubt, braked: true };
     }
@@ -161,12 +167,28 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
     if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
     else unsure.push(key);
   }
+  if (risen.length > 0) await mark(context, flow, keysOf(risen), tally, 'alive');
   if (gone.length > 0) await mark(context, flow, gone, tally, 'dead');
+  const hidden = [...unlisted, ...unsure];
+  if (hidden.length > 0) await noteUnseen(context, flow, hidden);
+  if (unlisted.length > 0)
+    tell(
+      context,
+      'warn',
+      `${stream.name}: ${plural(unlisted.length, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`,
+    );
   if (unsure.length === 0) return { doubt: undefined, braked: false };
-  await noteUnseen(context, flow, unsure);
   const doubt = `${stream.name}: ${unsure.length} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
   return { doubt, braked: false };
 }
+
+/** A row that the walk did not show, and the group in which another one must be alive for it to count as gone. */
+interface Candidate {
+  readonly key: string;
+  readonly kin: string;
+}
+
+const keysOf = (rows: readonly { readonly key: string }[]): readonly string[] => rows.map(({ key }) => key);
 
 /**
  * Whether another row of the same kind, seen by this census, answers: else the absence is a matter of permission or an outage. An answer
@@ -191,14 +213,15 @@ function canariesOf(
   };
 }
 
-/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
+/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated, and is noted as one to be read. */
 async function mark(
   context: RunContext,
-  { table, stream }: Flow,
+  flow: Flow,
   keys: readonly string[],
   tally: Tally,
   as: 'dead' | 'alive',
 ): Promise<void> {
+  const { table, stream } = flow;
   const { run } = context;
   const many = keys.length;
   const loaded: Loaded =
@@ -211,6 +234,8 @@ async function mark(
       where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
       session.trx,
     );
+    if (as === 'alive') await addUnseen(session, run, flow, keys);
+    else await dropUnseen(session, run, flow, keys);
     await countBatch(session, run, stream.name, loaded);
   });
   tallyBatch(tally, loaded);

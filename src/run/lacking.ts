@@ -10,12 +10,13 @@ import type { Flow, Slice } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
 import { minutes } from '../core/time.ts';
 import { plural } from '../core/words.ts';
+import type { Session } from '../load/session.ts';
 import type { Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
 import type { Execution } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { finishWalk, type Problem } from './finish.ts';
-import { hasOpenRejects } from './runs.ts';
+import { hasOpenRejects, type Run } from './runs.ts';
 import { newStreamContext } from './stream-context.ts';
 import { checkpointOf, openWalk } from './walks.ts';
 
@@ -70,11 +71,30 @@ export async function lackingIn(
 }
 
 /** Notes rows that cannot be seen for now: when they can, they are read again. */
-export async function noteUnseen(context: RunContext, { stream }: Flow, keys: readonly string[]): Promise<void> {
-  await fenced(context, async ({ trx }) => {
-    await sql`insert into ops.unseen (source_id, stream, key)
-      select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(trx);
-  });
+export const noteUnseen = (context: RunContext, flow: Flow, keys: readonly string[]): Promise<void> =>
+  fenced(context, (session) => addUnseen(session, context.run, flow, keys));
+
+/** The same in a transaction of the caller's. What is listed whole by every sync needs no note. */
+export async function addUnseen(
+  { trx }: Pick<Session, 'trx'>,
+  run: Run,
+  { stream }: Flow,
+  keys: readonly string[],
+): Promise<void> {
+  if (stream.windows === undefined) return;
+  await sql`insert into ops.unseen (source_id, stream, key)
+    select ${run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(trx);
+}
+
+/** Of what is gone nothing is to be read; should it come back, its tombstone says as much. */
+export async function dropUnseen(
+  { trx }: Pick<Session, 'trx'>,
+  run: Run,
+  { stream }: Flow,
+  keys: readonly string[],
+): Promise<void> {
+  await sql`delete from ops.unseen
+    where source_id = ${run.sourceId} and stream = ${stream.name} and key = any (${[...keys]}::text[])`.execute(trx);
 }
 
 /** What this census has seen is seen, and was read. `client`: the session of the ids. */

@@ -150,6 +150,93 @@ const reading = {
   match: ({ body }: { readonly body?: unknown }) => /"summary"/.test(JSON.stringify(body)),
 };
 
+test('near a cut, on a server that knows time but roughly, it is read as well: the windows on both sides list it', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'contract', bare: true, epochDates: false });
+  const { state, clock } = rig.tracker;
+  const exact = { deps: { lookbackMs: 0 } };
+  await rig.sync(issues, exact);
+  clock.advance(days);
+  const { id } = state.create('PAY', { summary: 'Born unseen' });
+  state.delete(id);
+  clock.advance(3_600_000);
+  await rig.sync(issues, exact);
+  state.restore(id);
+  await rig.census(issues, exact);
+  expect(await rig.rows('select summary from tracker.issues where id = $1', [id])).toEqual([
+    { summary: 'Born unseen' },
+  ]);
+});
+
+/** A row with a tombstone whose issue was changed unseen and can be seen again; every sync since has missed it. */
+async function hiddenAndBack(): Promise<string> {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
+  const { state, clock } = rig.tracker;
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  const [id = '', other = ''] = older(rig, 2);
+  state.delete(id);
+  expect(await rig.census(issues)).toMatchObject({ deleted: 1 });
+  state.restore(id);
+  state.update(id, { summary: 'Changed unseen' });
+  state.delete(id);
+  clock.advance(9 * days);
+  state.touch(other);
+  await rig.sync(issues);
+  state.restore(id);
+  await rig.sync(issues);
+  return id;
+}
+
+test('what came back is read by the next census where the one that saw it was stopped before it had read it', async () => {
+  const id = await hiddenAndBack();
+  const stop = new AbortController();
+  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () => stop.abort(new Interrupted('asked to stop')));
+  await expect(rig.census(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  expect(rule.fired).toBe(1);
+  await rig.census(issues);
+  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([
+    { summary: 'Changed unseen' },
+  ]);
+  expect(await rig.rows('select from ops.unseen')).toEqual([]);
+});
+
+test('what came back while the brake held is taken over, and read, by the first census that it does not hold', async () => {
+  const id = await hiddenAndBack();
+  const { state } = rig.tracker;
+  const gone = older(rig, 40).filter((other) => other !== id);
+  for (const other of gone) state.delete(other);
+  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0, counts: { updated: 0 } });
+  for (const other of gone) state.restore(other);
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
+
+test('what was hidden from a census whose brake held is read again when it is seen', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
+  const { state, clock } = rig.tracker;
+  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
+  const hidden = older(rig, 40);
+  for (const id of hidden) state.delete(id);
+  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  for (const id of hidden) {
+    state.restore(id);
+    state.update(id, { summary: 'Changed unseen' });
+    state.delete(id);
+  }
+  clock.advance(9 * days);
+  const [away = ''] = [...rig.tracker.oracle().issues.values()].flatMap((one) =>
+    one.projectKey === 'WEB' ? [one.id] : [],
+  );
+  state.touch(away);
+  await rig.sync(issues);
+  for (const id of hidden) state.restore(id);
+  await rig.sync(issues);
+  expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
+
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+  expect(await rig.rows('select from ops.unseen')).toEqual([]);
+});
+
 test('a window that does not add up is no success', async () => {
   await open({ dialect: 'contract' }, (of) => older(of, 2));
   const rule = rig.tracker.script.at(

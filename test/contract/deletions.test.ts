@@ -54,6 +54,24 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
   });
 });
 
+test('an issue that left what is selected is not deleted, and a census says that it is no longer kept up', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' }, { jql: 'project = PAY' });
+  await rig.sync({ streams: ['projects', 'issues'] });
+  const [id = ''] = some(1);
+  rig.tracker.state.move(id, 'WEB');
+  rig.tracker.clock.advance(60_000);
+  await rig.sync(issues);
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await tombstones()).toEqual([]);
+  expect(rig.events).toContainEqual(
+    expect.objectContaining({
+      type: 'note',
+      level: 'warn',
+      message: expect.stringMatching(/^issues: 1 row can be had one by one but the source lists .* no more/),
+    }),
+  );
+});
+
 test('P28: what comes back is resurrected, by the census or by a sync that reads it again', async () => {
   await open({ dialect: 'vendor' });
   const { state, clock } = rig.tracker;
