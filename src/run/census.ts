@@ -13,16 +13,7 @@ import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import {
-  addUnseen,
-  dropUnseen,
-  dueBefore,
-  everything,
-  forgetUnseen,
-  lackingIn,
-  noteUnseen,
-  readLacking,
-} from './lacking.ts';
+import { dropUnseen, dueBefore, everything, forgetUnseen, lackingIn, noteUnseen, readLacking } from './lacking.ts';
 import { beginStream, countBatch, finishStream } from './runs.ts';
 import { abandonWalks } from './walks.ts';
 
@@ -86,7 +77,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
     if (!seen.complete)
       return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`);
     const lacking = due === undefined ? undefined : await lackingIn(context, flow, client, seen, due);
-    const { doubt, braked } = await conclude(execution, flow, client, tally);
+    const { doubt, braked } = await conclude(execution, flow, client, tally, lacking?.places ?? []);
     // Where too much is gone it may be another site: nothing is taken over from it either.
     if (lacking !== undefined && lacking.records > 0 && !braked) {
       const problem = await readLacking(execution, flow, lacking, tally);
@@ -112,10 +103,16 @@ interface Verdict {
 }
 
 /**
- * Tombstones and resurrections. What stays alive without having been shown, and what is alive again, is noted as unseen: it may have changed
- * meanwhile, and no sync will tell.
+ * Tombstones and resurrections. Where a window is read again the reading lifts tombstones, in the transaction that brings what has changed
+ * under them: `places`. What stays alive without having been shown is noted: it may change meanwhile, and no sync will tell.
  */
-async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient, tally: Tally): Promise<Verdict> {
+async function conclude(
+  execution: Execution,
+  flow: Flow,
+  client: pg.PoolClient,
+  tally: Tally,
+  places: readonly number[],
+): Promise<Verdict> {
   const { context } = execution;
   const { table, stream } = flow;
   const key = `t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text`;
@@ -123,14 +120,15 @@ async function conclude(execution: Execution, flow: Flow, client: pg.PoolClient,
   const source = context.run.sourceId;
   const { rows: risen } = await client.query<{ key: string }>(
     `select ${key} as key from ${name} t where t.source_id = $1 and t._deleted_at is not null
-       and exists (select from pg_temp.census_seen s where s.key = ${key})`,
-    [source],
+       and exists (select from pg_temp.census_seen s where s.key = ${key})
+       and not exists (select from pg_temp.census_seen s where s.key = ${key} and s.place = any ($2::int[]))`,
+    [source, [...places]],
   );
   const { rows: counted } = await client.query<{ live: string }>(
     `select count(*) as live from ${name} t where t.source_id = $1 and t._deleted_at is null`,
     [source],
   );
-  const live = Number(counted[0]?.live ?? 0) + risen.length;
+  const live = Number(counted[0]?.live ?? 0);
   const group =
     stream.canaryBy === undefined ? `''` : `coalesce(t.${client.escapeIdentifier(stream.canaryBy)}::text, '')`;
   const { rows: candidates } = await client.query<Candidate>(
@@ -213,7 +211,7 @@ function canariesOf(
   };
 }
 
-/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated, and is noted as one to be read. */
+/** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function mark(
   context: RunContext,
   flow: Flow,
@@ -234,8 +232,7 @@ async function mark(
       where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(
       session.trx,
     );
-    if (as === 'alive') await addUnseen(session, run, flow, keys);
-    else await dropUnseen(session, run, flow, keys);
+    if (as === 'dead') await dropUnseen(session, run, flow, keys);
     await countBatch(session, run, stream.name, loaded);
   });
   tallyBatch(tally, loaded);

@@ -39,8 +39,9 @@ export function everything({ deps }: RunContext, { stream }: Flow, due: Date | u
   return due === undefined ? [{ window }] : [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
 }
 
-/** What is lacking: the slices in which it was met, and how much it is. */
+/** What is lacking: the slices in which it was met, their places in `census_seen`, and how much it is. */
 export interface Lacking {
+  readonly places: readonly number[];
   readonly slices: readonly Slice[];
   readonly records: number;
 }
@@ -65,25 +66,19 @@ export async function lackingIn(
     [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
   return {
+    places: rows.map(({ place }) => place),
     slices: rows.flatMap(({ place }) => slices[place] ?? []),
     records: rows.reduce((sum, row) => sum + row.records, 0),
   };
 }
 
-/** Notes rows that cannot be seen for now: when they can, they are read again. */
-export const noteUnseen = (context: RunContext, flow: Flow, keys: readonly string[]): Promise<void> =>
-  fenced(context, (session) => addUnseen(session, context.run, flow, keys));
-
-/** The same in a transaction of the caller's. What is listed whole by every sync needs no note. */
-export async function addUnseen(
-  { trx }: Pick<Session, 'trx'>,
-  run: Run,
-  { stream }: Flow,
-  keys: readonly string[],
-): Promise<void> {
+/** Notes rows that cannot be seen for now: when they can, they are read again. What is listed whole by every sync needs no note. */
+export async function noteUnseen(context: RunContext, { stream }: Flow, keys: readonly string[]): Promise<void> {
   if (stream.windows === undefined) return;
-  await sql`insert into ops.unseen (source_id, stream, key)
-    select ${run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(trx);
+  await fenced(context, async ({ trx }) => {
+    await sql`insert into ops.unseen (source_id, stream, key)
+      select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(trx);
+  });
 }
 
 /** Of what is gone nothing is to be read; should it come back, its tombstone says as much. */
