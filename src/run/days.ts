@@ -4,7 +4,7 @@ import { CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Days, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days as daysOf } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { partitionText } from './slices.ts';
+import { partitionText, tooOld } from './slices.ts';
 
 const day = daysOf(1);
 
@@ -70,8 +70,9 @@ export async function lastRead(
 }
 
 /**
- * The slices of a walk over the days of `window`. Of an owner whose days were not all read by the last walk that was completed, all of history is
- * read; of one that has got members since which may have facts from before, everything since the first of them.
+ * The slices of a walk over the days of `window`. Of an owner of whom the last walk that was completed read nothing, all of history is read; of
+ * one of whose days it was refused some, everything since the first of these; of one that has got members since which may have facts from
+ * before, everything since the first of them.
  */
 export async function slicesSince(
   db: Kysely<AnyDatabase>,
@@ -80,44 +81,53 @@ export async function slicesSince(
   owners: readonly Partition[],
 ): Promise<readonly Slice[]> {
   const { days, stream } = at;
-  const read = await lastComplete(db, { sourceId: at.sourceId, stream: stream.name });
-  const late = read === undefined ? new Map() : await lateIn(db, at.sourceId, days, read.at, window.from);
+  const last = await lastComplete(db, { sourceId: at.sourceId, stream: stream.name });
+  const late = last === undefined ? new Map() : await lateIn(db, at.sourceId, days, last.at, window.from);
   const there = daysThere(days, at.clock);
   return owners.flatMap((partition) => {
     const name = partitionText(partition);
-    const since = late.get(name);
-    const from =
-      read === undefined || !read.owners.has(name)
-        ? there.from
-        : since === undefined
-          ? window.from
-          : later(there.from, midnight(since));
-    const whole =
-      from === undefined || (window.from !== undefined && window.from < from) ? window : { ...window, from };
-    return slicesOf({ days }, whole, [partition]);
+    const since = [late.get(name), last?.refused.get(name)].flatMap((from) =>
+      from === undefined ? [] : [later(there.from, midnight(from))],
+    );
+    const from = last?.read.has(name) === true ? since.reduce(earlier, window.from ?? there.from) : there.from;
+    return slicesOf({ days }, { ...window, from }, [partition]);
   });
 }
 
 interface Complete {
   /** When the walk was opened, as the warehouse writes it: with microseconds. */
   readonly at: string;
-  readonly owners: ReadonlySet<string>;
+  /** The owners of whom it read some days. */
+  readonly read: ReadonlySet<string>;
+  /** The first day that it was refused, by owner. */
+  readonly refused: ReadonlyMap<string, Date>;
 }
 
-/** The last walk that was completed, and the owners whose days it read. */
+/** What the last walk that was completed has read. */
 async function lastComplete(
   db: Kysely<AnyDatabase>,
   at: { readonly sourceId: number; readonly stream: string },
 ): Promise<Complete | undefined> {
-  const { rows } = await sql<{ at: string; partition: Partition | null }>`
-    select w.opened_at::text as at, s.partition from ops.walks w
-    left join ops.slices s on s.walk_id = w.walk_id and s.status in ('done', 'split')
+  const { rows } = await sql<{
+    at: string;
+    partition: Partition | null;
+    read: boolean | null;
+    refused: Date | null;
+  }>`select w.opened_at::text as at, s.partition, bool_or(s.status = 'done' or s.error_code = ${tooOld}) as read,
+      min(s.window_from) filter (where s.status = 'absent' and s.error_code is distinct from ${tooOld}) as refused
+    from ops.walks w left join ops.slices s on s.walk_id = w.walk_id
     where w.walk_id = (select max(walk_id) from ops.walks
-      where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental'))`.execute(
-    db,
-  );
+      where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental'))
+    group by w.opened_at, s.partition`.execute(db);
   const [first] = rows;
-  return first && { at: first.at, owners: new Set(rows.map(({ partition }) => partitionText(partition ?? {}))) };
+  const named = rows.map((row) => ({ ...row, name: partitionText(row.partition ?? {}) }));
+  return (
+    first && {
+      at: first.at,
+      read: new Set(named.flatMap(({ name, read }) => (read === true ? [name] : []))),
+      refused: new Map(named.flatMap(({ name, refused }) => (refused === null ? [] : [[name, refused] as const]))),
+    }
+  );
 }
 
 /** Since when owners have facts that nobody could ask for before. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import {
   AuthFailed,
   Fenced,
@@ -26,6 +25,8 @@ import {
   type OpenSlice,
   partitionsOf,
   partitionText,
+  passSlice,
+  tooOld,
   unreadSlices,
 } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
@@ -98,7 +99,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       } catch (error) {
         if (error instanceof Missing && error.status === 410 && flow.stream.days !== undefined) {
           // Days that the source no longer tells, left over from an earlier run: there is nothing to wait for.
-          await passBy(stream, open, error);
+          await passBy(stream, open, { code: tooOld, message: error.message });
           tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
           over += 1;
           return [];
@@ -146,12 +147,11 @@ const missesUntilUnavailable = 3;
 const isUnavailable = (flow: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
   answered === 0 && (gone.length >= missesUntilUnavailable || (atEnd && !flow.stream.promised));
 
-/** Marks the slice of an owner whose part cannot be read. */
-async function passBy({ context }: StreamContext, open: OpenSlice, error: TidemarkError): Promise<void> {
-  await sql`update ops.slices set status = 'absent', run_id = ${context.run.runId}::bigint, finished_at = now(),
-      error_code = ${error.code}, error_message = ${error.message}
-    where slice_id = ${open.sliceId}::bigint`.execute(context.deps.warehouse.db);
-}
+/** Closes the slice of an owner whose part cannot be read. */
+const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Refusal): Promise<void> =>
+  patiently(() => passSlice(context.deps.warehouse.db, sliceId, context.run.runId, { code, message }));
+
+type Refusal = Pick<TidemarkError, 'code' | 'message'>;
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
 async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
@@ -209,7 +209,7 @@ async function sliceFailed(
     await patiently(() => failSlice(db, open.sliceId, context.run.runId, facts)).catch(() => undefined);
   if (endsRun(error)) return 'ends the stream';
   if (error instanceof Forbidden && flow.stream.parents !== undefined) {
-    // Days must go on for the other owners: this one's are read from the beginning when it is open to us again.
+    // Days must go on for the other owners: what was refused is asked for again by the next walk (`slicesSince`).
     if (flow.stream.days !== undefined) await passBy(stream, open, error);
     return { status: 'forbidden', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
   }

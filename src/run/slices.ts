@@ -62,7 +62,7 @@ export async function addSlices(
   return rows.map((row) => openSlice(row, walk));
 }
 
-/** The slices of a walk that are not done: to be read now, oldest window first. */
+/** The slices of a walk that are not done: to be read now, in the order in which they were added. */
 export async function unreadSlices(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<readonly OpenSlice[]> {
   const { rows } = await sql<SliceRow>`select slice_id::text, partition, window_from, window_to from ops.slices s
     where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by s.slice_id`.execute(
@@ -103,7 +103,7 @@ export async function beginSlice(db: Kysely<AnyDatabase>, sliceId: string, runId
 
 /** How the reading of a slice ended: its receipt. */
 export interface SliceEnd {
-  readonly status: 'done' | 'partial' | 'absent';
+  readonly status: 'done' | 'partial';
   readonly expected: number | null;
   readonly fetched: number;
   readonly landed: number;
@@ -127,5 +127,20 @@ export async function failSlice(
 ): Promise<void> {
   await sql`update ops.slices set status = 'failed', run_id = ${runId}::bigint, finished_at = now(),
       error_code = ${error.code}, error_message = ${error.message}
+    where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
+}
+
+/** Why a slice was passed by: the source does not tell days so old any more, and never will again. */
+export const tooOld = 'too_old';
+
+/** Closes a slice that cannot be read without a receipt: its walk goes on without it. */
+export async function passSlice(
+  db: Kysely<AnyDatabase>,
+  sliceId: string,
+  runId: string,
+  why: { readonly code: string; readonly message: string },
+): Promise<void> {
+  await sql`update ops.slices set status = 'absent', run_id = ${runId}::bigint, finished_at = now(),
+      error_code = ${why.code}, error_message = ${why.message}
     where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
 }

@@ -305,6 +305,21 @@ describe('what becomes known late brings the days from before', () => {
     await inTheEnd();
   });
 
+  const isOld = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+    query.entity_type === 'AD' && (query.report_start ?? '') < '2026-05-01';
+
+  test.each(['contract', 'vendor'] as const)('days of an account that were refused once (%s)', async (dialect) => {
+    rig = await openAdsRig({ ...small, dialect, days: 120 }, short);
+    const refused = rig.platform.script.at(
+      { endpoint: '/ad_accounts/{id}/aggregate_reports', match: isOld },
+      status(403),
+    );
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(refused.fired).toBe(1);
+    expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
+    await inTheEnd();
+  });
+
   test.each([
     ['contract', '/ad_accounts/{id}/ads', 500],
     ['vendor', '/ad_accounts/{id}/ads', 500],
