@@ -52,7 +52,7 @@ export async function planStream(
   const everything: StreamPlan = {
     mode: 'full',
     kind: 'full',
-    words: `full ${asked.full ? 'forced ' : ''}${windows.scope}`,
+    words: fullWords(windows.scope, asked.full),
     window: { field: 'created', from: deps.historyStart },
   };
   if (asked.full || checkpoint === undefined || checkpoint.scope !== windows.scope) return everything;
@@ -84,12 +84,15 @@ async function planDays(
   if (asked.full || checkpoint === undefined || checkpoint.scope !== days.scope) {
     const there = daysThere(days, clock);
     if (there.from >= there.to) return undefined;
-    const words = `full ${asked.full ? 'forced ' : ''}${days.scope}`;
+    const words = fullWords(days.scope, asked.full);
     return { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
   }
   const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, back));
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
+
+/** The words of a walk over everything that a stream is restricted to. Forced: what it reads wins over what is here. */
+export const fullWords = (scope: string, forced: boolean): string => `full ${forced ? 'forced ' : ''}${scope}`;
 
 /** What a stream is restricted to, as its checkpoint keeps it. */
 export const scopeText = ({ windows, days }: Stream): string => windows?.scope ?? days?.scope ?? '';

@@ -1,15 +1,17 @@
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Flow, Slice, Window } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
-import { slicesOf, slicesSince } from './days.ts';
+import { daysDue, slicesOf, slicesSince } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
-import { type Asked, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan, scopeText } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext, type StreamContext } from './stream-context.ts';
 import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
+/** A walk over everything that somebody asks for is begun anew if the one that was interrupted is older than this. */
+const fullGoesStale = hours(24);
 
 /** The clocks of a run, and the other streams of it. */
 export interface Times {
@@ -48,8 +50,8 @@ export async function walkAll(
   for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
-    if (open.kind === 'backfill' && !resumes) continue;
-    if (!wanted(open, plan, clock)) {
+    if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
+    if (!wanted(open, plan, asked, scopeText(flow.stream), clock)) {
       await abandonWalk(db, open.walkId);
       continue;
     }
@@ -57,11 +59,10 @@ export async function walkAll(
     const problem = await finishWalk(make(open), clock);
     if (problem !== undefined) {
       // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
-      const late = catchUp(flow, open, plan, deps.lookbackMs);
-      const { windows } = flow.stream;
-      if (late !== undefined && (windows === undefined || (await windows.changes(signal)) === 'updated')) {
-        await begin(late);
-        await abandonWalks(db, run.sourceId, flow.stream.name, 'catch up %');
+      const late = await newSince(context, flow, open, plan);
+      if (late !== undefined) {
+        await begin({ mode: 'incremental', kind: 'backfill', words: `${catchUp}${open.walkId}`, window: late });
+        await abandonWalks(db, run.sourceId, flow.stream.name, `${catchUp}%`);
       }
       return problem;
     }
@@ -77,28 +78,47 @@ const nothingToRead = ({ stream }: Flow): string =>
     ? 'it has no time to cut a window from'
     : 'the source has nothing of the days that were asked for';
 
-/** What has changed since a walk began that cannot be finished; a walk of this kind moves no watermark. */
-function catchUp(flow: Flow, open: Walk, plan: StreamPlan, lookbackMs: number): StreamPlan | undefined {
-  if (flow.stream.days !== undefined && open.kind !== 'backfill')
-    return plan.kind === 'incremental' ? { ...plan, kind: 'backfill', words: `catch up ${open.walkId}` } : undefined;
-  if (open.kind !== 'full' || open.clock === undefined || flow.stream.windows === undefined) return undefined;
-  const from = new Date(open.clock.getTime() - lookbackMs);
-  return {
-    mode: 'incremental',
-    kind: 'backfill',
-    words: `catch up ${open.walkId}`,
-    window: { field: 'updated', from },
-  };
+/** How walks are called that read what is new beside one that cannot be finished; they move no watermark, and nobody goes on with them. */
+const catchUp = 'catch up ';
+const isCatchUp = ({ words }: Walk): boolean => words.startsWith(catchUp);
+
+/** What has come since a walk began that cannot be finished; undefined where finishing it would bring that, too. */
+async function newSince(
+  { deps, signal, clock }: RunContext,
+  { stream: { windows, days } }: Flow,
+  open: Walk,
+  plan: StreamPlan,
+): Promise<Window | undefined> {
+  if (open.kind === 'backfill' || open.clock === undefined) return undefined;
+  if (days !== undefined) {
+    if (plan.kind === 'incremental') return plan.window;
+    // Deeper restatements are due when all has been read once.
+    const nightly = { ...days, reread: days.reread.filter(({ every }) => every <= 1) };
+    return daysDue(nightly, clock ?? new Date(), open.clock, async () => undefined);
+  }
+  if (windows === undefined) return undefined;
+  const before = (ms: number): Date => new Date((open.clock?.getTime() ?? 0) - ms);
+  if ((await windows.changes(signal)) === 'updated')
+    return open.kind === 'full' ? { field: 'updated', from: before(deps.lookbackMs) } : undefined;
+  return plan.kind === 'incremental' ? plan.window : { field: 'created', from: before(deps.createdWindowMs) };
 }
 
 /** Whether an open walk of an earlier run is still worth finishing. */
-function wanted(open: Walk, plan: StreamPlan, clock: Date | undefined): boolean {
-  if (open.kind === 'backfill') return true;
+function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock: Date | undefined): boolean {
+  const begun = open.clock?.getTime() ?? 0;
+  const age = (clock?.getTime() ?? Date.now()) - begun;
+  // What is new is read again by whoever cannot finish.
+  if (isCatchUp(open)) return false;
+  // Days that were yet to come when it began have come since.
+  if (open.kind === 'backfill') return (plan.window?.to?.getTime() ?? 0) <= begun || age < listGoesStale;
   if (open.words !== plan.words && open.kind === plan.kind) return false;
   if (plan.kind === 'full' && open.kind === 'incremental') return false;
-  if (open.window !== undefined) return true;
-  const age = (clock?.getTime() ?? Date.now()) - (open.clock?.getTime() ?? 0);
-  return age < listGoesStale;
+  if (open.window === undefined) return age < listGoesStale;
+  // What was read of another selection says nothing of this one.
+  if (open.kind === 'full' && open.words !== fullWords(scope, false) && open.words !== fullWords(scope, true))
+    return false;
+  // Who asks for everything wants it as it is now.
+  return !asked.full || age < fullGoesStale;
 }
 
 async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): Promise<readonly Slice[]> {

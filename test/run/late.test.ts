@@ -1,9 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
 import { total } from '../../src/simulator/shared/faults.ts';
+import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 let rig: Rig;
+const day = 86_400_000;
 afterEach(() => rig.close());
 
 const search = { endpoint: '/rest/api/3/search/jql', method: 'POST' } as const;
@@ -41,4 +43,73 @@ test('a slice whose total never adds up stays red, moves no watermark, and does 
   const third = await rig.sync({ streams: ['issues'] });
   expect(third.status).toBe('succeeded');
   expect(await rig.rows('select stream from ops.checkpoints')).toEqual([{ stream: 'issues' }]);
+});
+
+test('where changes are found by `created`, a window that never adds up does not keep new issues out either', async () => {
+  rig = await openRig({ dialect: 'contract', issues: 1_200 }, { changes: 'created' });
+  rig.tracker.script.at(
+    {
+      ...search,
+      times: Number.POSITIVE_INFINITY,
+      match: ({ body }) => /created <[^=]/.test(JSON.stringify(body)),
+    },
+    total((truth) => truth + 1),
+  );
+  expect((await rig.sync({ streams: ['issues'] })).streams[0]).toMatchObject({ status: 'partial' });
+  rig.tracker.clock.advance(day);
+  const { id } = rig.tracker.state.create('WEB', { summary: 'new after the first walk' });
+  expect((await rig.sync({ streams: ['issues'] })).status).not.toBe('succeeded');
+  expect(await summaryOf(id)).toBe('new after the first walk');
+  rig.tracker.script.clear();
+  expect((await rig.sync({ streams: ['issues'] })).status).toBe('succeeded');
+  expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
+});
+
+/** A sync, window by window, that is stopped when it asks for the n-th page of whole issues. */
+const interruptAt = async (nth: number, how: Parameters<Rig['sync']>[0], settings = {}): Promise<void> => {
+  const stop = new AbortController();
+  const page = {
+    ...search,
+    nth,
+    match: ({ body }: { readonly body: unknown }) => /summary/.test(JSON.stringify(body)),
+  };
+  const rule = rig.tracker.script.at(page, () => stop.abort(new Interrupted('stopped')));
+  await expect(rig.sync(how, { signal: stop.signal, settings, deps: { concurrency: 1 } })).rejects.toThrow(Interrupted);
+  expect(rule.fired).toBe(1);
+};
+
+test('a full walk that was begun with another filter moves no watermark of this one', async () => {
+  rig = await openRig({ dialect: 'contract', issues: 1_600 });
+  const { state, clock } = rig.tracker;
+  await rig.sync({ streams: ['issues'] });
+  clock.advance(day);
+  const projects = [...new Set([...rig.tracker.oracle().issues.values()].map((one) => one.projectKey))];
+  for (const one of rig.tracker.oracle().issues.values())
+    if (one.projectKey === projects[0]) state.update(one.id, { summary: 'changed outside of the other filter' });
+  clock.advance(3 * day);
+  for (const one of rig.tracker.oracle().issues.values())
+    if (one.projectKey === projects[1]) state.update(one.id, { summary: 'changed within it, just now' });
+  await interruptAt(18, { streams: ['issues'] }, { jql: `project in (${projects.slice(1).join(', ')})` });
+  expect(
+    await rig.rows(
+      "select from ops.slices join ops.walks w using (walk_id) where w.status = 'open' and slices.status = 'done'",
+    ),
+  ).not.toHaveLength(0);
+  await rig.sync({ streams: ['issues'] });
+  clock.advance(day);
+  await rig.sync({ streams: ['issues'] });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});
+
+test('a full sync begun long ago is begun anew: what was edited since without a trace is read', async () => {
+  rig = await openRig({ dialect: 'contract', issues: 1_200 });
+  await interruptAt(10, { streams: ['issues'], full: true });
+  const [done] = await rig.rows<{ id: string }>(`select id::text from tracker.issues i where exists (
+    select from ops.slices where status = 'done' and i.created_at >= window_from and (window_to is null or i.created_at < window_to))`);
+  expect(done).toBeDefined();
+  await rig.rows("update tracker.issues set summary = 'not as it is', _row_hash = null where id = $1", [done?.id]);
+  const again = () => rig.sync({ streams: ['issues'], full: true });
+  rig.tracker.clock.advance(20 * day);
+  expect(await again()).toMatchObject({ status: 'succeeded' });
+  expect(await summaryOf(done?.id ?? '')).not.toBe('not as it is');
 });

@@ -140,6 +140,32 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
     expect(notesOf(rig.events)).toMatch(/does not know no such DAG of WORKFLOW_DAGS/);
   });
 
+  test('a DAG that cannot be read night after night keeps no other out of the warehouse', async () => {
+    const rig = await stage(options, ['send', 'load']);
+    const { state, clock, script } = rig.engine;
+    state.add('load');
+    state.add('send');
+    for (const name of ['load', 'send']) {
+      const { id } = state.start(name);
+      clock.advance(minute);
+      state.finish(name, id, 'succeeded');
+    }
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const broken = script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /load/.test(path) }, status(500));
+    for (let night = 0; night < 3; night += 1) {
+      clock.advance(day);
+      const { id } = state.start('send');
+      clock.advance(minute);
+      state.finish('send', id, 'succeeded');
+      expect((await rig.sync()).status).toMatch(/failed/);
+      expect(await rig.rows('select dag_run_id from workflow.dag_runs where dag_run_id = $1', [id])).toHaveLength(1);
+    }
+    expect(broken.fired).toBeGreaterThan(0);
+    broken.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
+  });
+
   test('names are percent-encoded in paths', async () => {
     const name = 'a/b ?ü%2F';
     const rig = await stage(options, [name]);
