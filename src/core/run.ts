@@ -1,6 +1,7 @@
 /** What a run is, what it tells while it goes, and what it leaves behind. */
 
-export type RunKind = 'sync' | 'full' | 'backfill' | 'census';
+/** sync (incremental) · full · backfill (one window) · census (id walk for deletions) · replay (rejects that are tried again) */
+export type RunKind = 'sync' | 'full' | 'backfill' | 'census' | 'replay';
 
 /**
  * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice failed or did not match) ·

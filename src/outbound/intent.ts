@@ -67,11 +67,11 @@ async function changed(
 const iso = (instant: ReturnType<typeof sql>) =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** The newest run of the pipeline that succeeded within a day and was not handed over: its process ended before it could say so. */
+/** The newest run of every stream of the pipeline that succeeded within a day and was not handed over: its process ended before it could say so. */
 export async function intendMissed(db: Kysely<AnyDatabase>, pipeline: string, then: Then): Promise<void> {
   const { rows } = await sql<{ run_key: string }>`
     select run_id::text as run_key from ops.runs r
-    where pipeline = ${pipeline} and kind in ('sync', 'full') and status = 'succeeded'
+    where pipeline = ${pipeline} and settles = 'freshness' and status = 'succeeded'
       and finished_at > clock_timestamp() - interval '1 day'
       and run_id > coalesce((select max(run_key::bigint) from ops.handoffs h
         where h.pipeline = ${pipeline} and h.dag = ${then.dag} and h.run_key ~ '^[0-9]+$'), 0)

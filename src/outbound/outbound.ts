@@ -1,6 +1,6 @@
 /** What is told to the outside after a run, and from time to time without one. */
 
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
@@ -34,13 +34,21 @@ export function findingOf(report: RunReport): Finding | undefined {
 export async function afterRun(outbound: Outbound, report: RunReport, signal: AbortSignal): Promise<void> {
   const { db, channels, onSuccess } = outbound;
   const next = onSuccess[report.pipeline];
-  const isWhole = report.kind === 'sync' || report.kind === 'full';
-  if (next !== undefined && isWhole && report.status === 'succeeded' && report.runId !== null)
-    await intend(db, { pipeline: report.pipeline, runKey: report.runId }, next);
+  const { runId } = report;
+  const whole = runId !== null && report.status === 'succeeded' && (await settlesFreshness(db, runId));
+  if (next !== undefined && whole) await intend(db, { pipeline: report.pipeline, runKey: runId }, next);
   const finding = findingOf(report);
-  // A backfill or a census says nothing about how fresh a pipeline is.
-  if (finding !== undefined && (isWhole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
+  // That a part went well (some streams, a backfill, a census, a replay) says nothing about how fresh a pipeline is.
+  if (finding !== undefined && (whole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
   await sendOut(outbound, signal);
+}
+
+/** Whether the run was one of every stream, as the warehouse has it. */
+async function settlesFreshness(db: Kysely<AnyDatabase>, runId: string): Promise<boolean> {
+  const { rows } = await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(
+    db,
+  );
+  return rows.length > 0;
 }
 
 /** Once around: what is stale, what was missed, what is due. `pipelines`: those that are configured. */

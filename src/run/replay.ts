@@ -29,7 +29,7 @@ export async function replayRejects(
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   let replayed = 0;
   let stillRejected = 0;
-  await withRun(deps, 'sync', { replay: options }, async (execution) => {
+  await withRun(deps, 'replay', { replay: options }, async (execution) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
     for (const flow of deps.source.flows) {
       const stored = await openRejects(execution, flow, options);

@@ -1,6 +1,6 @@
 /** What a run is asked to do, in words and as columns. */
 
-import type { Ask } from './control.ts';
+import type { Ask, DagRun } from './control.ts';
 
 /** An ask as `ops.dag_runs` holds it. */
 export interface AskRow {
@@ -30,7 +30,7 @@ export const askOf = ({ pipeline, does, streams, window_from: from, window_to: t
 export const sameAsk = (a: AskRow, b: AskRow): boolean => JSON.stringify(askOf(a)) === JSON.stringify(askOf(b));
 
 /** As the API's `params` would say it: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
-export function paramsOf({ does, streams = [], window }: Ask): string {
+export function paramsOf({ does, streams = [], window }: Omit<Ask, 'does'> & Pick<DagRun, 'does'>): string {
   return [
     ...(window === undefined ? [] : [`FROM=${dayOf(window.from)}`, `TO=${dayOf(window.to)}`]),
     ...(streams.length === 0 ? [] : [`STREAMS=${streams.join(',')}`]),

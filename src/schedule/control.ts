@@ -58,7 +58,8 @@ export interface DagRun {
   /** Given by the caller or made here; unique over all pipelines. */
   readonly runId: string;
   readonly pipeline: string;
-  readonly does: Ask['does'];
+  /** A replay of rejects is never queued: it is a run of the command line. */
+  readonly does: Ask['does'] | 'replay';
   readonly trigger: 'schedule' | 'api' | 'manual';
   readonly status: DagRunStatus;
   /** As asked, e.g. `FROM=2024-01-01 TO=2024-02-01`. */

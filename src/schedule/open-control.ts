@@ -117,6 +117,8 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
 
     async retry(name, runId, { by }) {
       const before = await known(name, runId);
+      if (before.does === 'replay')
+        throw new NothingActive(`${runId} was a replay of rejects; try them again with \`tidemark rejects replay\``);
       const row = await askRow(db, runId);
       if (row === undefined) throw unknown(runId);
       if (before.pipeline !== name)

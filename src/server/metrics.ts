@@ -18,10 +18,10 @@ interface Metric {
 const metrics: readonly Metric[] = [
   {
     name: 'run_last_success_timestamp_seconds',
-    help: 'When the newest complete run of the source ended, Unix time.',
+    help: 'When the newest complete run of every stream of the source ended, Unix time.',
     type: 'gauge',
     samples: sql`select pipeline as source, extract(epoch from max(finished_at))::float8 as value from ops.runs
-      where status = 'succeeded' and kind in ('sync', 'full') group by pipeline order by 1`,
+      where status = 'succeeded' and settles = 'freshness' group by pipeline order by 1`,
   },
   {
     name: 'runs_total',

@@ -41,7 +41,7 @@ export const run = {
   properties: {
     runId,
     pipeline: { type: 'string', description: 'The DAG that was asked for.' },
-    does: { type: 'string', enum: ['sync', 'full', 'census', 'backfill'] },
+    does: { type: 'string', enum: ['sync', 'full', 'census', 'backfill', 'replay'] },
     trigger: { type: 'string', enum: ['schedule', 'api', 'manual'] },
     status: {
       type: 'string',

@@ -255,6 +255,7 @@ describe('from nothing to a known warehouse', () => {
       code: 3,
       out: 'tracker: 0 records landed, 1 record still rejected.\n',
     });
+    expect((await json('runs')).runs[0]).toMatchObject({ kind: 'replay', status: 'succeeded' });
     expect((await json(`why issues ${key}`)).rejects).toHaveLength(1);
     tracker.state.setRaw(key, 'created', undefined);
     expect((await run('sync')).code).toBe(0);
@@ -282,6 +283,11 @@ describe('from nothing to a known warehouse', () => {
     expect(out).toMatch(/^tracker: partly failed\./);
     expect(out).toMatch(/^ {2}boards: failed: .*404/m);
     expect((await run('status')).out).toContain('(partly failed)');
+    // What makes only a part of it good hides nothing.
+    expect((await run('sync --stream projects')).code).toBe(0);
+    const { out: told } = await run('status');
+    expect(told).toContain('(partly failed)');
+    expect(told).toMatch(/^Run \d+ said: GET .*board answered 404/m);
   });
 
   test('wrong credentials are exit code 4, for sync and for check', async () => {

@@ -159,6 +159,18 @@ test('a run whose process died behind its success is handed over later, older on
   expect(rows).toEqual([{ newest: true }]);
 });
 
+test('a run of some streams or a replay is not handed over later, though it is newer than what was missed', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query(`truncate ops.runs cascade;
+    insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x') on conflict do nothing;
+    insert into ops.runs (pipeline, source_id, kind, status, params, epoch, finished_at)
+      select 'tracker', source_id, v.kind, status, params::jsonb, 1, now() from ops.sources, (values
+        ('sync', 'partly_failed', '{"streams": null}'), ('sync', 'succeeded', '{"streams": ["projects"]}'),
+        ('full', 'succeeded', '{"streams": ["projects"]}'), ('replay', 'succeeded', '{"replay": {}}')) v (kind, status, params) where name = 'tracker'`);
+  await intendMissed(db, 'tracker', { dag: 'reports' });
+  expect((await pool.query('select run_key from ops.handoffs')).rows).toEqual([]);
+});
+
 describe('FROM and TO tell what follows us which rows changed', () => {
   const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
   beforeEach(() =>

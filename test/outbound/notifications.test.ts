@@ -16,7 +16,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   hook = await startReceiver();
   slack = await startReceiver();
-  await database.warehouse.pool.query('truncate ops.health, ops.notifications, ops.handoffs');
+  await database.warehouse.pool.query('truncate ops.health, ops.notifications, ops.handoffs, ops.runs cascade');
 });
 afterEach(() => Promise.all([hook.close(), slack.close()]));
 
@@ -46,7 +46,20 @@ const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => 
     ...more,
   };
 };
-const ended = (status: RunStatus, more?: Partial<RunReport>) => afterRun(outbound(), report(status, more), signal);
+/** A run as the warehouse keeps it, and its end as it is told. */
+const ended = async (
+  status: RunStatus,
+  more: Partial<RunReport> = {},
+  params: object = { streams: null },
+): Promise<void> => {
+  const told = report(status, more);
+  await database.warehouse.pool.query(
+    `insert into ops.runs (run_id, pipeline, source_id, kind, status, params, epoch, finished_at)
+      overriding system value values ($1, $2, 1, $3, $4, $5, 1, clock_timestamp())`,
+    [told.runId, told.pipeline, told.kind, status, params],
+  );
+  await afterRun({ ...outbound(), onSuccess: { tracker: { dag: 'reports' } } }, told, signal);
+};
 const later = async (): Promise<void> => {
   await database.warehouse.pool.query(
     `update ops.notifications set next_at = clock_timestamp() where status = 'pending'`,
@@ -147,9 +160,23 @@ describe('notifications', () => {
     expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
   });
 
-  test('a backfill that succeeds does not make a failed pipeline well', async () => {
+  test('a run of a part that succeeds neither makes a failed pipeline well nor is handed over', async () => {
     await ended('failed');
     await ended('succeeded', { kind: 'backfill' });
+    await ended('succeeded', {}, { streams: ['projects'] });
+    await ended('succeeded', { kind: 'full' }, { streams: ['projects'] });
+    await ended('succeeded', { kind: 'replay' }, { replay: {} });
+    const handoffs = async () => (await database.warehouse.pool.query('select run_key from ops.handoffs')).rows;
+    expect([heard(), await handoffs()]).toEqual([['pipeline.failed'], []]);
+    await ended('succeeded');
+    expect([heard(), await handoffs()]).toEqual([
+      ['pipeline.failed', 'pipeline.recovered'],
+      [{ run_key: String(runs) }],
+    ]);
+  });
+
+  test('a run of a part that fails is told as any is', async () => {
+    await ended('failed', {}, { streams: ['projects'] });
     expect(heard()).toEqual(['pipeline.failed']);
   });
 });

@@ -252,6 +252,16 @@ test('metrics are read from the warehouse at every scrape, in the form Prometheu
   expect(new Set(series.map((line) => line.slice(0, line.lastIndexOf(' ')))).size).toBe(series.length);
 });
 
+test('the last success in the metrics is that of a run of every stream', async () => {
+  await query(`truncate ops.runs; insert into ops.runs (pipeline, source_id, kind, status, params, epoch, finished_at)
+    select 'tracker', 1, kind, status, params::jsonb, 1, '2026-03-01Z'::timestamptz + n * interval '1 s' from (values
+      (1, 'sync', 'succeeded', '{"streams": null}'), (2, 'sync', 'partly_failed', '{"streams": null}'),
+      (3, 'sync', 'succeeded', '{"streams": ["projects"]}'), (4, 'replay', 'succeeded', '{"replay": {}}')) v (n, kind, status, params)`);
+  const { text } = await ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  const at = Date.parse('2026-03-01T00:00:01Z') / 1000;
+  expect(text).toContain(`tidemark_run_last_success_timestamp_seconds{source="tracker"} ${at}\n`);
+});
+
 test('docs/openapi.json is what the server says of itself, and every route stands in it', async () => {
   const written = fs.readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8');
   expect(written, 'stale: run npm run docs').toBe(await openapiDocument());

@@ -1,4 +1,4 @@
-import { type RunLine, runs } from '../../run/history/runs.ts';
+import { complaining, type RunLine, recentRuns } from '../../run/history/runs.ts';
 import { inOrder, receiptText, sentence } from '../../run/history/sentence.ts';
 import { type StreamState, streamStates } from '../../run/history/status.ts';
 import type { Context, Verb } from '../context.ts';
@@ -13,7 +13,7 @@ import { escaped, plural, relative } from '../text.ts';
 export const status: Verb<object> = async (context) => {
   const warehouse = await existing(context);
   const streams = warehouse === undefined ? [] : await streamStates(warehouse.db);
-  const last = warehouse === undefined ? [] : await runs(warehouse.db, { limit: 20 });
+  const last = warehouse === undefined ? [] : await recentRuns(warehouse.db);
   const now = new Date();
   if (context.json) {
     const fresh =
@@ -44,7 +44,7 @@ function attention(streams: readonly StreamState[], last: readonly RunLine[], no
   const [newest] = last;
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   return [
-    ...(newest?.error ? [`Run ${newest.runId} said: ${escaped(newest.error.message)}`] : []),
+    ...complaining(last).map((each) => `Run ${each.runId} said: ${escaped(each.error?.message ?? '')}`),
     ...(newest?.status === 'running' && newest.alive === false
       ? [
           `Run ${newest.runId}, begun ${relative(newest.startedAt, now)}, has lost its process; the next run goes on from there.`,

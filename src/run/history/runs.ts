@@ -8,6 +8,8 @@ export interface RunLine {
   readonly runId: string;
   readonly pipeline: string;
   readonly kind: string;
+  /** What it tells of the whole pipeline: `freshness`, `deletions`; null for a run of a part. */
+  readonly settles: string | null;
   readonly trigger: string;
   readonly status: string;
   /** For a running one: false if its process is gone: its database session ended, or its lease ran out. */
@@ -87,6 +89,24 @@ export async function runs(db: Db, { pipeline, kinds, status, before, limit }: R
   return (await rowsOf(selectRuns(sql`${where} order by r.run_id desc limit ${limit}`), db)).map(lineOf);
 }
 
+/** The newest of all runs, and of each pipeline the newest that ended of those of every stream, however many runs of a part came after it. */
+export async function recentRuns(db: Db): Promise<readonly RunLine[]> {
+  const chosen = sql`where r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
+      select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
+    order by r.run_id desc`;
+  return (await rowsOf(selectRuns(chosen), db)).map(lineOf);
+}
+
+/** Of each pipeline among these runs (the newest first) the last of every stream that has ended: how the pipeline stands. */
+export const lastWhole = (last: readonly RunLine[]): readonly RunLine[] => {
+  const ended = last.filter((run) => run.settles === 'freshness' && run.finishedAt !== null);
+  return ended.filter((run, at) => ended.findIndex(({ pipeline }) => pipeline === run.pipeline) === at);
+};
+
+/** Those of these runs (the newest first) that somebody should look at: the newest, and how each pipeline stands. */
+export const complaining = (last: readonly RunLine[]): readonly RunLine[] =>
+  [...new Set([...last.slice(0, 1), ...lastWhole(last)])].filter((run) => run.error !== null);
+
 /** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
   const [found] = await rowsOf(selectRuns(sql`where r.run_id = ${runId}::bigint`), db);
@@ -106,6 +126,7 @@ interface RunRow extends Counters {
   readonly run_id: string;
   readonly pipeline: string;
   readonly kind: string;
+  readonly settles: string | null;
   readonly trigger: string;
   readonly status: string;
   readonly alive: boolean | null;
@@ -123,7 +144,7 @@ interface RunRow extends Counters {
 }
 
 const selectRuns = (rest: ReturnType<typeof sql>) => sql<RunRow>`
-  select r.run_id::text as run_id, r.pipeline, r.kind, r.trigger, r.status, r.started_at, r.finished_at,
+  select r.run_id::text as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status, r.started_at, r.finished_at,
     extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds,
     case when r.status = 'running' then exists (
       select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
@@ -139,6 +160,7 @@ const lineOf = (row: RunRow): RunLine => ({
   runId: row.run_id,
   pipeline: row.pipeline,
   kind: row.kind,
+  settles: row.settles,
   trigger: row.trigger,
   status: row.status,
   alive: row.alive,

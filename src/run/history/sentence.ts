@@ -1,18 +1,20 @@
 /** The state of everything in words: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../../core/words.ts';
-import type { Receipt, RunLine } from './runs.ts';
+import { lastWhole, type Receipt, type RunLine } from './runs.ts';
 import type { StreamState } from './status.ts';
 
-/** The state of everything in one sentence. */
+/** The state of everything in one sentence; `last`: what `recentRuns` gives. */
 export function sentence(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
   const [newest] = last;
   if (streams.length === 0 || newest === undefined) return 'Nothing has been synced yet.';
   const going = newest.status === 'running' && newest.alive === true;
-  const ended = last.find((each) => each.finishedAt !== null && (each.kind === 'sync' || each.kind === 'full'));
+  const [ended] = lastWhole(last);
   const tail = going
     ? `run ${newest.runId} (${newest.kind}) is going since ${clock(newest.startedAt, now)} UTC`
     : ended === undefined
-      ? `run ${newest.runId} ended without a word`
+      ? newest.finishedAt === null
+        ? `run ${newest.runId} ended without a word`
+        : `run ${newest.runId} (${newest.kind}) was of a part, and none of every stream has ended yet`
       : `last run ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
   return `${freshness(streams, now)}; ${tail}.`;
 }

@@ -10,7 +10,8 @@ import { UnknownDag, UnknownRun } from '../../schedule/refusals.ts';
 /** Requests that may be asked for again. */
 const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
 
-export const canRetry = (request: DagRun): boolean => request.finishedAt !== null && retryable.includes(request.status);
+export const canRetry = (request: DagRun): boolean =>
+  request.finishedAt !== null && request.does !== 'replay' && retryable.includes(request.status);
 
 /** Requests that wait, are at work, or will be taken up again by themselves. */
 export const isActive = (request: DagRun): boolean => request.finishedAt === null;

@@ -2,7 +2,7 @@
 
 import { count, plural } from '../../../core/words.ts';
 import { type Night, nights, streamNights } from '../../../run/history/nights.ts';
-import { type RunLine, runs } from '../../../run/history/runs.ts';
+import { complaining, lastWhole, type RunLine, recentRuns, runs } from '../../../run/history/runs.ts';
 import { inOrder, sentence } from '../../../run/history/sentence.ts';
 import { type StreamState, streamStates } from '../../../run/history/status.ts';
 import type { Dag } from '../../../schedule/control.ts';
@@ -22,7 +22,7 @@ export async function overview({ db, control }: DashboardDeps, view: View, wante
   const since = firstShown(view.now);
   const [streams, last, perPipeline, perStream, dags] = await Promise.all([
     streamStates(db),
-    runs(db, { limit: 20 }),
+    recentRuns(db),
     nights(db, since),
     streamNights(db, since),
     control.list(),
@@ -45,12 +45,12 @@ ${chosen !== undefined && live('figures', html`<h2>The last ${plural(past.filter
   };
 }
 
-/** The worst of all streams decides the colour; the last run's end may make it worse. */
+/** The worst of all streams decides the colour; the end of the last run, and of the last of every stream, may make it worse. */
 function toneOfAll(streams: readonly StreamState[], last: readonly RunLine[]): Tone {
   if (streams.length === 0) return 'none';
   if (streams.some((each) => each.freshness === 'stale' || each.freshness === 'never')) return 'warn';
-  const ended = last.find((run) => run.finishedAt !== null);
-  return ended === undefined || ended.status === 'succeeded' ? 'good' : 'warn';
+  const ended = [...last.filter((run) => run.finishedAt !== null).slice(0, 1), ...lastWhole(last)];
+  return ended.every((run) => run.status === 'succeeded') ? 'good' : 'warn';
 }
 
 function truth(streams: readonly StreamState[], last: readonly RunLine[], view: View): Html {
@@ -67,8 +67,10 @@ function attention(streams: readonly StreamState[], last: readonly RunLine[], da
       (run) =>
         html`<li>${state(run.stopping ? 'stopping' : run.status)} <a href="/requests/${run.pipeline}/${run.runId}">${run.pipeline} ${run.does}</a>, asked for ${ago(run.queuedAt, view.now)}${run.received > 0 && html`, ${plural(run.received, 'record')} so far`}</li>`,
     ),
-    newest?.error &&
-      html`<li>${state(newest.status)} <a href="/runs/${newest.runId}">Run ${newest.runId}</a> of ${newest.pipeline} said: <q>${newest.error.message}</q></li>`,
+    ...complaining(last).map(
+      (run) =>
+        html`<li>${state(run.status)} <a href="/runs/${run.runId}">Run ${run.runId}</a> of ${run.pipeline} said: <q>${run.error?.message}</q></li>`,
+    ),
     newest?.status === 'running' &&
       newest.alive === false &&
       html`<li>${state('lost')} <a href="/runs/${newest.runId}">Run ${newest.runId}</a>, begun ${ago(newest.startedAt, view.now)}, has lost its process; the next run goes on from there.</li>`,

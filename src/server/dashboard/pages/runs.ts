@@ -20,7 +20,7 @@ export interface RunsAsked {
 }
 
 const perPage = 50;
-const kinds = ['sync', 'full', 'backfill', 'census'];
+const kinds = ['sync', 'full', 'backfill', 'census', 'replay'];
 const statuses = ['running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention'];
 
 export async function runsPage({ db, control }: DashboardDeps, view: View, asked: RunsAsked): Promise<Page> {
