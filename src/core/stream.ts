@@ -1,4 +1,5 @@
 import type { Cells } from './cell.ts';
+import type { TidemarkError } from './errors.ts';
 import type { PageWalk, Reading } from './paging.ts';
 import type { Shape } from './raw-record.ts';
 import type { Http, Json } from './request.ts';
@@ -237,4 +238,6 @@ export interface Preflight {
   readonly account: string | undefined;
   /** What was found out, in words, e.g. `search: offset paging (contract)`. */
   readonly dialect: readonly string[];
+  /** What the main stream needs and cannot be had, e.g. a search that is closed to us. A run goes on without it, `check` fails. */
+  readonly problems: readonly TidemarkError[];
 }

@@ -51,5 +51,5 @@ const preflight = async (ads: Ads, { credentials }: AdsSettings, signal: AbortSi
   const { clock, name: account, words } = await askAccount(ads, signal);
   const from = ads.accountIds.length === 0 ? 'those of the businesses' : `${ads.accountIds.length} of ADS_ACCOUNT_IDS`;
   const token = credentials.kind === 'token' ? 'as given' : 'had by the refresh token';
-  return { clock, account, dialect: [words, `ad accounts: ${from}`, `access token: ${token}`] };
+  return { clock, account, dialect: [words, `ad accounts: ${from}`, `access token: ${token}`], problems: [] };
 };

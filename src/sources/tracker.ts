@@ -109,13 +109,14 @@ const httpOptions = (
   }),
 });
 
-/** What the search understands. What only one stream needs and fails here is told in words and fails there again. */
+/** What the search understands. What only one stream needs and fails here is a problem, and fails there again. */
 const preflight = async (
   account: Account,
   tracker: Tracker,
   learn: (dialect: Dialect) => (signal: AbortSignal) => Promise<readonly string[]>,
   signal: AbortSignal,
 ): Promise<Preflight> => {
+  const problems: TidemarkError[] = [];
   const dialect = [account.known ? `account: ${account.name}` : 'account: the server does not say'];
   try {
     const found = await tracker.search.dialect(signal);
@@ -126,9 +127,10 @@ const preflight = async (
     );
   } catch (cause) {
     if (!(cause instanceof TidemarkError) || endsAll(cause)) throw cause;
-    dialect.push(`search: ${cause.message}`);
+    problems.push(cause);
+    dialect.push('search: not to be had');
   }
-  return { clock: account.clock, account: account.name, dialect };
+  return { clock: account.clock, account: account.name, dialect, problems };
 };
 
 const endsAll = (error: TidemarkError): boolean =>

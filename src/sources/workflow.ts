@@ -77,5 +77,5 @@ const workflowFlows = (workflow: Workflow): readonly Flow[] => [
 const preflight = async (workflow: Workflow, signal: AbortSignal): Promise<Preflight> => {
   const { dialect, answer } = await workflow.found(signal);
   const which = workflow.dags.length === 0 ? 'those of its list' : `${workflow.dags.length} of WORKFLOW_DAGS`;
-  return { clock: answer.date, account: undefined, dialect: [dialect.words, `DAGs: ${which}`] };
+  return { clock: answer.date, account: undefined, dialect: [dialect.words, `DAGs: ${which}`], problems: [] };
 };

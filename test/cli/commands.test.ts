@@ -7,6 +7,7 @@ import { delay, status } from '../../src/simulator/shared/faults.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
+import { smallSite } from '../support/small-site.ts';
 import { type Ended, launcher, nowhere, start, tidemark } from './command.ts';
 
 let database: TestDatabase;
@@ -323,6 +324,36 @@ describe('from nothing to a known warehouse', () => {
     ]);
     const { rows } = await database.warehouse.pool.query(`select from pg_namespace where nspname = 'tidemark_check'`);
     expect(rows).toHaveLength(0);
+  });
+
+  test.each([
+    ['closed', status(403), 'answered 403'],
+    ['not there', status(404), 'answered 404'],
+  ])('check fails where the search is %s, though the account answers', async (_, fault, said) => {
+    const rule = tracker.script.at({ endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY }, fault);
+    const { code, out } = await run('check');
+    rule.cancel();
+    expect(code).toBe(1);
+    expect(out).toMatch(new RegExp(`^tracker +failed .*search/jql ${said}`, 'm'));
+    expect(out).toContain(`signed in as ${tracker.email}`);
+  });
+
+  test('a tracker with the endpoints of the contract and nothing else checks as well', async () => {
+    const bare = await startTracker({ ...smallSite, dialect: 'contract', bare: true });
+    try {
+      const at = { TRACKER_BASE_URL: bare.url, TRACKER_EMAIL: bare.email, TRACKER_API_TOKEN: bare.token };
+      const { code, out } = await run('check', at);
+      expect(out).toMatch(/^tracker +ok /m);
+      expect(code).toBe(0);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  test('check names the whole base URL that did not answer', async () => {
+    const { code, out } = await run('check', { TRACKER_BASE_URL: `${tracker.url}/jira` });
+    expect(code).not.toBe(0);
+    expect(out).toContain(`${tracker.url}/jira`);
   });
 
   test('a held lock is exit code 5, and the message says who holds it', async () => {

@@ -191,7 +191,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     kind: 'ads',
     baseUrl: 'http://lab',
     flows,
-    preflight: async () => ({ clock: lab.now, account: undefined, dialect: [] }),
+    preflight: async () => ({ clock: lab.now, account: undefined, dialect: [], problems: [] }),
     http: {
       origin: 'http://lab',
       send: () => Promise.reject(new Error('nothing is sent')),

@@ -20,7 +20,7 @@ interface Finding {
   readonly exitCode: number;
 }
 
-/** One authenticated request a configured source, a write and rollback on the warehouse. */
+/** What a run asks first of each configured source, and a write and rollback on the warehouse. */
 export const check: Verb<object> = async (context) => {
   const config = await context.parts.config();
   const told = context.quiet || context.json ? () => undefined : (text: string) => context.err.line(text);
@@ -30,10 +30,13 @@ export const check: Verb<object> = async (context) => {
     findings.push(
       await tried(name, config[kind]?.baseUrl ?? null, async () => {
         const source = await context.parts.source(name);
-        const { account, dialect, clock } = await source.preflight(context.signal);
+        const { account, dialect, clock, problems } = await source.preflight(context.signal);
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
         const found = dialect.filter((line) => !line.startsWith('account:'));
-        return [...(account === undefined ? [] : [`signed in as ${account}`]), ...found, skew];
+        return {
+          facts: [...(account === undefined ? [] : [`signed in as ${account}`]), ...found, skew],
+          ...(problems[0] && { problem: problems[0] }),
+        };
       }),
     );
   }
@@ -43,7 +46,7 @@ export const check: Verb<object> = async (context) => {
   findings.push(
     await tried('warehouse', null, async () => {
       const warehouse = await context.parts.warehouse(soon);
-      return [warehouse.address, ...(await writable(warehouse))];
+      return { facts: [warehouse.address, ...(await writable(warehouse))] };
     }),
   );
   show(context, findings);
@@ -51,22 +54,19 @@ export const check: Verb<object> = async (context) => {
   return codes.includes(exit.connection) ? exit.connection : combined(codes.filter((code) => code !== exit.ok));
 };
 
-async function tried(what: string, where: string | null, look: () => Promise<readonly string[]>): Promise<Finding> {
+/** What was found; with a problem, it is not enough. */
+interface Looked {
+  readonly facts: readonly string[];
+  readonly problem?: unknown;
+}
+
+async function tried(what: string, where: string | null, look: () => Promise<Looked>): Promise<Finding> {
   const start = performance.now();
-  const took = () => (performance.now() - start) / 1000;
-  try {
-    return { what, state: 'ok', where, facts: await look(), error: null, seconds: took(), exitCode: exit.ok };
-  } catch (error) {
-    return {
-      what,
-      state: 'failed',
-      where,
-      facts: [],
-      error: said(error),
-      seconds: took(),
-      exitCode: codeOfError(error),
-    };
-  }
+  const { facts, problem } = await look().catch((error: unknown): Looked => ({ facts: [], problem: error }));
+  const seconds = (performance.now() - start) / 1000;
+  return problem === undefined
+    ? { what, state: 'ok', where, facts, error: null, seconds, exitCode: exit.ok }
+    : { what, state: 'failed', where, facts, error: said(problem), seconds, exitCode: codeOfError(problem) };
 }
 
 const nothing = (what: string, advice: string): Finding => ({
@@ -135,7 +135,11 @@ function show({ out, json }: Context, findings: readonly Finding[]): void {
     each.what,
     { text: each.state, style: styles[each.state] },
     each.seconds === null ? null : duration(each.seconds),
-    each.error?.message ?? [...(each.where === null ? [] : [each.where]), ...each.facts].join(' · '),
+    [
+      ...(each.error === null ? [] : [each.error.message]),
+      ...(each.where === null ? [] : [each.where]),
+      ...each.facts,
+    ].join(' · '),
   ]);
   for (const line of table(
     [{ title: 'WHAT' }, { title: 'STATE' }, { title: 'TOOK', align: 'right' }, { title: 'FOUND, OR WHAT TO DO' }],
