@@ -77,6 +77,26 @@ describe('which tongue an engine speaks', () => {
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({ code: 'unexpected_content' });
   });
 
+  test.each([
+    ['a login page', { '/api/v1/dags': page, '/api/v2/dags': page }, /answered 200 with text\/html/],
+    [
+      'a redirect',
+      { '/api/v1/dags': { status: 302, body: '' }, '/api/v2/dags': { status: 302, body: '' } },
+      /answered 302, a redirect.*not followed/,
+    ],
+    ['nothing', {}, /answered 404/],
+  ])('where there is no list, %s is told as it was met', async (_, answers, met) => {
+    const out = await serving(answers);
+    const failure = await findDialect(out, [], signal).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringMatching(met),
+      cause: expect.any(Error),
+    });
+    expect(failure).toMatchObject({ message: expect.stringContaining('WORKFLOW_BASE_URL') });
+    expect(failure).toMatchObject({ message: expect.stringContaining('WORKFLOW_DAGS') });
+  });
+
   test('names that would leave their place in the path are refused', async () => {
     const out = await serving({});
     for (const name of ['', '.', '..'])

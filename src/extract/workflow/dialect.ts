@@ -1,6 +1,6 @@
 /** Which tongue the engine speaks, found out from its answers. */
 
-import { Misconfigured, Missing, UnexpectedContent } from '../../core/errors.ts';
+import { Misconfigured, Missing, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { isObject, plain } from './objects.ts';
 import { payloadOf } from './told.ts';
@@ -55,20 +55,27 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
   const told = first === undefined ? undefined : await byStatus(first);
   if (told !== undefined) return told;
   const v1 = await listThere(http, '/api/v1', signal);
-  if (v1 !== undefined && isVendorList(v1.body)) return { dialect: vendor('/api/v1'), answer: v1 };
-  if (v1 !== undefined && namesIn(v1.body) !== undefined && !isOldVendorList(v1.body))
+  if (isAnswer(v1) && isVendorList(v1.body)) return { dialect: vendor('/api/v1'), answer: v1 };
+  if (isAnswer(v1) && namesIn(v1.body) !== undefined && !isOldVendorList(v1.body))
     return { dialect: contract, answer: v1 };
   const v2 = await listThere(http, '/api/v2', signal);
-  if (v2 !== undefined && isVendorList(v2.body)) return { dialect: vendor('/api/v2'), answer: v2 };
+  if (isAnswer(v2) && isVendorList(v2.body)) return { dialect: vendor('/api/v2'), answer: v2 };
   for (const dag of others) {
     const found = await byStatus(dag);
     if (found !== undefined) return found;
   }
+  // A page or a redirect says more about what is wrong than a path that is not there.
+  const met = [v1, v2].flatMap((one) => (isAnswer(one) ? [] : [one]));
+  const cause = met.find((one) => one instanceof UnexpectedContent) ?? met[0];
   if (dags.length === 0)
-    throw new Misconfigured(`${http.origin} has no list of its DAGs: name those to read in WORKFLOW_DAGS`);
+    throw new Misconfigured(
+      `${http.origin} shows no list of its DAGs${cause === undefined ? '' : ` (${cause.message})`}: is WORKFLOW_BASE_URL right? If the engine has none, name those to read in WORKFLOW_DAGS`,
+      { cause },
+    );
   throw new Missing(
-    `${http.origin} knows none of the DAGs ${dags.slice(0, 5).join(', ')}: are WORKFLOW_BASE_URL (without /api/v1) and the names right?`,
+    `${http.origin} knows none of the DAGs ${dags.slice(0, 5).join(', ')}: are WORKFLOW_BASE_URL and the names right?`,
     404,
+    { cause },
   );
 };
 
@@ -88,19 +95,21 @@ const there = async (http: Http, request: Request, signal: AbortSignal): Promise
   }
 };
 
-/** Servers with a user interface answer paths they do not know with its page: no list there, either. */
+/** The answer, or what was met instead: servers with a user interface answer paths they do not know with its page, no list there, either. */
 const listThere = async (
   http: Http,
   prefix: '/api/v1' | '/api/v2',
   signal: AbortSignal,
-): Promise<Answer | undefined> => {
+): Promise<Answer | Missing | UnexpectedContent> => {
   try {
-    return await there(http, listRequest(prefix), signal);
+    return await http.send(listRequest(prefix), signal);
   } catch (cause) {
-    if (cause instanceof UnexpectedContent) return undefined;
+    if (cause instanceof Missing || cause instanceof UnexpectedContent) return cause;
     throw cause;
   }
 };
+
+const isAnswer = (met: Answer | Missing | UnexpectedContent): met is Answer => !(met instanceof TidemarkError);
 
 /** `{dags: [{fileName, dag, latestDAGRun, …}], errors, pagination}`; `dags` is null where there is none. */
 const isVendorList = (body: Json): boolean =>
