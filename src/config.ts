@@ -266,7 +266,9 @@ function readAds(from: Variables): AdsConfig | undefined {
 }
 
 function readWorkflow(from: Variables): WorkflowConfig | undefined {
-  const url = baseUrl(from, 'WORKFLOW_BASE_URL');
+  const given = baseUrl(from, 'WORKFLOW_BASE_URL');
+  const url = given?.replace(/\/api\/v[12]$/, '');
+  if (url !== given) from.warn('WORKFLOW_BASE_URL', `ends before /api/v1: ${url} is taken`);
   const token = from.secret('WORKFLOW_TOKEN');
   const dags = list(from, 'WORKFLOW_DAGS');
   if (!isSet(from, 'WORKFLOW_BASE_URL') && (token || dags.length > 0)) {
@@ -278,14 +280,14 @@ function readWorkflow(from: Variables): WorkflowConfig | undefined {
 function readServer(from: Variables): ServerConfig {
   const host = from.text('TIDEMARK_HOST') ?? '127.0.0.1';
   const port = integer(from, 'TIDEMARK_PORT', 8080, 0, 65_535);
-  const apiToken = from.secret('TIDEMARK_API_TOKEN');
+  const apiToken = bearer(from, 'TIDEMARK_API_TOKEN');
   if (!isLoopback(host) && !apiToken && !isSet(from, 'TIDEMARK_API_TOKEN_FILE')) {
     from.problem(
       'TIDEMARK_API_TOKEN',
       `is missing: ${host} can be reached from outside, so the control API needs a token`,
     );
   }
-  const readToken = from.secret('TIDEMARK_READ_TOKEN');
+  const readToken = bearer(from, 'TIDEMARK_READ_TOKEN');
   if (readToken && !apiToken)
     from.problem('TIDEMARK_API_TOKEN', 'is missing, though TIDEMARK_READ_TOKEN is set: nobody could start anything');
   if (readToken && readToken.reveal() === apiToken?.reveal())
@@ -297,6 +299,17 @@ function readServer(from: Variables): ServerConfig {
     ...(readToken ? { readToken } : {}),
     stuckMinutes: integer(from, 'TIDEMARK_STUCK_MINUTES', 15, 1, 1440),
   };
+}
+
+/** A token that callers can show us: an Authorization header carries printable ASCII without blanks, and nothing else. */
+function bearer(from: Variables, name: string): Secret | undefined {
+  const secret = from.secret(name);
+  if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret.reveal()))
+    from.problem(
+      name,
+      'has a blank or a character that is not ASCII: no caller could show it; make one of letters and digits',
+    );
+  return secret;
 }
 
 function readNotify(from: Variables): NotifyConfig {

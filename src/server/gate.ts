@@ -1,6 +1,7 @@
 /** What every request to the API passes before it is looked at: the name it was sent to, who sends it, what that role may do; and the audit. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopback } from '../config/parse.ts';
 import { answered, type Deed, intended } from './audit.ts';
 import type { ServerDeps } from './deps.ts';
 import { failure, messages } from './envelope.ts';
@@ -40,7 +41,7 @@ export function gate(app: FastifyInstance, deps: ServerDeps, { audited }: { read
     const address = request.ip;
     if (isOpen && !isOurs(request)) {
       turnAway(request);
-      return isLoopback(request.headers.host)
+      return namesUs(request.headers.host)
         ? reply.code(403).send(failure('this request comes from a page of another site'))
         : refuse(reply, 421);
     }
@@ -85,15 +86,13 @@ export function gate(app: FastifyInstance, deps: ServerDeps, { audited }: { read
 
 /** Without a token only names of this machine are answered (another name that leads here is not ours), and no page of another site. */
 function isOurs({ headers: { host, origin } }: FastifyRequest): boolean {
-  if (!isLoopback(host)) return false;
+  if (!namesUs(host)) return false;
   return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase());
 }
 
-function isLoopback(host: string | undefined): boolean {
-  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
-  const { hostname } = new URL(`http://${host}`);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
+/** Whether a Host header, with or without a port, names this machine. */
+const namesUs = (host: string | undefined): boolean =>
+  host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname);
 
 function deedOf(request: FastifyRequest, { role }: Seen): Deed {
   const { dagName, runId } = fieldsOf(request.params);

@@ -261,3 +261,25 @@ test('a webhook is told by https, or in the clear to this machine itself', () =>
   expect(problems(to('file:///etc/passwd'))).not.toContain('passwd');
   expect(readConfig(to('http://127.0.0.1:9/x'), directory()).notify.webhookUrl?.reveal()).toBe('http://127.0.0.1:9/x');
 });
+
+test('a token that no Authorization header can carry is refused, without being shown', () => {
+  for (const token of ['two words', 'schlüssel', 'tab\tin it', 'naïve-✓']) {
+    const told = problems({ TIDEMARK_API_TOKEN: token, TIDEMARK_READ_TOKEN: `${token}!` });
+    expect(told).toMatch(/TIDEMARK_API_TOKEN: .*blank/);
+    expect(told).toMatch(/TIDEMARK_READ_TOKEN: .*blank/);
+    expect(told).not.toContain(token);
+  }
+  expect(problems({ TIDEMARK_API_TOKEN_FILE: 'token' }, directory({ token: 'first\nsecond\n' }))).toContain('blank');
+  expect(readConfig({ TIDEMARK_API_TOKEN: '~!abc/+=-._:' }, directory()).server.apiToken?.reveal()).toBe(
+    '~!abc/+=-._:',
+  );
+});
+
+test('the path of the workflow engine’s API is not a part of its base URL', () => {
+  for (const path of ['/api/v1', '/api/v1/', '/api/v2']) {
+    const config = readConfig({ WORKFLOW_BASE_URL: `https://x.example/dagu${path}` }, directory());
+    expect(config.workflow?.baseUrl).toBe('https://x.example/dagu');
+    expect(config.warnings).toEqual([expect.stringContaining('WORKFLOW_BASE_URL')]);
+  }
+  expect(readConfig({ WORKFLOW_BASE_URL: 'https://x.example/dagu' }, directory()).warnings).toEqual([]);
+});

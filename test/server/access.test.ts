@@ -196,7 +196,8 @@ test('without a token only names of this machine are answered, and no page of an
       expect(await withHost(`127.0.0.1:${port}`, [`Origin: ${origin}`]), origin).toBe('403');
     expect(await query('select from ops.dag_runs')).toEqual([]);
     expect(await withHost(`127.0.0.1:${port}`, [`Origin: http://127.0.0.1:${port}`])).toBe('202');
-    expect(await withHost('localhost')).toBe('409');
+    for (const host of ['localhost', 'LOCALHOST:1', 'tidemark.localhost', '[::1]', '127.8.8.8:80'])
+      expect(await withHost(host), host).toBe('409');
     expect(await query(`select distinct role from ops.audit order by 1`)).toEqual([
       { role: 'local' },
       { role: 'nobody' },
