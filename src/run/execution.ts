@@ -8,7 +8,7 @@ import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { countRejections } from './rejections.ts';
-import { beginRun, finishRun, type Run, registerSource, writtenBy } from './runs.ts';
+import { beginRun, finishRun, movedText, moveSource, type Run, registerSource, writtenBy } from './runs.ts';
 import { hasOpenWalk, pruneWalks } from './walks.ts';
 
 /** What the body of a run is given. */
@@ -116,6 +116,16 @@ async function work(
   const word = lastWord(deps.signal);
   const now = await databaseClock(deps);
   const { clock, dialect } = await deps.source.preflight(signal);
+  const { baseUrl } = deps.source;
+  // Behind the preflight: a place that does not answer or does not let us in has not become the source's.
+  const before = await moveSource(deps.warehouse.db, run.sourceId, baseUrl);
+  if (before !== undefined)
+    deps.observe({
+      type: 'note',
+      pipeline: run.pipeline,
+      level: 'warn',
+      message: movedText(run.pipeline, before, baseUrl),
+    });
   const context: RunContext = {
     deps,
     run,

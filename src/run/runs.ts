@@ -17,11 +17,11 @@ export interface Run {
   readonly kind: RunKind;
 }
 
-/** Finds or makes the source's row and keeps its streams listed. */
+/** Finds or makes the source's row and keeps its streams listed. Where it was read from last stays as it is: see `moveSource`. */
 export async function registerSource(db: Kysely<AnyDatabase>, source: Source): Promise<number> {
   const { rows } = await sql<{ source_id: number }>`insert into ops.sources as s (name, kind, base_url)
     values (${source.name}, ${source.kind}, ${source.baseUrl})
-    on conflict (name) do update set base_url = excluded.base_url returning source_id`.execute(db);
+    on conflict (name) do update set base_url = s.base_url returning source_id`.execute(db);
   const sourceId = rows[0]?.source_id;
   if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
   for (const flow of source.flows) {
@@ -29,6 +29,23 @@ export async function registerSource(db: Kysely<AnyDatabase>, source: Source): P
   }
   return sourceId;
 }
+
+/** Notes where the source is read from now. Gives where it was before, if that was another place. */
+export async function moveSource(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  baseUrl: string,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ before: string }>`
+    update ops.sources s set base_url = ${baseUrl}
+    from (select base_url from ops.sources where source_id = ${sourceId} for update) old
+    where s.source_id = ${sourceId} and old.base_url <> ${baseUrl} returning old.base_url as before`.execute(db);
+  return rows[0]?.before;
+}
+
+/** What a person should know before rows of a place that is not the one before are loaded into the same tables. */
+export const movedText = (name: string, before: string, now: string): string =>
+  `${name} was ${before} until now and is ${now}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
 
 async function register(
   db: Kysely<AnyDatabase>,

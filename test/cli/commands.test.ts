@@ -263,6 +263,28 @@ describe('from nothing to a known warehouse', () => {
     expect((await run('rejects list')).out).toBe('No open rejects.\n');
   });
 
+  test('a backfill that lies in the future is exit code 2, also as a dry run', async () => {
+    for (const words of ['', ' --dry-run']) {
+      const { code, out, err } = await run(`backfill tracker --from 2130-01-01 --to 2130-02-01${words}`);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toContain('--from 2130-01-01 lies in the future');
+    }
+  });
+
+  test('another base URL than before is told by check and by the run that takes it, and by no dry run taken', async () => {
+    expect((await run('check')).out).not.toContain('until now');
+    await database.warehouse.pool.query(`update ops.sources set base_url = 'http://old.example/jira'`);
+    const word = `tracker was http://old.example/jira until now and is ${tracker.url}`;
+    expect((await run('sync --dry-run --stream projects')).code).toBe(0);
+    expect(await run('check')).toMatchObject({ code: 0, out: expect.stringContaining(word) });
+    const first = await run('sync --stream projects');
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining(`warning: ${word}`) });
+    for (const words of ['sync --stream projects', 'check']) {
+      const { out, err } = await run(words);
+      expect(out + err).not.toContain('until now');
+    }
+  });
+
   test('reset forgets a watermark: the next run walks the stream whole', async () => {
     const modeOf = async () =>
       (await json('sync --dry-run --stream issues')).plan[0].streams.find(

@@ -1,3 +1,4 @@
+import { Misconfigured } from '../../core/errors.ts';
 import type { Verb } from '../context.ts';
 import { between } from '../dates.ts';
 import { pipelineNamed } from '../pipelines.ts';
@@ -13,6 +14,8 @@ export const backfill: Verb<{
   readonly dryRun?: boolean | undefined;
 }> = async (context, { pipeline, from, to, stream, dryRun }) => {
   const window = between(from, to);
+  if (window.from > new Date())
+    throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read yet`);
   const { name } = pipelineNamed(pipeline, await context.parts.config());
   const streams = stream === undefined ? {} : { streams: stream };
   if (dryRun) return showPlan(context, [name], { ...streams, window });

@@ -1,3 +1,4 @@
+import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
@@ -46,7 +47,7 @@ export const check: Verb<object> = async (context) => {
   findings.push(
     await tried('warehouse', null, async () => {
       const warehouse = await context.parts.warehouse(soon);
-      return { facts: [warehouse.address, ...(await writable(warehouse))] };
+      return { facts: [warehouse.address, ...(await writable(warehouse)), ...(await moved(warehouse, config))] };
     }),
   );
   show(context, findings);
@@ -108,6 +109,21 @@ async function writable(warehouse: Warehouse): Promise<readonly string[]> {
     // Also ends the transaction of a check that failed half-way.
     client.release(true);
   }
+}
+
+/** Sources that are configured at another place than the one whose rows are here. */
+async function moved({ pool }: Warehouse, config: Config): Promise<readonly string[]> {
+  const { movedText } = await import('../../run/runs.ts');
+  const { rows: there } = await pool.query<{ there: boolean }>(
+    `select to_regclass('ops.sources') is not null as there`,
+  );
+  if (there[0]?.there !== true) return [];
+  const { rows } = await pool.query<{ name: string; base_url: string }>('select name, base_url from ops.sources');
+  return configured(config).flatMap(({ name, source }) => {
+    const before = rows.find((row) => row.name === name)?.base_url;
+    const now = config[source]?.baseUrl;
+    return before === undefined || now === undefined || before === now ? [] : [movedText(name, before, now)];
+  });
 }
 
 const making = [
