@@ -257,6 +257,8 @@ describe('from nothing to a known warehouse', () => {
       out: 'tracker: 0 records landed, 1 record still rejected.\n',
     });
     expect((await json('runs')).runs[0]).toMatchObject({ kind: 'replay', status: 'succeeded' });
+    const { streams } = await json('status');
+    expect(streams.find((each: { stream: string }) => each.stream === 'issues').last.kind).toBe('sync');
     expect((await json(`why issues ${key}`)).rejects).toHaveLength(1);
     tracker.state.setRaw(key, 'created', undefined);
     expect((await run('sync')).code).toBe(0);

@@ -12,7 +12,7 @@ export interface Night {
   readonly runs: number;
   /** Of these, how many did not succeed. */
   readonly failures: number;
-  /** Of the last one that day. */
+  /** Of the last one that day; a part that went well (some streams, a replay) only where nothing else ran. */
   readonly status: string;
   readonly lastRunId: string;
   /** Rows inserted, updated or removed that day. */
@@ -30,13 +30,14 @@ interface Row {
   readonly changed: number;
 }
 
-/** The syncs and censuses of each pipeline since the given day, by pipeline and day. */
+/** The runs of each pipeline since the given day but backfills, by pipeline and day. That a part went well does not say that the day did. */
 export async function nights(db: Db, since: Date): Promise<readonly Night[]> {
+  const last = sql`r.settles is null and r.status = 'succeeded', r.run_id desc`;
   const found = await rowsOf(
     sql<Row>`
       select r.pipeline, null::text as stream, (r.started_at at time zone 'UTC')::date::text as day, count(*)::float8 as runs,
         (count(*) filter (where r.status not in ('succeeded', 'running')))::float8 as failures,
-        (array_agg(r.status order by r.run_id desc))[1] as status, max(r.run_id)::text as run_id,
+        (array_agg(r.status order by ${last}))[1] as status, (array_agg(r.run_id order by ${last}))[1]::text as run_id,
         sum(r.inserted + r.updated + r.deleted)::float8 as changed
       from ops.runs r where r.started_at >= ${since} and r.kind <> 'backfill' group by r.pipeline, 3 order by 1, 3`,
     db,
@@ -46,11 +47,12 @@ export async function nights(db: Db, since: Date): Promise<readonly Night[]> {
 
 /** The same for each stream. */
 export async function streamNights(db: Db, since: Date): Promise<readonly Night[]> {
+  const last = sql`r.kind = 'replay' and s.status = 'ok', s.run_id desc`;
   const found = await rowsOf(
     sql<Row>`
       select src.name as pipeline, s.stream, (s.started_at at time zone 'UTC')::date::text as day, count(*)::float8 as runs,
         (count(*) filter (where s.status in ('failed', 'partial', 'interrupted', 'attention')))::float8 as failures,
-        (array_agg(s.status order by s.run_id desc))[1] as status, max(s.run_id)::text as run_id,
+        (array_agg(s.status order by ${last}))[1] as status, (array_agg(s.run_id order by ${last}))[1]::text as run_id,
         sum(s.inserted + s.updated + s.deleted)::float8 as changed
       from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
       where s.started_at >= ${since} and r.kind <> 'backfill' group by src.name, s.stream, 3 order by 1, 2, 3`,

@@ -29,7 +29,7 @@ export interface StreamState {
   readonly last: LastPart | null;
 }
 
-/** The stream's part in the newest run that touched it. */
+/** The stream's part in the newest run that read it; a replay of rejects reads nothing. */
 export interface LastPart {
   readonly runId: string;
   readonly kind: string;
@@ -81,7 +81,7 @@ const states = sql<Row>`
   left join ops.checkpoints c using (source_id, stream)
   left join lateral (
     select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
-    where rs.source_id = t.source_id and rs.stream = t.stream order by rs.run_id desc limit 1) l on true
+    where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay' order by rs.run_id desc limit 1) l on true
   left join lateral (
     select max(w.opened_at) as at from ops.walks w
     where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill') fresh on true
