@@ -2,8 +2,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { up as settles } from '../../migrations/0016_settles.ts';
 import { Misconfigured } from '../../src/core/errors.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate, pending } from '../../src/warehouse/migrate.ts';
@@ -51,6 +52,29 @@ test('it applies what is pending in the order of the names, once', async () => {
   expect(await migrate(warehouse, { folder: folder({ ...steps, '0003_c': 'create table c ()' }) })).toEqual(['0003_c']);
   expect(await pending(warehouse, { folder: first }).catch((error: unknown) => error)).toBeInstanceOf(Misconfigured);
   expect(await tables(warehouse)).toEqual(['a', 'c']);
+});
+
+test('runs of before are told apart as well: what settles something of the pipeline, and what was a replay', async () => {
+  const { warehouse } = database;
+  await migrate(warehouse);
+  await warehouse.pool.query(`alter table ops.runs drop column settles;
+    insert into ops.runs (pipeline, source_id, kind, status, epoch, params)
+      select 'tracker', 1, kind, 'succeeded', 1, params::jsonb from (values
+        ('sync', '{}'), ('sync', '{"streams": null, "full": false}'), ('full', '{"streams": []}'), ('census', '{"streams": null}'),
+        ('sync', '{"streams": ["projects"]}'), ('census', '{"streams": ["issues"]}'), ('sync', '{"replay": {}}'),
+        ('backfill', '{"streams": null, "from": "2026-01-01"}')) v (kind, params)`);
+  await settles(warehouse.db as unknown as Kysely<unknown>);
+  const { rows } = await warehouse.pool.query('select kind, settles from ops.runs order by run_id');
+  expect(rows.map(({ kind, settles }) => `${kind} ${settles}`)).toEqual([
+    'sync freshness',
+    'sync freshness',
+    'full freshness',
+    'census deletions',
+    'sync null',
+    'census null',
+    'replay null',
+    'backfill null',
+  ]);
 });
 
 test('the real steps leave no table, view or column without a comment, and can be looked at before', async () => {
