@@ -163,6 +163,8 @@ function told(
       ),
     async ended({ id, ask }, { status }, trx) {
       if (ask.pipeline !== nightly.name || nightly.onSuccess === undefined || status !== 'succeeded') return;
+      // A backfill or a census of every pipeline does not say that they are up to date.
+      if (ask.does !== 'sync' && ask.does !== 'full') return;
       const { intend } = await import('../../outbound/intent.ts');
       await intend(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, nightly.onSuccess);
     },
