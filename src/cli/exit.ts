@@ -72,9 +72,18 @@ export interface Said {
 export function said(error: unknown): Said {
   const message = clean(error instanceof Error ? error.message || systemCode(error) || error.name : String(error));
   if (error instanceof TidemarkError) return { code: error.code, message };
-  if (error instanceof CommanderError) return { code: 'usage', message };
+  if (error instanceof CommanderError) return { code: 'usage', message: clean(withoutValues(error.message)) };
   return { code: isAbort(error) ? 'interrupted' : 'internal', message };
 }
+
+/**
+ * What commander says of words it does not understand, without the value of an unknown flag and without the words that are too many: they may
+ * be a secret, and secrets are never on the command line.
+ */
+export const withoutValues = (text: string): string =>
+  withoutSecrets(text)
+    .replace(/(unknown option '--?[^'=\s]+)=[\s\S]*'/, "$1'")
+    .replace(/(too many arguments.* but got \d+): [\s\S]*$/, '$1.');
 
 /** The chain of causes, one line each, and at its end where it was thrown: what `--verbose` adds. */
 export function causes(error: unknown): readonly string[] {

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Misconfigured } from '../core/errors.ts';
 import type { Context } from './context.ts';
+import { withoutValues } from './exit.ts';
 import type { Sink } from './terminal.ts';
 
 /** The options every verb understands. */
@@ -34,7 +35,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .configureOutput({
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
-      outputError: (text, write) => write(withoutValues(text)),
+      outputError: (text, write) => write(withAdvice(withoutValues(text))),
     })
     .exitOverride();
   root.addHelpText('beforeAll', ({ command }) => examples(command.name()));
@@ -177,13 +178,11 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
   return root;
 }
 
-/** What commander says of an unknown flag, without the value that was given with it: it may be a secret, and secrets are never flags. */
-function withoutValues(text: string): string {
-  const bare = text.replace(/('--?[^'=\s]+)=[^']*'/g, "$1'");
-  return /'--?[a-z-]*(token|password|secret|database-url)/i.test(bare)
-    ? `${bare}Secrets are never taken from flags: set them in the environment, in .env, or in a file named by NAME_FILE.\n`
-    : bare;
-}
+/** What is said of an unknown flag, with what to do instead where it looks like a secret's. */
+const withAdvice = (text: string): string =>
+  /'--?[a-z-]*(token|password|secret|database-url)/i.test(text)
+    ? `${text.trimEnd()}\nSecrets are never taken from flags: set them in the environment, in .env, or in a file named by NAME_FILE.\n`
+    : text;
 
 /** `--stream a,b --stream c` and `--stream a b` are the same. */
 const list = (value: string, before: readonly string[] = []): readonly string[] => [

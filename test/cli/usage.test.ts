@@ -83,11 +83,27 @@ test.each([
   expect(err).toContain(advice);
 });
 
-test('a secret given as a flag is refused and not repeated', async () => {
-  const { code, out, err } = await tidemark('sync --api-token=hunter2');
-  expect(code).toBe(2);
-  expect(out + err).not.toContain('hunter2');
-  expect(err).toContain('never taken from flags');
+test.each(['sync --api-token=hunter2', 'sync --api-token hunter2', "serve --token=it's-hunter2", '--password=hunter2'])(
+  'a secret given as a flag is refused and not repeated: `tidemark %s`',
+  async (words) => {
+    for (const json of ['', ' --json']) {
+      const { code, out, err } = await tidemark(`${words}${json}`);
+      expect(code).toBe(2);
+      expect(out + err).not.toContain('hunter2');
+      expect(err).toContain('never taken from flags');
+    }
+  },
+);
+
+test.each([
+  'check postgres://ann:hunter2@db/x',
+  'status hunter2',
+  'postgres://ann:hunter2@db/x',
+  'serve --port=x://a:hunter2@b',
+])('a secret among the words is refused and not repeated: `tidemark %s`', async (words) => {
+  const { code, out, err } = await tidemark(`${words} --json`);
+  expect({ code, told: out + err }).toEqual({ code: 2, told: expect.not.stringContaining('hunter2') });
+  expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
 });
 
 test('wrong settings are told all at once, and with --json also as JSON', async () => {
