@@ -47,6 +47,12 @@ export function combined(codes: readonly number[]): number {
   return codes.some((code) => code === exit.ok || code === exit.partly) ? exit.partly : exit.failed;
 }
 
+/** As `combined`, of a command that had so much to do: one that was stopped before the last of it, or in it, ends as stopped. */
+export function codeOfAll(codes: readonly number[], asked: number, stop?: 'SIGINT' | 'SIGTERM'): number {
+  const stopped = codes.find((code) => code === exit.SIGINT || code === exit.SIGTERM);
+  return stopped ?? (codes.length < asked && stop !== undefined ? exit[stop] : combined(codes));
+}
+
 /** The exit code for how a run ended. */
 export function codeOfReport(report: RunReport, signal?: 'SIGINT' | 'SIGTERM'): number {
   switch (report.status) {

@@ -5,6 +5,20 @@ import { nearest } from './nearest.ts';
 
 /** The stream of that name, also written `tracker.issues`. Throws Misconfigured if there is none, or several and no pipeline is named. */
 export async function ownerOf(db: Db, name: string, pipeline?: string): Promise<StreamState> {
+  const [one, ...others] = await ownersOf(db, name, pipeline);
+  if (others.length > 0)
+    throw new Misconfigured(
+      `several pipelines have a stream ${name}: add --pipeline ${[one, ...others].map((each) => each.pipeline).join('|')}`,
+    );
+  return one;
+}
+
+/** The streams of that name in all pipelines, or in the named one. Throws Misconfigured, with the nearest name, if there is none. */
+export async function ownersOf(
+  db: Db,
+  name: string,
+  pipeline?: string,
+): Promise<readonly [StreamState, ...StreamState[]]> {
   const all = await streamStates(db);
   const found = all.filter(
     (each) =>
@@ -21,9 +35,5 @@ export async function ownerOf(db: Db, name: string, pipeline?: string): Promise<
       `there is no stream “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; \`tidemark streams\` lists them`,
     );
   }
-  if (others.length > 0)
-    throw new Misconfigured(
-      `several pipelines have a stream ${name}: add --pipeline ${found.map((each) => each.pipeline).join('|')}`,
-    );
-  return one;
+  return [one, ...others];
 }

@@ -18,6 +18,16 @@ export const configured = (config: Config): readonly Pipeline[] =>
 /** What the pipeline of that name does when; nothing if there is none. */
 export const jobsOf = (name: string): readonly Job[] => pipelines.find((each) => each.name === name)?.jobs ?? [];
 
+/** Not every source has a census. */
+export const hasCensus = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'census');
+
+/** Throws Misconfigured where the pipeline has no census. */
+export function checkCensus(name: string): void {
+  if (hasCensus(name)) return;
+  const others = pipelines.map((each) => each.name).filter(hasCensus);
+  throw new Misconfigured(`there is no census of ${name}, only of ${others.join(', ')}`);
+}
+
 /** The pipeline of that name. Throws Misconfigured, with the nearest one, if there is none; if it is not configured, with what it needs. */
 export function pipelineNamed(name: string, config: Config): Pipeline {
   const found = pipelines.find((each) => each.name === name);

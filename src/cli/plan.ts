@@ -1,6 +1,7 @@
 /** `--dry-run`: what a run would read. */
 import type { Context } from './context.ts';
 import { exit } from './exit.ts';
+import type { Chosen } from './named-streams.ts';
 import { progress } from './progress/choose.ts';
 import { toJson } from './progress/json.ts';
 import { runDeps } from './running.ts';
@@ -10,9 +11,8 @@ import { minute } from './text.ts';
 /** Prints the plan of each pipeline; reads nothing but what the plan itself needs, writes no rows. */
 export async function showPlan(
   context: Context,
-  pipelines: readonly string[],
+  chosen: readonly Chosen[],
   options: {
-    readonly streams?: readonly string[];
     readonly full?: boolean;
     readonly window?: { readonly from: Date; readonly to: Date };
   },
@@ -21,8 +21,9 @@ export async function showPlan(
   try {
     const { plan } = await import('../run/preview.ts');
     const plans = [];
-    for (const pipeline of pipelines) {
-      const planned = await plan(await runDeps(context, pipeline, told), options);
+    for (const { pipeline, streams } of chosen) {
+      const deps = await runDeps(context, pipeline, told);
+      const planned = await plan(deps, { ...options, ...(streams === undefined ? {} : { streams }) });
       plans.push({ pipeline, streams: planned });
     }
     told.end();

@@ -48,7 +48,11 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     root.command(words, { hidden }).description(about).allowExcessArguments(false);
 
   verb('sync [pipeline...]', 'bring the warehouse up to date with the source')
-    .option('--stream <name...>', 'only these streams, and what they depend on', list)
+    .option(
+      '--stream <name...>',
+      'only these streams; their owners (boards, sprints, …) are taken as the warehouse knows them',
+      list,
+    )
     .option('--full', 'walk everything again, not only what changed')
     .option('--dry-run', 'only say what would be read')
     .action((pipelines: string[], options: { stream?: string[]; full?: boolean; dryRun?: boolean }) =>

@@ -15,7 +15,7 @@ import { combinedReport, type Part } from './combined.ts';
 import type { Context } from './context.ts';
 import { openSource } from './opening.ts';
 import { outboundOf } from './outbound.ts';
-import { configured, jobsOf } from './pipelines.ts';
+import { checkCensus, configured, hasCensus } from './pipelines.ts';
 import { planLines } from './plan-lines.ts';
 import type { Progress } from './progress/types.ts';
 import { runDeps } from './running.ts';
@@ -65,7 +65,8 @@ export function openRunner(
     }
   };
 
-  const part = (ask: Ask, how: How): Promise<RunReport> => {
+  const part = async (ask: Ask, how: How): Promise<RunReport> => {
+    if (ask.does === 'census') checkCensus(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
@@ -140,9 +141,7 @@ export function openRunner(
   };
 }
 
-/** Not every source has a census. */
-const takesPart = (name: string, { does }: Ask): boolean =>
-  does !== 'census' || jobsOf(name).some((job) => job.does === 'census');
+const takesPart = (name: string, { does }: Ask): boolean => does !== 'census' || hasCensus(name);
 
 async function runOf({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
   const some = streams === undefined ? {} : { streams };

@@ -3,7 +3,9 @@ import type { Observe, RunReport } from '../core/run.ts';
 import { hours } from '../core/time.ts';
 import type { RunDeps } from '../run/deps.ts';
 import type { Context } from './context.ts';
-import { causes, codeOfError, codeOfReport, combined, exit, said } from './exit.ts';
+import { causes, codeOfAll, codeOfError, codeOfReport, said } from './exit.ts';
+import type { Chosen } from './named-streams.ts';
+import { ownersNeverLoaded } from './never-loaded.ts';
 import { outboundOf } from './outbound.ts';
 import { progress } from './progress/choose.ts';
 import { toJson } from './progress/json.ts';
@@ -14,36 +16,29 @@ import { settingsOf } from './settings.ts';
 import { escaped, withoutSecrets } from './text.ts';
 import { withWaiting } from './waiting.ts';
 
+/** What is done with a pipeline; `streams`: those that were named, if any were. */
+type Work = (deps: RunDeps, streams: { readonly streams?: readonly string[] }) => Promise<RunReport>;
+
 /** Runs each pipeline in turn: a broken one does not keep the others from theirs. Gives the exit code of all together. */
-export async function runAll(
-  context: Context,
-  pipelines: readonly string[],
-  work: (deps: RunDeps) => Promise<RunReport>,
-): Promise<number> {
+export async function runAll(context: Context, chosen: readonly Chosen[], work: Work): Promise<number> {
   const codes: number[] = [];
-  for (const pipeline of pipelines) {
+  for (const each of chosen) {
+    const { pipeline } = each;
     try {
-      codes.push(await runOne(context, pipeline, work));
+      codes.push(await runOne(context, each, work));
     } catch (error) {
-      if (pipelines.length === 1 || context.signal.aborted) throw error;
+      if (chosen.length === 1 || context.signal.aborted) throw error;
       context.err.line(`${context.err.paint('red', 'error')}: ${pipeline}: ${said(error).message}`);
       if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said(error) }));
       codes.push(codeOfError(error, context.received()));
     }
     if (context.signal.aborted) break;
   }
-  return stopCode(codes) ?? combined(codes);
+  return codeOfAll(codes, chosen.length, context.received());
 }
 
-const stopCode = (codes: readonly number[]): number | undefined =>
-  codes.find((code) => code === exit.SIGINT || code === exit.SIGTERM);
-
 /** One pipeline, with its progress and its summary; gives its exit code. Throws what ended it before it was a run. */
-async function runOne(
-  context: Context,
-  pipeline: string,
-  work: (deps: RunDeps) => Promise<RunReport>,
-): Promise<number> {
+async function runOne(context: Context, { pipeline, streams }: Chosen, work: Work): Promise<number> {
   const told = progress(context);
   let ended: RunReport | undefined;
   let deps: RunDeps | undefined;
@@ -54,7 +49,9 @@ async function runOne(
       if (event.type === 'run.finished') ended = event.report;
       shown(event);
     };
-    const report = await work({ ...deps, observe });
+    for (const message of streams === undefined ? [] : await ownersNeverLoaded(deps, streams))
+      observe({ type: 'note', pipeline, level: 'warn', message });
+    const report = await work({ ...deps, observe }, streams === undefined ? {} : { streams });
     told.end();
     conclude(context, report);
     await tellOutside(context, deps, report);

@@ -43,6 +43,8 @@ const json = async (words: string) => {
   expect({ words, code, err }).toEqual({ words, code: 0, err: '' });
   return JSON.parse(out);
 };
+/** A second source, which nobody who does not need it may ask. */
+const elsewhere = { WORKFLOW_BASE_URL: 'http://127.0.0.1:9' };
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 const pattern = (text: string): RegExp => new RegExp(text);
 
@@ -285,6 +287,73 @@ describe('from nothing to a known warehouse', () => {
       const { out, err } = await run(words);
       expect(out + err).not.toContain('until now');
     }
+  });
+
+  test('a replay says of each reject what is true: gone, resolved, or too large to have been kept', async () => {
+    const unknown = await run('rejects replay 99999');
+    expect(unknown).toMatchObject({ code: 2, out: '' });
+    expect(unknown.err).toContain('there is no reject 99999');
+    const [resolved] = (await json('rejects list --all')).rejects;
+    expect(await run(`rejects replay ${resolved.rejectId}`)).toMatchObject({
+      code: 0,
+      out: `Reject ${resolved.rejectId} of tracker.issues is resolved: there is nothing to replay.\n`,
+    });
+    const { rows } =
+      await database.warehouse.pool.query(`insert into ops.rejects (source_id, stream, record_key, stage, code, message, payload, sha256, truncated, first_run_id, last_run_id)
+        select source_id, stream, 'huge', stage, code, message, '\\x7b', sha256, true, first_run_id, last_run_id from ops.rejects limit 1
+        returning reject_id::text as id`);
+    for (const words of ['rejects replay', `rejects replay ${rows[0].id}`, 'rejects replay --stream tracker.issues']) {
+      const { code, out } = await run(words);
+      expect({ words, code }).toEqual({ words, code: 3 });
+      expect(out).toContain('0 records landed, 1 record still rejected. 1 record of these was too large');
+    }
+    await database.warehouse.pool.query('delete from ops.rejects where reject_id = $1', [rows[0].id]);
+  });
+
+  test('a replay that fails for one pipeline still tells what it did for another', async () => {
+    const { rows } = await database.warehouse.pool.query(`update ops.rejects set status = 'open' returning reject_id`);
+    expect(rows).toHaveLength(1);
+    const { code, out, err } = await run('rejects replay', elsewhere);
+    expect({ code, out }).toEqual({ code: 3, out: 'tracker: 0 records landed, 1 record still rejected.\n' });
+    expect(err).toMatch(/workflow: .*127\.0\.0\.1:9/);
+    await database.warehouse.pool.query(`update ops.rejects set status = 'resolved'`);
+  });
+
+  test('a named stream means the pipelines that own it, in either spelling', async () => {
+    for (const name of ['projects', 'tracker.projects', 'comments']) {
+      const { code, out, err } = await run(`sync --json --stream ${name}`, elsewhere);
+      expect({ name, code, err }).toEqual({ name, code: 0, err: '' });
+      const pipelines = new Set(lines(out).map((line) => JSON.parse(line).pipeline));
+      pipelines.delete(undefined);
+      expect([...pipelines]).toEqual(['tracker']);
+    }
+    const { plan } = JSON.parse((await run('sync --dry-run --json --stream tracker.projects', elsewhere)).out);
+    expect(plan).toMatchObject([{ pipeline: 'tracker', streams: [{ stream: 'projects' }] }]);
+    expect((await run('rejects list --all --stream tracker.issues')).out).toMatch(/ tracker\.issues /);
+  });
+
+  test.each([
+    ['sync --stream isues', 'did you mean issues?'],
+    ['sync workflow --stream tracker.issues', 'there is no stream “tracker.issues”'],
+    ['sync --dry-run --stream isues', 'did you mean issues?'],
+    ['census tracker --stream isues', 'did you mean issues?'],
+    ['backfill tracker --from 2025-06-01 --to 2025-07-01 --stream isues', 'did you mean issues?'],
+    ['rejects list --stream isues', 'did you mean issues?'],
+    ['rejects replay --stream isues', 'did you mean issues?'],
+    ['census workflow', 'there is no census of workflow, only of tracker'],
+  ])('`tidemark %s` is refused before anything is done', async (words, advice) => {
+    const before = (await json('runs')).runs[0].runId;
+    const { code, out, err } = await run(words, elsewhere);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(advice) });
+    expect((await json('runs')).runs[0].runId).toBe(before);
+  });
+
+  test('a stream whose owners were never loaded says so', async () => {
+    const empty = await emptyDatabase();
+    const { err } = await run('sync tracker --stream sprints', { DATABASE_URL: empty.url });
+    expect(err).toContain('sprints is read for each row of tracker.boards');
+    expect(err).toContain('tidemark sync tracker --stream boards,sprints');
+    await empty.drop();
   });
 
   test('reset forgets a watermark: the next run walks the stream whole', async () => {

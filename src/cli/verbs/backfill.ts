@@ -1,6 +1,7 @@
 import { Misconfigured } from '../../core/errors.ts';
 import type { Verb } from '../context.ts';
 import { between } from '../dates.ts';
+import { owning } from '../named-streams.ts';
 import { pipelineNamed } from '../pipelines.ts';
 import { showPlan } from '../plan.ts';
 import { runAll } from '../running.ts';
@@ -16,10 +17,10 @@ export const backfill: Verb<{
   const window = between(from, to);
   if (window.from > new Date())
     throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read yet`);
-  const { name } = pipelineNamed(pipeline, await context.parts.config());
-  const streams = stream === undefined ? {} : { streams: stream };
-  if (dryRun) return showPlan(context, [name], { ...streams, window });
-  return runAll(context, [name], async (deps) =>
+  const config = await context.parts.config();
+  const asked = await owning([pipelineNamed(pipeline, config).name], stream, config, context.version);
+  if (dryRun) return showPlan(context, asked, { window });
+  return runAll(context, asked, async (deps, streams) =>
     (await import('../../run/backfill.ts')).backfill(deps, { ...window, ...streams }),
   );
 };

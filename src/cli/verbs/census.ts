@@ -1,5 +1,6 @@
 import type { Verb } from '../context.ts';
-import { pipelineNamed } from '../pipelines.ts';
+import { owning } from '../named-streams.ts';
+import { checkCensus, pipelineNamed } from '../pipelines.ts';
 import { runAll } from '../running.ts';
 
 /** Complete walk of ids: finds deletions and resurrections. */
@@ -7,8 +8,9 @@ export const census: Verb<{ readonly pipeline: string; readonly stream?: readonl
   context,
   { pipeline, stream },
 ) => {
-  const { name } = pipelineNamed(pipeline, await context.parts.config());
-  return runAll(context, [name], async (deps) =>
-    (await import('../../run/census.ts')).census(deps, stream === undefined ? {} : { streams: stream }),
-  );
+  const config = await context.parts.config();
+  const { name } = pipelineNamed(pipeline, config);
+  checkCensus(name);
+  const asked = await owning([name], stream, config, context.version);
+  return runAll(context, asked, async (deps, streams) => (await import('../../run/census.ts')).census(deps, streams));
 };

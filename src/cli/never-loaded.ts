@@ -1,0 +1,28 @@
+/** Streams that are asked for alone, and whose owners the warehouse does not know. */
+import { nameOf } from '../core/table.ts';
+import type { RunDeps } from '../run/deps.ts';
+import { streamStates } from '../run/history/status.ts';
+
+/**
+ * One sentence for each of the named streams that is read owner by owner (sprints by their boards) while the owners' stream was never loaded and is
+ * not read in the same run: nothing of it can be found then, which is not to say that there is nothing.
+ */
+export async function ownersNeverLoaded(
+  { warehouse, source }: RunDeps,
+  streams: readonly string[],
+): Promise<readonly string[]> {
+  const states = await streamStates(warehouse.db);
+  const isLoaded = (stream: string): boolean =>
+    states.some((each) => each.pipeline === source.name && each.stream === stream && each.freshAt !== null);
+  return source.flows.flatMap(({ stream }) => {
+    if (!streams.includes(stream.name) || stream.parents === undefined) return [];
+    const { table } = stream.parents;
+    const owners = source.flows.filter((flow) => nameOf(flow.table) === table).map((flow) => flow.stream.name);
+    const missing = owners.filter((owner) => !streams.includes(owner) && !isLoaded(owner));
+    return missing.length === 0 || missing.length < owners.length
+      ? []
+      : [
+          `${stream.name} is read for each row of ${table}, which ${missing.join(', ')} was never loaded into: run \`tidemark sync ${source.name} --stream ${missing.join(',')},${stream.name}\``,
+        ];
+  });
+}
