@@ -6,12 +6,13 @@ import { minutes, seconds } from '../../core/time.ts';
 import type { Catalogue } from '../../schedule/catalogue.ts';
 import { due } from '../../schedule/cron.ts';
 import { openControl } from '../../schedule/open-control.ts';
-import { startService, type Told } from '../../schedule/service.ts';
+import { type Service, startService, type Told } from '../../schedule/service.ts';
 import { type Times, usualTimes } from '../../schedule/times.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { catalogueOf } from '../catalogue.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit, said } from '../exit.ts';
+import { notListening } from '../listening.ts';
 import { outboundOf } from '../outbound.ts';
 import { progress } from '../progress/choose.ts';
 import { toJson } from '../progress/json.ts';
@@ -44,15 +45,8 @@ export const serve: Verb<{
   const runner = openRunner(context, config, warehouses(context, config, warehouse), shown, trouble);
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes), ...options.times };
   const name = await ownName();
-  const service = startService({
-    warehouse,
-    catalogue,
-    runner,
-    name,
-    times,
-    told: told(context, config, warehouse, say, trouble),
-  });
-  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
+  let service: Service | undefined;
+  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: () => service?.nudge() });
   const { buildApp } = await import('../../server/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -78,13 +72,24 @@ export const serve: Verb<{
     trouble,
   });
   try {
-    const url = await app.listen({ host, port });
+    const url = await app.listen({ host, port }).catch((error: unknown) => {
+      throw notListening(error, '--host and --port, or TIDEMARK_HOST and TIDEMARK_PORT');
+    });
+    // Behind the address: a process that cannot have it must not take up anything.
+    service = startService({
+      warehouse,
+      catalogue,
+      runner,
+      name,
+      times,
+      told: told(context, config, warehouse, say, trouble),
+    });
     announce(context, url, catalogue, config);
     await untilStopped(signal);
   } finally {
     // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
-    if (service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
-    if (!(await service.end()))
+    if (service !== undefined && service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
+    if (service !== undefined && !(await service.end()))
       say('the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere');
     ending.abort();
     await app.close();

@@ -1,5 +1,6 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
+import { notListening } from '../listening.ts';
 import { toJson } from '../progress/json.ts';
 import { plural } from '../text.ts';
 import { untilStopped } from '../until.ts';
@@ -15,9 +16,10 @@ export const simulate: Verb<{
   const { out, err, json, quiet, parts, signal } = context;
   if (!quiet && !json) err.line(`making a company with ${plural(issues, 'issue')} (seed ${seed})`);
   const { startTracker } = await import('../../simulator/tracker/server.ts');
-  const tracker = parts.keep(await startTracker({ seed, issues, port, dialect, latencyMs: latency }), (part) =>
-    part.close(),
-  );
+  const listened = startTracker({ seed, issues, port, dialect, latencyMs: latency }).catch((error: unknown) => {
+    throw notListening(error, '--port (0 takes a free one)');
+  });
+  const tracker = parts.keep(await listened, (part) => part.close());
   const { startAds } = await import('../../simulator/ads/server.ts');
   const ads = parts.keep(await startAds({ seed, dialect, latencyMs: latency, days: 90 }), (part) => part.close());
   const { startWorkflow } = await import('../../simulator/workflow/server.ts');
