@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { takeLease } from '../../src/run/lease.ts';
 import { delay, status } from '../../src/simulator/shared/faults.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { catalogue, controlOf, dag } from '../schedule/orchestra.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -512,6 +515,77 @@ describe('when somebody asks to stop', () => {
     }
     await until('the lease of the dead', async () => (await run('sync --stream projects')).code === 0, 40_000);
   }, 60_000);
+});
+
+describe('when a signal comes between two things', () => {
+  test('a sync that leaves pipelines out because it was told to stop does not end with 0', async () => {
+    // Tracker is done; that somebody is told of it cannot be interrupted, and waits for this lock.
+    const client = await database.warehouse.pool.connect();
+    await client.query('begin');
+    await client.query('lock table ops.health in exclusive mode');
+    const command = start(['sync', '--json'], { env: { ...env, ...elsewhere } });
+    await until('the end of the first run', () => command.out().includes('"run.finished"'), 30_000);
+    command.kill('SIGTERM');
+    await until('the word of it', () => command.err().includes('ending in good order'));
+    await client.query('rollback');
+    client.release();
+    const { code, out } = await command.ended;
+    expect(code).toBe(143);
+    expect(lines(out).filter((line) => line.includes('"run.started"'))).toHaveLength(1);
+  });
+
+  test('check ends with the code of the signal and asks nobody else', async () => {
+    const rule = tracker.script.at({ times: Number.POSITIVE_INFINITY }, delay(5000));
+    const command = start(['check'], { env: { ...env, ...elsewhere } });
+    await until('a slow request', () => rule.fired > 0, 30_000);
+    command.kill('SIGTERM');
+    const { code, out, err } = await command.ended;
+    rule.cancel();
+    expect(code).toBe(143);
+    expect(out + err).not.toMatch(/asking (workflow|the warehouse)/);
+  });
+});
+
+describe('an address that cannot be had is told as such', () => {
+  let occupied: net.Server;
+  let port: string;
+  beforeAll(async () => {
+    occupied = net.createServer().listen(0, '127.0.0.1');
+    await once(occupied, 'listening');
+    const address = occupied.address();
+    port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  });
+  afterAll(() => occupied.close());
+
+  test('serve names the flag and the variable, and has taken nothing up', async () => {
+    const known = catalogue(dag('tracker'));
+    const { runId } = await controlOf(database.warehouse, known).start(
+      { pipeline: 'tracker', does: 'sync' },
+      { by: 'test' },
+    );
+    const { code, out, err } = await run(`serve --port ${port}`);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/cannot listen: .*EADDRINUSE.*TIDEMARK_PORT/);
+    const { rows } = await database.warehouse.pool.query(
+      'select status, started_at as started from ops.dag_runs where dag_run_id = $1',
+      [runId],
+    );
+    expect(rows).toEqual([{ status: 'queued', started: null }]);
+    await database.warehouse.pool.query('delete from ops.dag_runs');
+  });
+
+  test('simulate names the flag', async () => {
+    const { code, out, err } = await tidemark(`simulate --issues 20 --port ${port}`);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/EADDRINUSE.*--port/);
+  });
+
+  test('a host that this machine does not have', async () => {
+    const { code, err } = await run('serve --host 192.0.2.1 --port 0', {
+      TIDEMARK_API_TOKEN: 'a-token-of-some-length',
+    });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/EADDRNOTAVAIL.*TIDEMARK_HOST/) });
+  });
 });
 
 test('migrate brings an empty database up to date, once', async () => {

@@ -27,9 +27,10 @@ export const check: Verb<object> = async (context) => {
   const told = context.quiet || context.json ? () => undefined : (text: string) => context.err.line(text);
   const findings: Finding[] = [];
   for (const { name, source: kind } of configured(config)) {
+    if (context.signal.aborted) break;
     told(`asking ${name}`);
     findings.push(
-      await tried(name, config[kind]?.baseUrl ?? null, async () => {
+      await tried(context, name, config[kind]?.baseUrl ?? null, async () => {
         const source = await context.parts.source(name);
         const { account, dialect, clock, problems } = await source.preflight(context.signal);
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
@@ -43,14 +44,18 @@ export const check: Verb<object> = async (context) => {
   }
   for (const each of pipelines)
     if (!configured(config).includes(each)) findings.push(nothing(each.name, `set ${each.needs} to use it`));
-  told('asking the warehouse');
-  findings.push(
-    await tried('warehouse', null, async () => {
-      const warehouse = await context.parts.warehouse(soon);
-      return { facts: [warehouse.address, ...(await writable(warehouse)), ...(await moved(warehouse, config))] };
-    }),
-  );
+  if (!context.signal.aborted) {
+    told('asking the warehouse');
+    findings.push(
+      await tried(context, 'warehouse', null, async () => {
+        const warehouse = await context.parts.warehouse(soon);
+        return { facts: [warehouse.address, ...(await writable(warehouse)), ...(await moved(warehouse, config))] };
+      }),
+    );
+  }
   show(context, findings);
+  const stop = context.received();
+  if (stop !== undefined) return exit[stop];
   const codes = findings.map((each) => each.exitCode);
   return codes.includes(exit.connection) ? exit.connection : combined(codes.filter((code) => code !== exit.ok));
 };
@@ -61,13 +66,18 @@ interface Looked {
   readonly problem?: unknown;
 }
 
-async function tried(what: string, where: string | null, look: () => Promise<Looked>): Promise<Finding> {
+async function tried(
+  { received }: Pick<Context, 'received'>,
+  what: string,
+  where: string | null,
+  look: () => Promise<Looked>,
+): Promise<Finding> {
   const start = performance.now();
   const { facts, problem } = await look().catch((error: unknown): Looked => ({ facts: [], problem: error }));
   const seconds = (performance.now() - start) / 1000;
   return problem === undefined
     ? { what, state: 'ok', where, facts, error: null, seconds, exitCode: exit.ok }
-    : { what, state: 'failed', where, facts, error: said(problem), seconds, exitCode: codeOfError(problem) };
+    : { what, state: 'failed', where, facts, error: said(problem), seconds, exitCode: codeOfError(problem, received()) };
 }
 
 const nothing = (what: string, advice: string): Finding => ({
