@@ -56,6 +56,6 @@ export const minute = (instant: Date): string => instant.toISOString().slice(0, 
 export const clock = (instant: Date, now: Date): string =>
   minute(instant).slice(0, 10) === minute(now).slice(0, 10) ? minute(instant).slice(11) : minute(instant);
 
-/** A message without credentials: the user part of any URL in it is masked. */
+/** A message without credentials: the user part of any URL in it is masked, but for the one that says how a URL is written. */
 export const withoutSecrets = (text: string): string =>
-  text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:\S*@/gi, '$1***@');
+  text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?!user:password@host:)[^\s/@:]*:\S*@/gi, '$1***@');

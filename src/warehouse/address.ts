@@ -36,16 +36,30 @@ export function withoutTls(target: string, error: unknown): string | undefined {
 export function address(url: string): string {
   const parsed = parse(url);
   const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost';
-  const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username);
+  const database = decoded(parsed.pathname.slice(1)) || decoded(parsed.username);
   return `${host}:${parsed.port || parsed.searchParams.get('port') || '5432'}/${database}`;
+}
+
+/** As it is where it is no percent-encoding: pg reads most of these, and what it cannot read it refuses. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function parse(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'postgres:' && parsed?.protocol !== 'postgresql:') {
+  if ((parsed?.protocol !== 'postgres:' && parsed?.protocol !== 'postgresql:') || isTorn(parsed)) {
     throw new Misconfigured(
       `DATABASE_URL is not a Postgres URL; write ${forms}; special characters in it percent-encoded`,
     );
   }
   return parsed;
+}
+
+/** A password with a bare `/`, `?` or `#` ends the host early: what follows, up to the real host, would be taken for a database and be shown. */
+function isTorn({ username, pathname, search, hash }: URL): boolean {
+  return /@/.test(pathname + hash) || (username === '' && /^[^=]*@/.test(search));
 }

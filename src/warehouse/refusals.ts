@@ -46,6 +46,8 @@ export function refusal(error: unknown, address: string): unknown {
   if (error instanceof TidemarkError) return error;
   const facts = { cause: error };
   const said = error instanceof Error ? error.message : String(error);
+  if (error instanceof URIError)
+    return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
   const code = codeOf(error);
   switch (code) {
     case '28P01':

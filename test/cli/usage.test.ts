@@ -106,6 +106,22 @@ test.each([
   expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
 });
 
+test.each([
+  ['mysql://ann:hunter2@db/x', 'postgres://user:password@host:5432/database'],
+  ['postgres://ann:12/hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:12#hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:12?hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:one@two/hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:hunter2@127.0.0.1:9/d%b', '%25'],
+  ['postgres://ann:hunter2%ff@127.0.0.1:9/x', '%25'],
+])('DATABASE_URL=%s is refused with exit code 2 and how to write it, without the password', async (url, advice) => {
+  const { code, out, err } = await tidemark('status', { env: { DATABASE_URL: url } });
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('DATABASE_URL');
+  expect(err).toContain(advice);
+  expect(err).not.toContain('hunter2');
+});
+
 test('wrong settings are told all at once, and with --json also as JSON', async () => {
   const env = { TRACKER_BASE_URL: 'ftp://x', TIDEMARK_PORT: 'eighty' };
   const { code, out, err } = await tidemark('status --json', { env });
