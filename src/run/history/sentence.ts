@@ -8,14 +8,14 @@ export function sentence(streams: readonly StreamState[], last: readonly RunLine
   const [newest] = last;
   if (streams.length === 0 || newest === undefined) return 'Nothing has been synced yet.';
   const going = newest.status === 'running' && newest.alive === true;
-  const [ended] = lastWhole(last);
+  const [whole] = lastWhole(last);
+  // A run of every stream says most of the state; where none has ended, any other.
+  const ended = whole ?? last.find((each) => each.finishedAt !== null);
   const tail = going
     ? `run ${newest.runId} (${newest.kind}) is going since ${clock(newest.startedAt, now)} UTC`
     : ended === undefined
-      ? newest.finishedAt === null
-        ? `run ${newest.runId} ended without a word`
-        : `run ${newest.runId} (${newest.kind}) was of a part, and none of every stream has ended yet`
-      : `last run ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
+      ? `run ${newest.runId} ended without a word`
+      : `last ${whole === undefined ? `${ended.kind} of a part` : 'run'} ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
   return `${freshness(streams, now)}; ${tail}.`;
 }
 
