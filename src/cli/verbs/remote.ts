@@ -1,6 +1,7 @@
 /** Drives the control API of a `tidemark serve` somewhere else. The token comes from the environment, never from a flag. */
 
 import { Agent, request } from 'undici';
+import { isLoopback } from '../../config/parse.ts';
 import { AuthFailed, Misconfigured, UnexpectedContent, Unreachable } from '../../core/errors.ts';
 import { seconds } from '../../core/time.ts';
 import type { Context, Verb } from '../context.ts';
@@ -30,7 +31,10 @@ const patience = seconds(30);
 /** Exit codes: 0, 2 (unknown or malformed), 4 (not reached or not let in), 5 (a run is in the way), 1 (anything else). */
 export const remote: Verb<Remote> = async (context, options) => {
   const { server } = await context.parts.config();
-  const base = baseOf(options.url ?? `http://${server.host}:${server.port}`);
+  const base = baseOf(options.url ?? `http://${reached(server.host)}:${server.port}`);
+  const { protocol, hostname, host } = new URL(base);
+  if (server.apiToken !== undefined && protocol === 'http:' && !isLoopback(hostname) && !context.quiet)
+    context.err.line(`warning: the token goes to ${host} unencrypted; use https where the server has it`);
   const agent = new Agent({ connect: { timeout: patience } });
   try {
     const { path, body } = await asked(options, (where) => ask(agent, base, server.apiToken?.reveal(), where));
@@ -40,6 +44,14 @@ export const remote: Verb<Remote> = async (context, options) => {
     await agent.destroy();
   }
 };
+
+/** Where what listens on this host is reached from this machine, as a URL has it. */
+function reached(host: string): string {
+  const bare = host.replace(/^\[|\]$/g, '');
+  if (bare === '0.0.0.0') return '127.0.0.1';
+  if (bare === '::') return '[::1]';
+  return bare.includes(':') ? `[${bare}]` : bare;
+}
 
 function baseOf(url: string): string {
   const parsed = URL.parse(url);
