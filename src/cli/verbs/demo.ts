@@ -109,7 +109,8 @@ export const demo: Verb<{
   if (json)
     out.line(toJson({ runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home }, 2));
   else show(out, facts, runs);
-  if (!quiet && !json) goOn(context, home, embedded.url, keep === true);
+  if (!quiet && !json)
+    goOn(context, home, embedded.url, keep === true, (await parts.config()).databaseUrl !== undefined);
   if (keep) await untilStopped(signal);
   const failed = runs.map(([, report]) => codeOfReport(report, context.received())).find((code) => code !== exit.ok);
   return failed ?? (isTrue(facts) ? exit.ok : exit.failed);
@@ -180,11 +181,13 @@ async function empty(warehouse: Warehouse): Promise<void> {
   if (rows.length > 0) await warehouse.pool.query(`drop schema ${rows.map((row) => row.name).join(', ')} cascade`);
 }
 
-function goOn({ out }: Context, home: string, url: string, open: boolean): void {
+function goOn({ out }: Context, home: string, url: string, open: boolean, hasOther: boolean): void {
   const shown = path.relative(process.cwd(), home);
-  const prefix = `TIDEMARK_HOME=${shown === '' || shown.startsWith('..') ? home : shown}`;
+  const prefix = `TIDEMARK_HOME=${quoted(shown === '' || shown.startsWith('..') ? home : shown)}`;
   out.line();
   out.line(out.paint('bold', 'Go on'));
+  if (hasOther)
+    out.line('  DATABASE_URL is set, and would be asked instead: take it out of the environment and .env for these.');
   if (open) out.line(`  psql '${url}'`);
   else {
     out.line(`  ${prefix} npx tidemark warehouse     opens this warehouse again; then, elsewhere:`);
@@ -193,3 +196,6 @@ function goOn({ out }: Context, home: string, url: string, open: boolean): void 
   out.line(`  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`);
   out.line('  Your own sources: copy .env.example to .env, fill it in, and run npm start.');
 }
+
+/** A word for a shell. */
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -30,6 +30,8 @@ export const simulate: Verb<{
   );
   inhabit(engine, { seed });
   const variables = {
+    // A warehouse of its own: what is synced later with real credentials must not lie in the same tables.
+    TIDEMARK_HOME: '.tidemark/simulated',
     TRACKER_BASE_URL: tracker.url,
     TRACKER_EMAIL: tracker.email,
     TRACKER_API_TOKEN: tracker.token,
@@ -44,7 +46,10 @@ export const simulate: Verb<{
   };
   if (json) out.line(toJson({ dialect, seed, issues, env: variables }));
   else for (const [name, value] of Object.entries(variables)) out.line(`${name}=${value}`);
-  if (!quiet && !json) err.line('Put these lines into .env and run `tidemark sync`. Ctrl-C ends the sources.');
+  if (!quiet && !json)
+    err.line(
+      'Put these lines into .env (without the DATABASE_URL of a real warehouse) and run `tidemark sync`. Ctrl-C ends the sources.',
+    );
   await untilStopped(signal);
   return exit.ok;
 };
