@@ -1,6 +1,7 @@
 /** The command `tidemark`: reads the environment, builds the parts once, hands them down, stops them in reverse order. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
@@ -23,8 +24,16 @@ async function main(): Promise<void> {
   const out = sinkOn(process.stdout, wishes);
   const err = sinkOn(process.stderr, wishes);
   const version = ownVersion();
-  const run = (work: (context: Context) => Promise<number>, flags: Flags) =>
-    command(work, flags, { out, err, version });
+  // What breaks outside a command: a full disk behind standard output. A command has listeners of its own.
+  const defect = (error: unknown): void => {
+    tell(error, { out, err }, { json: words.includes('--json') });
+    process.exit(exit.failed);
+  };
+  process.on('uncaughtException', defect);
+  const run = (work: (context: Context) => Promise<number>, flags: Flags) => {
+    process.off('uncaughtException', defect);
+    return command(work, flags, { out, err, version });
+  };
   try {
     await program(version, out, err, run).parseAsync(words, { from: 'user' });
   } catch (error) {
@@ -59,7 +68,7 @@ async function command(
     process.exit(exit.failed);
   };
   process.on('uncaughtException', defect).on('unhandledRejection', defect);
-  const built = assemble(env, stops.signal, (text) => err.line(text), quiet);
+  const built = assemble(env, stops.signal, (text) => err.line(text), { quiet, json });
   try {
     const logLevel = await wishedLog(env, verbose);
     process.exitCode = await work({
@@ -111,7 +120,12 @@ interface Built {
 }
 
 /** The parts, each made at its first use. */
-function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: string) => void, quiet: boolean): Built {
+function assemble(
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  say: (text: string) => void,
+  { quiet, json }: { readonly quiet: boolean; readonly json: boolean },
+): Built {
   const stops: (() => Promise<unknown>)[] = [];
   const homes = new Set<string>();
   const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {
@@ -131,7 +145,11 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, say: (text: strin
   };
   const embedded = once(async () => {
     const { databaseUrl, home } = await config();
-    return databaseUrl === undefined ? embeddedIn(home) : undefined;
+    if (databaseUrl !== undefined) return undefined;
+    const isNew = !existsSync(path.join(home, 'postgres'));
+    const opened = await embeddedIn(home);
+    if (isNew && !quiet && !json) say(`made a new warehouse in ${home}`);
+    return opened;
   });
   const connected = async (url: string, max: number, patience?: number) => {
     const { connect } = await import('./warehouse/connect.ts');

@@ -20,7 +20,7 @@ export interface Sink {
   paint(style: Style, text: string): string;
   /** True on a terminal that can move its cursor: live lines may be drawn. */
   readonly live: boolean;
-  /** Width of the terminal; undefined when it is not one: then nothing is cut. */
+  /** Width of the terminal; undefined when it is not one, or does not know its own: then nothing is cut. */
   readonly columns: number | undefined;
   /** Resolves when everything written has left this process. */
   flush(): Promise<void>;
@@ -33,11 +33,11 @@ export interface ColorWishes {
   readonly noColor: boolean;
 }
 
-/** Colour on a stream: `--no-color` beats `FORCE_COLOR` beats `NO_COLOR` (non-empty) beats `TERM=dumb` beats being a terminal. */
+/** Colour on a stream: `--no-color` beats `FORCE_COLOR` beats `NO_COLOR` (an empty one is none) beats `TERM=dumb` beats being a terminal. */
 export function colored(isTerminal: boolean, wishes: ColorWishes): boolean {
   const { FORCE_COLOR, NO_COLOR, TERM } = wishes.env;
   if (wishes.noColor) return false;
-  if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
+  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '') return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false';
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
   return isTerminal && TERM !== 'dumb';
 }
@@ -51,8 +51,9 @@ export function sinkOn(stream: NodeJS.WriteStream, wishes: ColorWishes): Sink {
   const color = colored(terminal, wishes);
   let closed = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (!gone.includes(error.code ?? '')) throw error;
+    // Before it is told: that may be on this very stream.
     closed = true;
+    if (!gone.includes(error.code ?? '')) throw error;
   });
   const write = (text: string) => {
     if (!closed) stream.write(text);
@@ -66,7 +67,7 @@ export function sinkOn(stream: NodeJS.WriteStream, wishes: ColorWishes): Sink {
     },
     live: terminal && wishes.env.TERM !== 'dumb',
     get columns() {
-      return terminal ? stream.columns : undefined;
+      return terminal && stream.columns > 0 ? stream.columns : undefined;
     },
     flush: () => new Promise((done) => (closed ? done() : stream.write('', () => done()))),
   };

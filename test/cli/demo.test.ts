@@ -8,7 +8,7 @@ import { startTracker } from '../../src/simulator/tracker/server.ts';
 import { run, until } from '../support/processes.ts';
 import { start, tidemark } from './command.ts';
 
-const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-demo-'));
+const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark demo-'));
 // As root the server runs as somebody else, who must be able to pass through.
 fs.chmodSync(home, 0o711);
 const env = { TIDEMARK_HOME: home };
@@ -71,13 +71,16 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   expect((await open.ended).code).toBe(0);
   expect(await counts(url, [])).toBeUndefined();
 
-  const second = await tidemark('demo --issues 150', { env });
+  const elsewhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing' };
+  const second = await tidemark('demo --issues 150', { env: { ...env, ...elsewhere } });
   expect(second.code).toBe(0);
   expect(second.out).toMatch(/^The warehouse equals the source: [\d,]+ rows in \d+ tables\.$/m);
   // The platform's clock stands at midnight, the warehouse's does not: what is told of hours may differ between two demos.
   for (const { table, rows } of told.tables)
     expect(second.out).toMatch(new RegExp(`^${table.replace('.', '\\.')} +${rows.toLocaleString('en-US')} `, 'm'));
-  expect(second.out).toContain('npx tidemark warehouse');
+  expect(second.out).toContain(`TIDEMARK_HOME='${path.join(home, 'demo')}' npx tidemark warehouse`);
+  expect(second.out).toContain('DATABASE_URL is set');
+  expect(first.out).not.toContain('DATABASE_URL');
 }, 120_000);
 
 test('npm start is the demo where nothing is configured, and a sync of everything where something is', async () => {
@@ -88,8 +91,9 @@ test('npm start is the demo where nothing is configured, and a sync of everythin
 
   const tracker = await startTracker({ issues: 20, projects: 1, users: 5, years: 1 });
   const configured = { TRACKER_BASE_URL: tracker.url, TRACKER_EMAIL: tracker.email, TRACKER_API_TOKEN: tracker.token };
-  const { code, out } = await tidemark('start', { env: { ...env, ...configured } });
+  const { code, out, err } = await tidemark('start', { env: { ...env, ...configured } });
   await tracker.close();
+  expect(err).toContain(`made a new warehouse in ${home}\n`);
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^tracker: complete\. /) });
 }, 120_000);
 

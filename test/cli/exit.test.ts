@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { between, date } from '../../src/cli/dates.ts';
-import { causes, codeOfError, codeOfReport, combined, said } from '../../src/cli/exit.ts';
+import { causes, codeOfAll, codeOfError, codeOfReport, combined, said } from '../../src/cli/exit.ts';
 import { nearest } from '../../src/cli/nearest.ts';
 import { colored } from '../../src/cli/terminal.ts';
 import {
@@ -64,6 +64,13 @@ test('several pipelines end with the code they share, 3 if only some ended well,
   expect(combined([])).toBe(0);
 });
 
+test('what was stopped before its end ends as stopped, however well the rest went', () => {
+  expect(codeOfAll([0], 3, 'SIGTERM')).toBe(143);
+  expect(codeOfAll([0, 143], 2, 'SIGTERM')).toBe(143);
+  expect(codeOfAll([0, 0], 2, 'SIGINT')).toBe(0);
+  expect(codeOfAll([0, 4], 2)).toBe(3);
+});
+
 test('a message keeps its lines, loses credentials, and a source cannot forge lines in it', () => {
   expect(said(new Misconfigured('two problems:\n  a\n  b')).message).toBe('two problems:\n    a\n    b');
   expect(said(new Error('at postgres://u:p@h/db\x1b[2J')).message).toBe('at postgres://***@h/db\\x1b[2J');
@@ -99,5 +106,7 @@ test('colour: --no-color, FORCE_COLOR, NO_COLOR, TERM=dumb and the terminal deci
   expect(on(true, { TERM: 'dumb' })).toBe(false);
   expect(on(false, { FORCE_COLOR: '1' })).toBe(true);
   expect(on(true, { FORCE_COLOR: '0' })).toBe(false);
+  expect(on(false, { FORCE_COLOR: '' })).toBe(false);
+  expect(on(true, { FORCE_COLOR: '', NO_COLOR: '1' })).toBe(false);
   expect(on(true, { FORCE_COLOR: '1' }, true)).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sinkOn } from '../../src/cli/terminal.ts';
 import { clip, duration, escaped, plural, relative, width, withoutSecrets } from '../../src/cli/text.ts';
 
 test('text of a source cannot move the cursor, recolour, reorder or break a line', () => {
@@ -14,6 +15,18 @@ test('width counts what a terminal shows: accents once, East Asian letters and e
   expect(width('e\u0301')).toBe(1);
   expect(width('漢字')).toBe(4);
   expect(width('👩‍👩‍👧')).toBe(2);
+});
+
+test('a terminal of no width is one whose width is not known', () => {
+  const terminal = (columns: number) => {
+    const stream: NodeJS.WriteStream = Object.create(process.stderr, {
+      isTTY: { value: true },
+      columns: { value: columns },
+      on: { value: () => stream },
+    });
+    return sinkOn(stream, { env: {}, noColor: true });
+  };
+  expect([0, 80].map((columns) => terminal(columns).columns)).toEqual([undefined, 80]);
 });
 
 test('clipped text is never wider than asked, and says that it was cut', () => {
