@@ -28,8 +28,8 @@ export function checkCensus(name: string): void {
   throw new Misconfigured(`there is no census of ${name}, only of ${others.join(', ')}`);
 }
 
-/** The pipeline of that name. Throws Misconfigured, with the nearest one, if there is none; if it is not configured, with what it needs. */
-export function pipelineNamed(name: string, config: Config): Pipeline {
+/** The pipeline of that name, configured or not. Throws Misconfigured, with the nearest one, if there is none. */
+export function knownPipeline(name: string): Pipeline {
   const found = pipelines.find((each) => each.name === name);
   if (found === undefined) {
     const near = nearest(
@@ -40,6 +40,12 @@ export function pipelineNamed(name: string, config: Config): Pipeline {
       `there is no pipeline “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; there are ${pipelines.map((each) => each.name).join(', ')}`,
     );
   }
+  return found;
+}
+
+/** As `knownPipeline`; throws Misconfigured, with what it needs, if it is not configured. */
+export function pipelineNamed(name: string, config: Config): Pipeline {
+  const found = knownPipeline(name);
   if (config[found.source] === undefined)
     throw new Misconfigured(
       `pipeline ${name} is not configured: set ${found.needs} and its credentials in the environment or in .env (see .env.example)`,

@@ -86,7 +86,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     run(async (context) => (await import('./verbs/status.ts')).status(context, {})),
   );
   verb('runs [id]', 'the last runs, or one of them with streams and receipts')
-    .option('--limit <n>', 'how many', whole, 20)
+    .option('--limit <n>', 'how many', some, 20)
     .option('--pipeline <name>', 'only of this pipeline')
     .action((id: string | undefined, options: { limit: number; pipeline?: string }) =>
       run(async (context) => (await import('./verbs/runs.ts')).runs(context, { ...options, id })),
@@ -102,7 +102,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .allowExcessArguments(false)
     .option('--stream <name>', 'only of this stream')
     .option('--all', 'also those that were resolved')
-    .option('--limit <n>', 'how many', whole, 50)
+    .option('--limit <n>', 'how many', some, 50)
     .action((options: { stream?: string; all?: boolean; limit: number }) =>
       run(async (context) => (await import('./verbs/rejects.ts')).listRejects(context, options)),
     );
@@ -164,7 +164,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     )
     .option('--params <pairs>', 'start: e.g. "FROM=2024-01-01 TO=2024-02-01 STREAMS=issues"')
     .option('--run-id <id>', 'start: the same id again gives the same run')
-    .option('--limit <n>', 'runs and log: how many', whole, 50)
+    .option('--limit <n>', 'runs and log: how many', some, 50)
     .action(
       (
         action: string,
@@ -200,6 +200,12 @@ const list = (value: string, before: readonly string[] = []): readonly string[] 
 function whole(value: string): number {
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isSafeInteger(number)) throw new InvalidArgumentError('Write a whole number, e.g. 100.');
+  return number;
+}
+
+function some(value: string): number {
+  const number = whole(value);
+  if (number === 0) throw new InvalidArgumentError('Write a whole number from 1 on.');
   return number;
 }
 

@@ -27,15 +27,21 @@ export async function runAll(context: Context, chosen: readonly Chosen[], work: 
     try {
       codes.push(await runOne(context, each, work));
     } catch (error) {
-      if (chosen.length === 1 || context.signal.aborted) throw error;
-      context.err.line(`${context.err.paint('red', 'error')}: ${pipeline}: ${said(error).message}`);
-      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said(error) }));
-      codes.push(codeOfError(error, context.received()));
+      if (context.signal.aborted) throw error;
+      const exitCode = codeOfError(error, context.received());
+      context.err.line(`${context.err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said(error).message)}`);
+      if (context.verbose) for (const line of causes(error)) context.err.line(`  ${line}`);
+      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said(error), exitCode }));
+      codes.push(exitCode);
     }
     if (context.signal.aborted) break;
   }
   return codeOfAll(codes, chosen.length, context.received());
 }
+
+/** The message with the pipeline before it, where it does not begin with it. */
+export const ofPipeline = (pipeline: string, message: string): string =>
+  message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`) ? message : `${pipeline}: ${message}`;
 
 /** One pipeline, with its progress and its summary; gives its exit code. Throws what ended it before it was a run. */
 async function runOne(context: Context, { pipeline, streams }: Chosen, work: Work): Promise<number> {

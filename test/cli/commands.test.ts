@@ -49,7 +49,7 @@ const json = async (words: string) => {
 /** A second source, which nobody who does not need it may ask. */
 const elsewhere = { WORKFLOW_BASE_URL: 'http://127.0.0.1:9' };
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
-const pattern = (text: string): RegExp => new RegExp(text);
+const pattern = (text: string, flags = ''): RegExp => new RegExp(text, flags);
 
 // One story: each test finds what the ones before it left.
 describe('from nothing to a known warehouse', () => {
@@ -457,7 +457,14 @@ describe('from nothing to a known warehouse', () => {
     try {
       const { code, out, err } = await run('sync --stream projects');
       expect({ code, out }).toEqual({ code: 5, out: '' });
-      expect(err).toMatch(pattern(`process ${process.pid} holds the pipeline since`));
+      expect(err).toMatch(pattern(`^tidemark: tracker: run .* process ${process.pid} holds the pipeline since`, 'm'));
+      const told = await run('sync --stream projects --json');
+      expect(JSON.parse(lines(told.out).at(-1) ?? '')).toMatchObject({
+        type: 'error',
+        pipeline: 'tracker',
+        error: { code: 'lock_held' },
+        exitCode: 5,
+      });
     } finally {
       await lease.release();
     }
@@ -609,6 +616,8 @@ test('simulate prints what belongs into .env, answers, and ends with 0 when aske
   const { code, out } = await tidemark('check --json', { env: { ...given, DATABASE_URL: database.url } });
   expect(code).toBe(0);
   for (const pipeline of ['tracker', 'ads', 'workflow']) expect(out).toContain(`"${pipeline}"`);
+  // What is synced from it does not lie among the rows of a real source.
+  expect(given.TIDEMARK_HOME).toBe('.tidemark/simulated');
   command.kill('SIGINT');
   expect((await command.ended).code).toBe(0);
 });

@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { nowhere, tidemark } from './command.ts';
+import { launcher, nowhere, tidemark } from './command.ts';
 
 const verbs = [
   'sync',
@@ -75,6 +77,9 @@ test.each([
   ['simulate --issues many', 'whole number'],
   ['serve --host 0.0.0.0', 'TIDEMARK_API_TOKEN'],
   ['remote begin tracker', 'start, status, stop'],
+  ['runs --limit 0', 'from 1 on'],
+  ['rejects list --limit 0', 'from 1 on'],
+  ['runs --pipeline trakcer', 'did you mean tracker?'],
   ['remote retry tracker', 'which run'],
   ['', 'Usage:'],
 ])('`tidemark %s` is refused with what to do, and exit code 2', async (words, advice) => {
@@ -104,6 +109,33 @@ test.each([
   const { code, out, err } = await tidemark(`${words} --json`);
   expect({ code, told: out + err }).toEqual({ code: 2, told: expect.not.stringContaining('hunter2') });
   expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
+});
+
+test.each([
+  ['::1', 'http://[::1]:9 '],
+  ['::', 'http://[::1]:9 '],
+  ['0.0.0.0', 'http://127.0.0.1:9 '],
+])('remote reaches a serve that listens on %s', async (host, address) => {
+  const env = { TIDEMARK_HOST: host, TIDEMARK_PORT: '9', TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
+  const { code, err } = await tidemark('remote status tracker', { env });
+  expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(`${address}does not answer`) });
+  expect(err).not.toContain('unencrypted');
+});
+
+test('remote warns of a token that goes unencrypted to another machine', async () => {
+  const env = { TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
+  const { err } = await tidemark('remote status tracker --url http://tidemark.invalid:9', { env });
+  expect(err).toContain('warning: the token goes to tidemark.invalid:9 unencrypted');
+});
+
+test.skipIf(!fs.existsSync('/dev/full'))('a full disk behind standard output is told in a sentence', async () => {
+  const shell = '"$NODE" "$CLI" --help > /dev/full; echo "$?"';
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', shell], {
+    cwd: nowhere,
+    env: { PATH: process.env.PATH ?? '', NODE: process.execPath, CLI: launcher },
+  });
+  expect({ stdout, stderr }).toEqual({ stdout: '1\n', stderr: expect.stringMatching(/^tidemark: .*ENOSPC.*\n$/m) });
+  expect(stderr).not.toMatch(/^ +at /m);
 });
 
 test.each([

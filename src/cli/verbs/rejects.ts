@@ -11,7 +11,7 @@ import { chosen, pipelineNamed } from '../pipelines.ts';
 import { progress } from '../progress/choose.ts';
 import { toJson } from '../progress/json.ts';
 import type { Progress } from '../progress/types.ts';
-import { runDeps } from '../running.ts';
+import { ofPipeline, runDeps } from '../running.ts';
 import { filled } from '../schema.ts';
 import { table } from '../table.ts';
 import { clip, escaped, plural, relative } from '../text.ts';
@@ -101,7 +101,7 @@ export const replayRejects: Verb<{
       } catch (error) {
         if (asked.length === 1 || context.signal.aborted) throw error;
         // What was done for the others is done, and told.
-        context.err.line(`${context.err.paint('red', 'error')}: ${each.pipeline}: ${said(error).message}`);
+        context.err.line(`${context.err.paint('red', 'tidemark')}: ${ofPipeline(each.pipeline, said(error).message)}`);
         results.push({ pipeline: each.pipeline, error: said(error) });
         codes.push(codeOfError(error, context.received()));
       }

@@ -4,6 +4,7 @@ import { type BadSlice, runs as listRuns, type RunDetail, type RunLine, run } fr
 import { receiptText } from '../../run/history/sentence.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
+import { knownPipeline } from '../pipelines.ts';
 import { toJson } from '../progress/json.ts';
 import { filled } from '../schema.ts';
 import { type Cell, facts, table } from '../table.ts';
@@ -16,6 +17,7 @@ export const runs: Verb<{
   readonly limit: number;
   readonly pipeline?: string | undefined;
 }> = async (context, { id, limit, pipeline }) => {
+  if (pipeline !== undefined) knownPipeline(pipeline);
   const { db } = await filled(context);
   if (id !== undefined) {
     const found = /^\d{1,18}$/.test(id) ? await run(db, id) : undefined;
@@ -27,7 +29,7 @@ export const runs: Verb<{
   const found = await listRuns(db, { pipeline, limit });
   const now = new Date();
   if (context.json) context.out.line(toJson({ runs: found }, 2));
-  else if (found.length === 0) context.out.line('No run yet.');
+  else if (found.length === 0) context.out.line(pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`);
   else
     for (const line of table(
       heads,
