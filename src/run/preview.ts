@@ -1,10 +1,10 @@
+import { sql } from 'kysely';
 import type { Days, Flow } from '../core/stream.ts';
 import { slicesOf } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { chooseFlows } from './flows.ts';
 import { givenTo } from './given.ts';
 import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
-import { registerSource } from './runs.ts';
 
 /** What a run would do for one stream. */
 export interface PlannedStream {
@@ -31,7 +31,7 @@ export async function plan(
   options: { readonly streams?: readonly string[]; readonly full?: boolean; readonly window?: Asked['window'] },
 ): Promise<readonly PlannedStream[]> {
   const { db } = deps.warehouse;
-  const sourceId = await registerSource(db, deps.source);
+  const sourceId = await knownSource(db, deps.source.name);
   const { clock } = await deps.source.preflight(deps.signal);
   const asked: Asked = { full: options.full === true, window: options.window };
   const planned: PlannedStream[] = [];
@@ -59,6 +59,12 @@ export async function plan(
     });
   }
   return planned;
+}
+
+/** The id of the source, not registered by a plan; one that was never read has none, and 0 is nobody's. */
+async function knownSource(db: RunDeps['warehouse']['db'], name: string): Promise<number> {
+  const { rows } = await sql<{ source_id: number }>`select source_id from ops.sources where name = ${name}`.execute(db);
+  return rows[0]?.source_id ?? 0;
 }
 
 /** The slices of a stream of days, with an upper bound of their rows. */

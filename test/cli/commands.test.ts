@@ -65,6 +65,10 @@ describe('from nothing to a known warehouse', () => {
     const issues = plan[0].streams.find((each: { stream: string }) => each.stream === 'issues');
     expect(issues).toMatchObject({ mode: 'full', records: 150, requests: 2 });
     expect((await json('runs')).runs).toEqual([]);
+    const { rows } = await database.warehouse.pool.query(
+      'select name from ops.sources union all select stream from ops.streams',
+    );
+    expect(rows).toEqual([]);
   });
 
   test('the first word comes before the first request', async () => {
