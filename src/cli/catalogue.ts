@@ -5,7 +5,7 @@ import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import type { Config } from '../config.ts';
 import type { Catalogue, KnownDag, Timed } from '../schedule/catalogue.ts';
 import { openSource } from './opening.ts';
-import { configured, pipelines } from './pipelines.ts';
+import { configured, hasCensus, pipelines } from './pipelines.ts';
 
 /** Opens each configured source to see its streams; asks nothing of it. */
 export async function catalogueOf(config: Config, version: string): Promise<Catalogue> {
@@ -19,6 +19,7 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
         needs: pipeline.needs,
         timed: pipeline.jobs.map(timed),
         streams: here.includes(pipeline) ? await streamsOf(pipeline, config, version) : [],
+        hasCensus: hasCensus(pipeline.name),
         parts: [pipeline.name],
       }),
     ),
@@ -30,6 +31,7 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
     needs: pipelines.map(({ needs }) => needs).join(' or '),
     timed: nightly.jobs.map(timed),
     streams: [],
+    hasCensus: here.some(({ name }) => hasCensus(name)),
     parts: here.map(({ name }) => name),
   };
   return { dags: [all, ...dags] };

@@ -5,7 +5,7 @@ import { runFlows } from './flows.ts';
 export type { RunDeps } from './deps.ts';
 
 /**
- * Brings the warehouse up to date with the source: every stream, or the given ones (with what they need first). `full` walks everything
+ * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on). `full` walks everything
  * again and lets what is read win. Throws LockHeld, AuthFailed, Unreachable, Misconfigured, Interrupted or Fenced; every other failure is
  * in the report.
  */

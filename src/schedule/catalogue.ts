@@ -22,6 +22,8 @@ export interface KnownDag {
   readonly timed: readonly Timed[];
   /** Names that a run may be restricted to; empty: it takes none. */
   readonly streams: readonly string[];
+  /** False where nothing of it has a census. */
+  readonly hasCensus?: boolean;
   /** The pipelines that it writes to: itself, or for `nightly` every configured one. */
   readonly parts: readonly string[];
 }
@@ -49,6 +51,7 @@ export function checkAsk(catalogue: Catalogue, ask: Ask, now: Date): void {
     throw new Misconfigured('FROM is not before TO: the window is half open, [FROM, TO), and must not be empty');
   if (window !== undefined && window.from > now)
     throw new Misconfigured('FROM lies in the future: there is nothing to read yet');
+  if (does === 'census' && dag.hasCensus === false) throw new Misconfigured(`there is no census of ${dag.name}`);
   const unknown = streams.filter((name) => !dag.streams.includes(name));
   if (unknown.length > 0)
     throw new Misconfigured(

@@ -461,7 +461,9 @@ describe('from nothing to a known warehouse', () => {
     try {
       const { code, out, err } = await run('sync --stream projects');
       expect({ code, out }).toEqual({ code: 5, out: '' });
-      expect(err).toMatch(pattern(`^tidemark: tracker: run .* process ${process.pid} holds the pipeline since`, 'm'));
+      expect(err).toMatch(
+        pattern(`^tidemark: tracker: a run of .* process ${process.pid} holds the pipeline since`, 'm'),
+      );
       const told = await run('sync --stream projects --json');
       expect(JSON.parse(lines(told.out).at(-1) ?? '')).toMatchObject({
         type: 'error',

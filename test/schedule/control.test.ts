@@ -122,6 +122,14 @@ test.each(['manual-1', '', 'a b', '../x', 'ä', 'x'.repeat(101), "x';drop"])(
   },
 );
 
+test('a census of what has none is refused, and nothing is queued', async () => {
+  const without = controlOf(warehouse, catalogue(dag('ads', { hasCensus: false })));
+  const refused = without.start({ pipeline: 'ads', does: 'census' }, { by });
+  await expect(refused).rejects.toThrow(Misconfigured);
+  await expect(refused).rejects.toThrow('there is no census of ads');
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
 test.each<[string, Ask, string]>([
   ['a stream that is not there', { pipeline: 'tracker', does: 'sync', streams: ['isues'] }, 'isues'],
   ['streams of nightly', { pipeline: 'nightly', does: 'sync', streams: ['issues'] }, 'takes no STREAMS'],
