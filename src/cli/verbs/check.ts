@@ -77,7 +77,15 @@ async function tried(
   const seconds = (performance.now() - start) / 1000;
   return problem === undefined
     ? { what, state: 'ok', where, facts, error: null, seconds, exitCode: exit.ok }
-    : { what, state: 'failed', where, facts, error: said(problem), seconds, exitCode: codeOfError(problem, received()) };
+    : {
+        what,
+        state: 'failed',
+        where,
+        facts,
+        error: said(problem),
+        seconds,
+        exitCode: codeOfError(problem, received()),
+      };
 }
 
 const nothing = (what: string, advice: string): Finding => ({

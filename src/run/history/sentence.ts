@@ -15,7 +15,7 @@ export function sentence(streams: readonly StreamState[], last: readonly RunLine
     ? `run ${newest.runId} (${newest.kind}) is going since ${clock(newest.startedAt, now)} UTC`
     : ended === undefined
       ? `run ${newest.runId} ended without a word`
-      : `last ${whole === undefined ? `${ended.kind} of a part` : 'run'} ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
+      : `last ${whole === undefined ? ended.kind : 'run'} ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`}`;
   return `${freshness(streams, now)}; ${tail}.`;
 }
 
