@@ -151,9 +151,6 @@ export interface Stream {
   readonly canaryBy?: string;
 }
 
-/** A stream that is walked page by page. */
-export type Listed = Stream & Required<Pick<Stream, 'walk'>>;
-
 /** A list that arrived only in part with its record, and how to fetch the rest. */
 export interface Tail {
   /** Name of the child in `Flow.children`. */

@@ -82,7 +82,7 @@ export const cursor = ({ parameter = 'cursor' }: { readonly parameter?: string }
   total: totalOf,
   fits: (body, sent) =>
     sent.url !== undefined ||
-    isText(field(body, 'nextPage')) ||
+    (isText(field(body, 'nextPage')) && !onlyCountsOn(body)) ||
     (typeof field(body, 'isLast') === 'boolean' && natural(body, 'startAt') === undefined),
 });
 
@@ -147,6 +147,12 @@ export const firstThatFits = (first: Scheme, ...others: readonly Scheme[]): Sche
     fits: (body, sent) => schemes.some((scheme) => scheme.fits(body, sent)),
   };
 };
+
+/** Whether the answer's `nextPage` is no cursor but the next place by number: then the offset leads, which sees by its seam that the list moved. */
+const onlyCountsOn = (body: Json): boolean =>
+  natural(body, 'startAt') !== undefined &&
+  totalOf(body) !== undefined &&
+  /[?&]startAt=\d/.test(String(field(body, 'nextPage')));
 
 /** The request for what follows place `end`, beginning with the last `overlap` records of this page, unless it would then not get on. */
 const from = (end: number, sent: Request, parameter: string, count: number, overlap: number): Next => {

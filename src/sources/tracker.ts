@@ -71,11 +71,12 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const learning = once(async (signal) => fieldRecords(tracker, signal));
   /** Once it is known whether the search gives changelogs: what to ask for, and how to read it. */
   const learn = (dialect: Dialect) => async (signal: AbortSignal) => {
-    const records = await learning(signal);
-    const facts = records && factsOf(records);
+    const known = await learning(signal);
+    const facts = known && factsOf(known.records);
     const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
     mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: !dialect.changelog } });
-    return issueFields(facts && [...facts].flatMap(([id, { custom }]) => (custom ? [id] : [])));
+    // A list that did not add up still says what its fields mean, but not that there are no others.
+    return issueFields(known?.complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
   };
   return {
     name,
@@ -123,7 +124,7 @@ const preflight = async (
     const fields = await learn(found)(signal);
     dialect.push(
       ...found.words,
-      `fields: ${fields.includes('*all') ? 'all (the server does not list them)' : fields.length}`,
+      `fields: ${fields.includes('*all') ? 'all (the server has no complete list of them)' : fields.length}`,
     );
   } catch (cause) {
     if (!(cause instanceof TidemarkError) || endsAll(cause)) throw cause;

@@ -9,6 +9,7 @@ import { isObject, type JsonObject, own } from './json-object.ts';
 import { personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
+import { isSystemField } from './system-fields.ts';
 import { changeRows, commentRow, delivered, eachOnce, keyRows, worklogRow } from './tracker-details.ts';
 import {
   componentRows,
@@ -46,17 +47,6 @@ export interface IssueOptions {
   /** Which lists to fetch for every changed issue although the server did not embed them at all. */
   readonly fetchDetails?: { readonly [detail in keyof DetailWalks]?: boolean };
 }
-
-/** Fields with a column, a table or no information of their own (computed from others, or about the caller). */
-const SYSTEM_FIELDS: ReadonlySet<string> = new Set([
-  ...['project', 'issuetype', 'status', 'priority', 'resolution', 'parent', 'epic', 'assignee', 'reporter', 'creator'],
-  ...['summary', 'description', 'environment', 'labels', 'components', 'fixVersions', 'versions', 'issuelinks'],
-  ...['security', 'duedate', 'created', 'updated', 'resolutiondate', 'statuscategorychangedate', 'votes', 'watches'],
-  ...['timeoriginalestimate', 'timeestimate', 'timespent', 'timetracking', 'comment', 'worklog'],
-  ...['sprint', 'closedSprints'],
-  ...['aggregatetimeoriginalestimate', 'aggregatetimeestimate', 'aggregatetimespent', 'aggregateprogress', 'progress'],
-  ...['workratio', 'lastViewed', 'thumbnail', 'subtasks', 'statusCategory', 'issuekey'],
-]);
 
 /** Parts of a record beside its fields that other parts already say, or that depend on how it was asked for. */
 const RECORD_KEYS: ReadonlySet<string> = new Set([
@@ -200,7 +190,7 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
         sprints ??= [];
         sprints.push(key);
       }
-    } else if (!SYSTEM_FIELDS.has(key)) r.keep(key, value);
+    } else if (!isSystemField(key)) r.keep(key, value);
   }
   return { json: r.jsonMembers('fields.', keys, values), sprints };
 };

@@ -25,6 +25,7 @@ import { isObject, type JsonObject, own } from './json-object.ts';
 import { identityOf, personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
+import { isSystemField } from './system-fields.ts';
 import {
   bool,
   id,
@@ -105,8 +106,11 @@ export const field = mapper(
     return {
       id: fieldId,
       name: requiredText(r, record, 'name'),
-      // `/field` says so; `/field/search` does not, but only custom fields have a custom type.
-      custom: bool(r, record, 'custom') ?? (schemaCustom !== null || fieldId.startsWith('customfield_')),
+      // `/field` says so; `/field/search` does not, but only custom fields have a custom type. What nothing makes one of the system's own
+      // is the site's.
+      custom:
+        bool(r, record, 'custom') ??
+        (schemaCustom !== null || (text(r, schema, 'system', 'schema.system') === null && !isSystemField(fieldId))),
       schema_type: text(r, schema, 'type', 'schema.type'),
       items_type: text(r, schema, 'items', 'schema.items'),
       schema_custom: schemaCustom,

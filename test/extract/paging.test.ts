@@ -162,5 +162,10 @@ describe('firstThatFits', () => {
     const fields = firstThatFits(cursor(), offset());
     expect(fields.next({ isLast: false, startAt: 0, maxResults: 2, total: 9 }, list, 2)?.request).toEqual(at(list, 1));
     expect(fields.next({ isLast: false, nextPage: 'c1' }, list, 2)?.request.query).toMatchObject({ cursor: 'c1' });
+    const page = { isLast: false, startAt: 0, total: 9 };
+    const onward = 'https://x.example/field/search?maxResults=2&startAt=2';
+    expect(fields.next({ ...page, nextPage: onward }, list, 2)?.request).toEqual(at(list, 1));
+    const url = 'https://x.example/field/search?cursor=c1';
+    expect(fields.next({ ...page, nextPage: url }, list, 2)?.request).toEqual({ ...list, url });
   });
 });

@@ -161,6 +161,7 @@ test.each([
   '/rest/api/3/myself',
   '/rest/api/3/serverInfo',
   '/rest/api/3/users/search',
+  '/rest/api/3/field',
   '/rest/api/3/group/bulk',
   '/rest/api/3/status',
   '/rest/api/3/issuetype',

@@ -46,6 +46,7 @@ const busy = [...truth.issues.values()].find(
 const group = truth.groups.find((one) => one.members.length > 50);
 
 test.each([
+  ['/rest/api/3/field', ''],
   ['/rest/api/3/field/search', ''],
   ['/rest/api/3/user/search', '?query=a'],
   ['/rest/api/3/users/search', ''],

@@ -162,10 +162,23 @@ describe('lists', () => {
 
   test('fields come by offset, with a nextPage that has no cursor', async () => {
     const { body } = await get('/rest/api/3/field/search?maxResults=10');
-    expect(body).toMatchObject({ startAt: 0, maxResults: 10, total: truth.fields.length, isLast: false });
+    const shared = truth.fields.filter(({ scope }) => scope === undefined);
+    expect(body).toMatchObject({ startAt: 0, maxResults: 10, total: shared.length, isLast: false });
     expect(body.nextPage).toContain('startAt=10');
     const next = await get(String(body.nextPage));
-    expect(next.body.values[0]?.id).toBe(truth.fields[10]?.id);
+    expect(next.body.values[0]?.id).toBe(shared[10]?.id);
+  });
+
+  test('fields of single projects are in the plain list only, with their scope', async () => {
+    const own = truth.fields.filter(({ scope }) => scope !== undefined);
+    expect(own.length).toBeGreaterThan(0);
+    const plain: unknown = (await get('/rest/api/3/field')).body;
+    if (!Array.isArray(plain)) throw new Error('not an array');
+    expect(plain.map(({ id }) => id)).toEqual(truth.fields.map(({ id }) => id));
+    for (const { id, scope } of own)
+      expect(plain.find((one) => one.id === id)).toMatchObject({ scope: { type: 'PROJECT', project: { id: scope } } });
+    const search = (await get('/rest/api/3/field/search?maxResults=50&startAt=50')).body;
+    expect(search.values.map(({ id }) => id)).not.toEqual(expect.arrayContaining(own.map(({ id }) => id)));
   });
 
   test('inactive members of a group come only when asked for', async () => {

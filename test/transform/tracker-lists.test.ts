@@ -67,6 +67,15 @@ describe('fields', () => {
     expect(custom({ schema: { type: 'number', custom: 'a:b', customId: 1 } })).toBe(true);
     expect(custom({ id: 'customfield_1' })).toBe(true);
     expect(custom({ schema: { type: 'string', system: 'summary' } })).toBe(false);
+    expect(custom({ id: 'summary' })).toBe(false);
+  });
+
+  it('are the site’s own where nothing says that they are the system’s', () => {
+    const custom = (record: object) => transform.field({ id: 'team', name: 'Team', ...record }, whole).row.custom;
+    expect(custom({})).toBe(true);
+    expect(custom({ schema: { type: 'string' } })).toBe(true);
+    expect(custom({ schema: { type: 'string', system: 'team' } })).toBe(false);
+    expect(custom({ custom: false })).toBe(false);
   });
 
   it('keep the types of values and elements', () => {

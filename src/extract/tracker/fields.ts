@@ -2,8 +2,7 @@
 
 import { Forbidden, Missing } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
-import { pages } from '../pages.ts';
-import { fields } from './streams/vocabulary.ts';
+import { readFields } from './field-lists.ts';
 import type { Tracker } from './tracker.ts';
 
 /** The system's own fields that have a column or a table. What only repeats others, or tells about the reader, is left at the server. */
@@ -14,19 +13,42 @@ export const systemFields: readonly string[] = [
   ...['timeoriginalestimate', 'timeestimate', 'timespent', 'timetracking', 'comment', 'worklog'],
 ];
 
+/** What the agile API adds to an issue, as its sprint and epic: no custom fields, and at the vendor none of the list. */
+const agileFields: readonly string[] = ['epic', 'sprint', 'closedSprints'];
+
+/** The site's fields as far as they could be read. */
+export interface KnownFields {
+  readonly records: readonly Json[];
+  /** False where the list did not add up: there may be others. */
+  readonly complete: boolean;
+}
+
 /** The records of the site's fields; undefined where the server has no list of them or does not show it to us. */
-export const fieldRecords = async (tracker: Tracker, signal: AbortSignal): Promise<readonly Json[] | undefined> => {
+export const fieldRecords = async ({ http }: Tracker, signal: AbortSignal): Promise<KnownFields | undefined> => {
   const records: Json[] = [];
+  const { pages } = readFields(http, signal);
   try {
-    const walk = await fields(tracker).walk({}, signal);
-    for await (const page of pages(tracker.http, walk, signal)) records.push(...page.records);
-    return records;
+    for (;;) {
+      const step = await pages.next();
+      if (step.done === true) return { records, complete: step.value.matched };
+      records.push(...step.value.records);
+    }
   } catch (cause) {
     if (cause instanceof Missing || cause instanceof Forbidden) return undefined;
     throw cause;
   }
 };
 
-/** The system's fields and these of the site's own; all that there are where those are not known. */
-export const issueFields = (custom: readonly string[] | undefined): readonly string[] =>
-  custom === undefined ? ['*all', ...systemFields] : [...new Set([...systemFields, ...custom])];
+/** The system's fields and these of the site; all that there are where those are not known. */
+export const issueFields = (listed: readonly ListedField[] | undefined): readonly string[] => {
+  if (listed === undefined) return ['*all', ...systemFields];
+  // A server that lists the agile API's among the fields gives them where they are asked for.
+  const wanted = listed.filter(({ id, custom }) => custom || agileFields.includes(id));
+  return [...new Set([...systemFields, ...wanted.map(({ id }) => id)])];
+};
+
+/** A field of the site's list. */
+export interface ListedField {
+  readonly id: string;
+  readonly custom: boolean;
+}

@@ -224,7 +224,7 @@ export const company = (size: CompanySize): Company => {
     priorities: names(1, ['Highest', 'High', 'Medium', 'Low', 'Lowest']),
     resolutions: names(10300, ['Done', "Won't Do", 'Duplicate']),
     linkTypes,
-    fields: siteFields,
+    fields: siteFields.filter(({ scope }) => scope === undefined || projects.some(({ id }) => id === scope)),
     boards,
     sprints,
     start,

@@ -137,6 +137,19 @@ export const entities = (state: TrackerState, base: string) => {
       ? { type: 'TRACKED', value: stampIn(state.timeZone, 1_700_000_000_000) }
       : { type: 'NOT_TRACKED' },
   });
+  /** The same as `/field` writes it. */
+  const fieldDetails = (one: Field) => ({
+    id: one.id,
+    key: one.id,
+    name: one.name,
+    custom: one.custom,
+    orderable: true,
+    navigable: true,
+    searchable: true,
+    clauseNames: one.custom ? [`cf[${one.schema.customId ?? one.id}]`, one.name] : [one.id],
+    ...(one.scope === undefined ? {} : { scope: { type: 'PROJECT', project: { id: one.scope } } }),
+    schema: one.schema,
+  });
   const board = (one: Board) => {
     const home = state.projects.get(one.projectId);
     return {
@@ -201,6 +214,7 @@ export const entities = (state: TrackerState, base: string) => {
     projectDetails,
     group,
     field,
+    fieldDetails,
     board,
     sprint,
     sprintValue,

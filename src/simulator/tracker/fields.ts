@@ -21,6 +21,9 @@ const custom = (id: string, name: string, kind: string, type: string, items?: st
 
 const standard = (kind: string): string => `com.atlassian.jira.plugin.system.customfieldtypes:${kind}`;
 
+/** The project that manages itself and has a field of its own, where the site has as many projects. */
+const scoped = (one: Field): Field => ({ ...one, scope: '10002' });
+
 /** The fields of a new site: the system's own, and custom ones of every schema type, two of them with the same name. */
 export const siteFields: readonly Field[] = [
   system('summary', 'Summary', 'string'),
@@ -74,4 +77,5 @@ export const siteFields: readonly Field[] = [
   custom('customfield_10041', 'Effort score', standard('float'), 'number'),
   custom('customfield_10042', 'Severity', standard('radiobuttons'), 'option'),
   custom('customfield_10043', 'Team', standard('textfield'), 'string'),
+  scoped(custom('customfield_10044', 'Risk', standard('textfield'), 'string')),
 ];

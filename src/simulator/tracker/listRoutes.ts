@@ -5,7 +5,7 @@ import type { Site } from './site.ts';
 
 const fieldPage: PageSize = { standard: 50, max: 50 };
 
-/** `GET /rest/api/3/field/search`: a cursor in the contract, offsets at the vendor. */
+/** `GET /rest/api/3/field/search`: a cursor in the contract; at the vendor offsets, without the fields of single projects. */
 const fieldSearch = (site: Site): Route => ({
   method: 'GET',
   path: '/rest/api/3/field/search',
@@ -13,7 +13,10 @@ const fieldSearch = (site: Site): Route => ({
   handle: (call) => {
     const { dialect, entities, state, base } = site;
     const fields = call.anonymous ? [] : [...state.fields.values()];
-    if (dialect.vendor) return dialect.values(call, fieldPage, fields.map(entities.field));
+    if (dialect.vendor) {
+      const shared = fields.filter(({ scope }) => scope === undefined);
+      return dialect.values(call, fieldPage, shared.map(entities.field));
+    }
     const { maxResults } = dialect.place(call, fieldPage);
     const cursor = call.query.get('cursor') ?? call.query.get('after');
     // The cursor holds the last field shown, so that fields added meanwhile move nothing.
@@ -127,6 +130,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     userSearch(site),
     groupMember(site),
     projectSearch(site),
+    whole(site, '/rest/api/3/field', () => [...state.fields.values()].map(entities.fieldDetails)),
     whole(site, '/rest/api/3/status', () => [...state.statuses.values()].map(entities.status)),
     whole(site, '/rest/api/3/issuetype', () => [...state.issueTypes.values()].map(entities.issueType)),
     whole(site, '/rest/api/3/priority', () => [...state.priorities.values()].map(entities.priorityDetails)),

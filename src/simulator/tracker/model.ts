@@ -80,6 +80,8 @@ export interface Field {
     readonly custom?: string;
     readonly customId?: number;
   };
+  /** Id of the only project that has the field; absent: all may have it. The vendor leaves such fields out of `/field/search`. */
+  readonly scope?: string;
 }
 
 export interface Board {
@@ -89,6 +91,8 @@ export interface Board {
   readonly projectId: string;
   /** Sprints shown on this board besides its own. */
   readonly shows: readonly number[];
+  /** True: these credentials may not see the board, though they may see issues of its sprints. */
+  readonly hidden?: boolean;
 }
 
 export interface Sprint {

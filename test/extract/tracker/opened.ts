@@ -2,12 +2,12 @@
 
 import { afterEach } from 'vitest';
 import { Secret } from '../../../src/config.ts';
-import type { PageWalk } from '../../../src/core/paging.ts';
+import type { Reading, WalkEnd } from '../../../src/core/paging.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { RunEvent } from '../../../src/core/run.ts';
-import type { Flow, Slice, Source } from '../../../src/core/stream.ts';
+import type { Flow, Given, Mapped, Slice, Source, Stream } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
-import { pages, type WalkEnd } from '../../../src/extract/pages.ts';
+import { readingOf } from '../../../src/extract/reading.ts';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../../src/simulator/tracker/server.ts';
 import { openTracker, type TrackerSettings } from '../../../src/sources/tracker.ts';
 
@@ -26,6 +26,8 @@ export interface Read {
   readonly records: readonly Json[];
   readonly ids: readonly string[];
   readonly rows: readonly Row[];
+  /** Of each record, beside its row. */
+  readonly children: readonly Mapped['children'][];
   readonly end: WalkEnd;
 }
 
@@ -72,9 +74,16 @@ export const opened = async (
     flow,
     read: async (name, slice = {}) => {
       const { stream, via } = flow(name);
-      if (stream.walk === undefined) throw new Error(`${name} is not walked`);
-      const { records, ids, end } = await readAll(source, await stream.walk(slice, signal), signal);
-      return { records, ids, rows: records.map((record) => via(record, slice).row), end };
+      const reading = await (stream.read?.(slice, nothing, signal) ?? walked(source, stream, slice, signal));
+      const { records, ids, end } = await readAll(reading);
+      const mapped = records.map((record) => via(record, slice));
+      return {
+        records,
+        ids,
+        rows: mapped.map(({ row }) => row),
+        children: mapped.map(({ children }) => children),
+        end,
+      };
     },
     searches: () =>
       simulator.log.flatMap(({ endpoint, body }) =>
@@ -83,16 +92,28 @@ export const opened = async (
   };
 };
 
+/** The engine lends nothing here: no stream of the tracker asks for anything. */
+const none = (): never => {
+  throw new Error('nothing is lent here');
+};
+const nothing: Given = {
+  keys: none,
+  job: { current: none, creating: none, submitted: none, became: none },
+  clock: now,
+};
+
+const walked = async (source: Source, stream: Stream, slice: Slice, signal: AbortSignal): Promise<Reading> => {
+  if (stream.walk === undefined) throw new Error(`${stream.name} can neither be walked nor read`);
+  return readingOf(source.http, await stream.walk(slice, signal), signal);
+};
+
 export const readAll = async (
-  source: Source,
-  walk: PageWalk,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<{ readonly records: readonly Json[]; readonly ids: readonly string[]; readonly end: WalkEnd }> => {
   const records: Json[] = [];
-  const reading = pages(source.http, walk, signal);
   for (;;) {
-    const step = await reading.next();
-    if (step.done === true) return { records, ids: records.map(walk.id), end: step.value };
+    const step = await reading.pages.next();
+    if (step.done === true) return { records, ids: records.map(reading.id), end: step.value };
     records.push(...step.value.records);
   }
 };

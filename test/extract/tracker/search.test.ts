@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AuthFailed, Misconfigured } from '../../../src/core/errors.ts';
 import type { Window } from '../../../src/core/stream.ts';
+import { readingOf } from '../../../src/extract/reading.ts';
 import { status } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened, readAll } from './opened.ts';
 
@@ -78,7 +79,7 @@ describe.each(dialects)('against %s', (_, options) => {
     const { stream } = tracker.flow('issues');
     const walk = await stream.ids?.({}, tracker.signal);
     if (walk === undefined) throw new Error('issues cannot be walked by id');
-    const { ids } = await readAll(tracker.source, walk, tracker.signal);
+    const { ids } = await readAll(readingOf(tracker.source.http, walk, tracker.signal));
     expect(new Set(ids)).toEqual(truth(tracker, { field: 'created' }));
     expect(walk.first.body).toMatchObject({
       fields: ['id'],

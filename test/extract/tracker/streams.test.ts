@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { AuthFailed, Forbidden, Missing } from '../../../src/core/errors.ts';
+import { AuthFailed, Forbidden, Missing, Transient } from '../../../src/core/errors.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { systemFields } from '../../../src/extract/tracker/fields.ts';
-import { status } from '../../../src/simulator/shared/faults.ts';
+import { status, total } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened } from './opened.ts';
 
 const dialects = [
@@ -176,36 +176,130 @@ describe('what entities’ existence is asked of', () => {
 
 describe('fields', () => {
   const search = '/rest/api/3/field/search';
+  const plain = '/rest/api/3/field';
+  const listing = (fields: readonly object[]) => status(200, { body: JSON.stringify(fields) });
+  const asked = (tracker: Opened) => tracker.searches().at(-1)?.fields;
 
-  it('name what is asked of each issue: the system’s own and every custom one', async () => {
+  it('name what is asked of each issue: the system’s own and every custom one, of single projects, too', async () => {
     const tracker = await opened({ dialect: 'vendor' });
-    await tracker.read('issues');
+    const own = tracker.simulator.oracle().fields.filter((field) => field.scope !== undefined);
+    expect(own.map(({ id }) => id)).toEqual(['customfield_10044']);
+    tracker.simulator.state.update('10050', { custom: { customfield_10044: 'high' } });
+    const { rows } = await tracker.read('issues');
     const custom = tracker.simulator.oracle().fields.filter((field) => field.custom);
     expect(custom.length).toBeGreaterThan(5);
-    expect(tracker.searches().at(-1)?.fields).toEqual([...systemFields, ...custom.map(({ id }) => id)]);
+    expect(asked(tracker)).toEqual([...systemFields, ...custom.map(({ id }) => id)]);
+    expect(rows.find((row) => String(row.id) === '10050')?.custom_fields).toContain('"customfield_10044":"high"');
+  });
+
+  it('are those of both lists, each once, as the search of fields tells it', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const { ids, rows, end } = await tracker.read('fields');
+    const truth = tracker.simulator.oracle().fields.map(({ id }) => id);
+    expect(ids).toEqual(truth);
+    expect(end).toMatchObject({ expected: truth.length, fetched: truth.length, matched: true });
+    const [own] = rows.slice(-1);
+    expect(own).toMatchObject({ id: 'customfield_10044', name: 'Risk', custom: true });
+    expect(JSON.parse(String(own?._extra))).toEqual({ scope: { type: 'PROJECT', project: { id: '10002' } } });
+    expect(rows.slice(0, -1).map((row) => row.description)).toEqual(truth.slice(1).map(() => ''));
+  });
+
+  it('that no rule of the vendor makes custom are asked for where the server lists them, and their values land', async () => {
+    const tracker = await opened({ bare: true });
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      status(200, {
+        body: JSON.stringify({
+          isLast: true,
+          values: [
+            { id: 'summary', name: 'Summary' },
+            { id: 'team', name: 'Team' },
+            { id: 'sprint', name: 'Sprint' },
+            { id: 'rank', name: 'Rank', schema: { type: 'string', system: 'rank' } },
+            { id: 'secret', name: 'Secret', custom: false },
+          ],
+        }),
+      }),
+    );
+    tracker.simulator.state.setRaw('10050', 'team', '{"name":"Blue"}');
+    tracker.simulator.state.setRaw('10050', 'sprint', '{"id":7,"name":"Sprint 7","state":"active"}');
+    const { rows, children } = await tracker.read('issues');
+    expect(asked(tracker)).toEqual([...systemFields, 'team', 'sprint']);
+    const place = rows.findIndex((row) => String(row.id) === '10050');
+    expect(rows[place]?.custom_fields).toBe('{"team":{"name":"Blue"}}');
+    expect(children[place]?.sprints).toMatchObject([{ sprint_id: 7, name: 'Sprint 7' }]);
   });
 
   it.each([403, 404])('come from the plain list where their search answers %i', async (code) => {
     const tracker = await opened({ dialect: 'vendor' });
     const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(code));
-    const plain = tracker.simulator.script.at(
-      { endpoint: '/rest/api/3/field', times: Infinity },
-      status(200, { body: '[{"id":"customfield_1","name":"Ours","custom":true,"schema":{"type":"string"}}]' }),
+    const open = tracker.simulator.script.at(
+      { endpoint: plain, times: Infinity },
+      listing([{ id: 'customfield_1', name: 'Ours', custom: true, schema: { type: 'string' } }]),
     );
     expect((await tracker.read('fields')).ids).toEqual(['customfield_1']);
     await tracker.read('issues');
-    expect(tracker.searches().at(-1)?.fields).toEqual([...systemFields, 'customfield_1']);
-    expect([shut.fired > 0, plain.fired > 0]).toEqual([true, true]);
+    expect(asked(tracker)).toEqual([...systemFields, 'customfield_1']);
+    expect([shut.fired > 0, open.fired > 0]).toEqual([true, true]);
+  });
+
+  it.each([403, 404, 400])('come from their search alone where the plain list answers %i', async (code) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(code));
+    const shared = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
+    expect((await tracker.read('fields')).ids).toEqual(shared.map(({ id }) => id));
+    expect(shut.fired).toBe(1);
+  });
+
+  it('are not taken for complete where the plain list fails otherwise', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const broken = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(500));
+    await expect(tracker.read('fields')).rejects.toThrow(Transient);
+    await expect(tracker.read('issues')).rejects.toThrow(Transient);
+    expect(broken.fired).toBeGreaterThan(1);
   });
 
   it('that cannot be read are asked for all at once', async () => {
     const tracker = await opened({ dialect: 'vendor' });
     const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(403));
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
     await expect(tracker.read('fields')).rejects.toThrow(Forbidden);
     const { rows } = await tracker.read('issues');
-    expect(tracker.searches().at(-1)?.fields).toEqual(['*all', ...systemFields]);
+    expect(asked(tracker)).toEqual(['*all', ...systemFields]);
     expect(rows.some((row) => row.custom_fields !== '{}')).toBe(true);
     expect(shut.fired).toBeGreaterThan(1);
+  });
+
+  it('whose list does not add up are asked for all at once, and mean what is known of them', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const lying = tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      total((stated) => stated + 3),
+    );
+    const { rows } = await tracker.read('issues');
+    expect(asked(tracker)).toEqual(['*all', ...systemFields]);
+    expect(rows.some((row) => row.story_points !== null)).toBe(true);
+    expect((await tracker.source.preflight(tracker.signal)).dialect).toContain(
+      'fields: all (the server has no complete list of them)',
+    );
+    expect(lying.fired).toBeGreaterThan(1);
+  });
+
+  it('are read by offset with a seam where nextPage only counts on: one that moves while they are read is not lost', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const { fields } = tracker.simulator.state;
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    // One goes from before the walk and another comes at the end: the total stays, and what stood between moves by one.
+    tracker.simulator.script.at(
+      { endpoint: search, match: ({ query }) => query.startAt !== undefined },
+      ({ state }) => {
+        fields.delete('environment');
+        state.addField({ id: 'customfield_1', name: 'New', custom: true, schema: { type: 'string' } });
+      },
+    );
+    const { ids } = await tracker.read('fields');
+    const truth = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
+    expect(ids).toEqual(expect.arrayContaining(truth.map(({ id }) => id)));
   });
 
   it('must be known before an issue becomes rows', async () => {

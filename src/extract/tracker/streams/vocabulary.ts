@@ -1,27 +1,18 @@
 /** The words a site uses: fields, statuses, issue types, priorities. */
 
 import type { Json } from '../../../core/request.ts';
-import type { Listed, Stream } from '../../../core/stream.ts';
-import { cursor, firstThatFits, offset, single } from '../../paging.ts';
-import { firstThere } from '../there.ts';
+import type { Stream } from '../../../core/stream.ts';
+import { single } from '../../paging.ts';
+import { fieldSearch, readFields } from '../field-lists.ts';
 import type { Tracker } from '../tracker.ts';
 import { listing } from '../walks.ts';
 
-const fieldSearch = '/rest/api/3/field/search';
-const fieldList = '/rest/api/3/field';
-
-/** By cursor; where the search of fields is closed to the account (the vendor gives it to administrators), the plain list. */
-export const fields = ({ http }: Tracker): Listed => ({
+export const fields = ({ http }: Tracker): Stream => ({
   name: 'fields',
-  about: "Fields of issues, the site's own ones included.",
+  about: "Fields of issues, the site's own ones and those of single projects included.",
   endpoint: `GET ${fieldSearch}`,
   promised: true,
-  walk: (_, signal) =>
-    firstThere(
-      http,
-      [listing(fieldSearch, firstThatFits(cursor(), offset()), { maxResults: 100 }), listing(fieldList, single())],
-      signal,
-    ),
+  read: (_slice, _given, signal) => readFields(http, signal),
 });
 
 const list = (name: string, about: string, endpoint: string) => (): Stream => ({

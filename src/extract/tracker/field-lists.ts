@@ -1,0 +1,82 @@
+/**
+ * The site's fields out of the lists that servers have of them. The vendor has two: `/field/search` leaves out the fields of projects that
+ * manage themselves, `/field` the descriptions. The contract has the first, by cursor, with everything in it.
+ */
+
+import { Forbidden, Missing, Refused } from '../../core/errors.ts';
+import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
+import type { Http } from '../../core/request.ts';
+import { cursor, firstThatFits, offset, single } from '../paging.ts';
+import { readingOf } from '../reading.ts';
+import { listing } from './walks.ts';
+
+export const fieldSearch = '/rest/api/3/field/search';
+
+const search = listing(fieldSearch, firstThatFits(cursor(), offset()), { maxResults: 100 });
+const plain = listing('/rest/api/3/field', single());
+
+/**
+ * The fields of both lists, each once, as the search tells it where both have it. A list that is not there or closed to us (the vendor gives
+ * the search to administrators) is done without; throws, where both are, what says most: that one is closed rather than that the other is
+ * not there. Any other failure of either is thrown: half of the fields must not pass for all.
+ */
+export const readFields = (http: Http, signal: AbortSignal): Reading => {
+  const searched = readingOf(http, search, signal);
+  return { ...searched, pages: union([searched, readingOf(http, plain, signal)]) };
+};
+
+/** One list after the other, without what an earlier one had. */
+async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEnd, void> {
+  const met = new Set<string>();
+  const ends: WalkEnd[] = [];
+  let told: Forbidden | Refused | Missing | undefined;
+  for (const { pages, id } of readings) {
+    let begun = false;
+    let repeated = 0;
+    try {
+      for (;;) {
+        const step = await pages.next();
+        if (step.done === true) {
+          ends.push({ ...step.value, fetched: step.value.fetched - repeated });
+          break;
+        }
+        begun = true;
+        const page = without(step.value, id, met);
+        repeated += step.value.records.length - page.records.length;
+        yield page;
+      }
+    } catch (cause) {
+      const isAbsent = cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing;
+      if (begun || !isAbsent) throw cause;
+      if (told === undefined || told instanceof Missing) told = cause;
+    } finally {
+      await pages.return(noEnd);
+    }
+  }
+  const [first, ...others] = ends;
+  if (first === undefined) throw told ?? new Error('no list was given');
+  return others.reduce(joined, first);
+}
+
+/** The page without the records that are met already; what is left of it is met from now on. */
+const without = (page: Page, id: Reading['id'], met: Set<string>): Page => {
+  const kept = page.records.flatMap((record, at) => {
+    const name = id(record);
+    if (name !== '' && met.has(name)) return [];
+    met.add(name);
+    return [at];
+  });
+  return { ...page, records: kept.map((at) => page.records[at]), places: kept.map((at) => page.places?.[at] ?? at) };
+};
+
+/** What both came to. What the second list adds is expected only by itself: its total, if it states one, counts what both have. */
+const joined = (one: WalkEnd, other: WalkEnd): WalkEnd => ({
+  expected: one.expected === null ? null : one.expected + other.fetched,
+  fetched: one.fetched + other.fetched,
+  passes: Math.max(one.passes, other.passes),
+  moved: one.moved + other.moved,
+  matched: one.matched && other.matched,
+});
+
+/** What a walk is left with that did not come to its end; nobody looks at it. */
+const noEnd: WalkEnd = { expected: null, fetched: 0, passes: 0, moved: 0, matched: false };
