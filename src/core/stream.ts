@@ -185,9 +185,13 @@ export interface Fallback {
 export interface Afterwards {
   /** One sentence for docs. */
   readonly about: string;
+  /** Streams that must have been loaded, too, before `sql` runs; none that comes after this flow's own. */
+  readonly after?: readonly string[];
+  /** True: also where parts of the stream could not be read. */
+  readonly evenInPart?: true;
   /**
    * One statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Safe to run again. Where it returns rows with a
-   * column `warning`, each is told to people.
+   * column `warning`, each is told to people; columns `inserted` and `updated` (bigint) are counted as the stream's.
    */
   readonly sql: string;
 }

@@ -2,7 +2,8 @@ import { Fenced, Forbidden, Interrupted, Missing } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
-import { patiently } from '../load/session.ts';
+import type { Loaded } from '../load/load.ts';
+import { patiently, type Session } from '../load/session.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
@@ -49,7 +50,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   try {
     const problems = await walkAll(context, flow, asked, times, tally);
     await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
-    if (problems === undefined) await afterwards(context, flow);
+    await afterwards(context, flow, times, tally, problems !== undefined);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -74,14 +75,26 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
 }
 
 /** What a flow does in the warehouse when its stream has been read, one transaction each. */
-async function afterwards(context: RunContext, flow: Flow): Promise<void> {
+async function afterwards(
+  context: RunContext,
+  flow: Flow,
+  times: Times,
+  tally: Tally,
+  isInPart: boolean,
+): Promise<void> {
   const { run } = context;
-  for (const { sql } of flow.afterwards ?? []) {
-    const warnings = await fenced(context, async (session) => {
+  for (const { sql, after, evenInPart } of flow.afterwards ?? []) {
+    if (isInPart && evenInPart !== true) continue;
+    if (after !== undefined) await times.ready(after);
+    const { warnings, loaded } = await fenced(context, async (session) => {
       const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
-      const { rows } = await session.client.query<{ warning?: unknown }>(sql, parameters);
-      return rows.flatMap(({ warning }) => (typeof warning === 'string' ? [warning] : []));
+      const { rows } = await session.client.query<Told>(sql, parameters);
+      return {
+        warnings: rows.flatMap(({ warning }) => (typeof warning === 'string' ? [warning] : [])),
+        loaded: await countTold(context, session, flow, rows),
+      };
     });
+    tallyBatch(tally, loaded);
     for (const warning of warnings) tell(context, 'warn', `${flow.stream.name}: ${warning}`);
   }
 }
@@ -93,20 +106,30 @@ async function fallBack(context: RunContext, flow: Flow, times: Times, tally: Ta
   await times.ready(fallback.after);
   const { run } = context;
   const written = await fenced(context, async (session) => {
-    const { rows } = await session.client.query<{ inserted: string; updated: string }>(fallback.sql, [
-      run.sourceId,
-      run.runId,
-    ]);
-    const inserted = Number(rows[0]?.inserted ?? 0);
-    const updated = Number(rows[0]?.updated ?? 0);
-    const loaded = {
-      counts: { ...noCounts, received: inserted + updated, inserted, updated },
-      deleted: 0,
-      braked: false,
-    };
-    await countBatch(session, run, flow.stream.name, loaded);
-    return loaded;
+    const { rows } = await session.client.query<Told>(fallback.sql, [run.sourceId, run.runId]);
+    return countTold(context, session, flow, rows);
   });
   tallyBatch(tally, written);
   return fallback.reason;
+}
+
+/** What a statement of ours says of what it did. */
+interface Told {
+  readonly warning?: unknown;
+  readonly inserted?: string;
+  readonly updated?: string;
+}
+
+/** Counts what a statement wrote for the stream, inside its transaction. */
+async function countTold(context: RunContext, session: Session, flow: Flow, rows: readonly Told[]): Promise<Loaded> {
+  const sum = (of: 'inserted' | 'updated'): number => rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
+  const inserted = sum('inserted');
+  const updated = sum('updated');
+  const loaded = {
+    counts: { ...noCounts, received: inserted + updated, inserted, updated },
+    deleted: 0,
+    braked: false,
+  };
+  if (inserted + updated > 0) await countBatch(session, context.run, flow.stream.name, loaded);
+  return loaded;
 }

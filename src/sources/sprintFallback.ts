@@ -1,35 +1,63 @@
-import type { Fallback } from '../core/stream.ts';
+import type { Afterwards, Fallback } from '../core/stream.ts';
 
 /**
- * Sprints as the issues' own sprint field names them: of each the telling that reached us last. `state` and `name` are never null in
- * tracker.sprints; a server that tells neither gets 'unknown' and the id.
+ * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. `state` and `name` are never
+ * null in tracker.sprints; a server that tells neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues
+ * name it; `which` leaves out sprints before that.
  */
-export const sprintsFromIssues: Fallback = {
-  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
-  after: ['issues'],
-  sql: `
-    with told as (
-      select distinct on (s.sprint_id) s.sprint_id, coalesce(s.name, s.sprint_id::text) as name, coalesce(s.state, 'unknown') as state,
-        s.board_id, s.goal, s.start_at, s.end_at, s.completed_at
-      from tracker.issue_sprints s
-      left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
-      where s.source_id = $1::smallint
-      order by s.sprint_id, s._synced_at desc, i.updated_at desc nulls last, s.issue_id desc
+const sprintsNamed = (which: string, written: string): string => `
+    with recursive named (id) as (
+      select min(sprint_id) from tracker.issue_sprints where source_id = $1::smallint
+      union all
+      select (select min(s.sprint_id) from tracker.issue_sprints s where s.source_id = $1::smallint and s.sprint_id > n.id)
+      from named n where n.id is not null
+    ), wanted as materialized (
+      select n.id from named n where n.id is not null and ${which}
+    ), told as (
+      select w.id, coalesce(last.name, w.id::text) as name, coalesce(last.state, 'unknown') as state,
+        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at
+      from wanted w cross join lateral (
+        select s.* from tracker.issue_sprints s
+        left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
+        where s.source_id = $1::smallint and s.sprint_id = w.id and i._deleted_at is null
+        order by s._synced_at desc, i.updated_at desc nulls last, s.issue_id desc limit 1
+      ) last
     ), written as (
       insert into tracker.sprints as t
         (source_id, id, name, state, board_id, goal, start_at, end_at, completed_at, _synced_at, _run_id)
-      select $1::smallint, sprint_id, name, state, board_id, goal, start_at, end_at, completed_at, now(), $2::bigint
+      select $1::smallint, id, name, state, board_id, goal, start_at, end_at, completed_at, now(), $2::bigint
       from told
       on conflict (source_id, id) do update set
         name = excluded.name, state = excluded.state, board_id = excluded.board_id, goal = excluded.goal, start_at = excluded.start_at,
         end_at = excluded.end_at, completed_at = excluded.completed_at,
         _deleted_at = null, _row_hash = null, _synced_at = excluded._synced_at, _run_id = excluded._run_id
-      where t._deleted_at is not null or
+      where ${written} and (t._deleted_at is not null or
         (t.name, t.state, t.board_id, t.goal, t.start_at, t.end_at, t.completed_at) is distinct from
-        (excluded.name, excluded.state, excluded.board_id, excluded.goal, excluded.start_at, excluded.end_at, excluded.completed_at)
+        (excluded.name, excluded.state, excluded.board_id, excluded.goal, excluded.start_at, excluded.end_at, excluded.completed_at))
       returning xmax = 0 as is_new
     )
-    select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`,
+    select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`;
+
+/** Where no board lists its sprints at all. */
+export const sprintsFromIssues: Fallback = {
+  reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
+  after: ['issues'],
+  sql: sprintsNamed('true', 'true'),
+};
+
+/**
+ * Sprints of boards that the account may not see, though it sees issues in them. A row that no list gave has no hash: a sprint that a board
+ * lists, now or later, is the board's to tell of.
+ */
+export const unlistedSprints: Afterwards = {
+  about: "Sprints that no board lists are taken from the issues' sprint field.",
+  after: ['issues'],
+  evenInPart: true,
+  sql: sprintsNamed(
+    `$3::timestamptz is not null and not exists (
+        select from tracker.sprints l where l.source_id = $1::smallint and l.id = n.id and l._row_hash is not null)`,
+    't._row_hash is null',
+  ),
 };
 
 /** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says. Adds, never removes. */

@@ -6,7 +6,7 @@ import * as streams from '../extract/tracker/streams.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
 import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
-import { boardSprintsFromSprints, sprintsFromIssues } from './sprintFallback.ts';
+import { boardSprintsFromSprints, sprintsFromIssues, unlistedSprints } from './sprintFallback.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
 export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [
@@ -20,7 +20,11 @@ export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly 
   relation(streams.groupMembers(), tables.groupMembers, transforms.groupMember),
   entity(streams.boards(tracker), tables.boards, transforms.board),
   { ...entity(streams.issues(tracker), tables.issues, mapIssue), children: tables.issueChildren },
-  { ...entity(streams.sprints(tracker), tables.sprints, transforms.sprint), fallback: sprintsFromIssues },
+  {
+    ...entity(streams.sprints(tracker), tables.sprints, transforms.sprint),
+    fallback: sprintsFromIssues,
+    afterwards: [unlistedSprints],
+  },
   relation(streams.boardSprints(), tables.boardSprints, transforms.boardSprint, boardSprintsFromSprints),
   relation(streams.sprintIssues(), tables.sprintIssues, transforms.sprintIssue),
 ];

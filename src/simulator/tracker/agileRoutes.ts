@@ -9,7 +9,7 @@ const size: PageSize = { standard: 50, max: 100 };
 /** Boards, sprints and who is in them. */
 export const agileRoutes = (site: Site): readonly Route[] => {
   const { dialect, entities, state } = site;
-  const seen = (one: Board): boolean => state.projects.get(one.projectId)?.hidden !== true;
+  const seen = (one: Board): boolean => one.hidden !== true && state.projects.get(one.projectId)?.hidden !== true;
 
   const values = (call: Call, items: readonly unknown[]): Answer => {
     if (!dialect.vendor) return dialect.values(call, size, items);
@@ -31,10 +31,12 @@ export const agileRoutes = (site: Site): readonly Route[] => {
       );
     return board;
   };
+  /** A sprint is seen by whoever sees its board or an issue in it. */
   const sprintOf = (call: Call): Sprint => {
     const sprint = state.sprints.get(Number(call.params.sprintId));
     const board = state.boards.get(sprint?.boardId ?? -1);
-    if (sprint === undefined || call.anonymous || board === undefined || !seen(board))
+    const isSeen = sprint !== undefined && ((board !== undefined && seen(board)) || site.members(sprint.id).length > 0);
+    if (!isSeen || call.anonymous)
       throw dialect.refused(404, 'Sprint does not exist or you do not have permission to view it.');
     return sprint;
   };

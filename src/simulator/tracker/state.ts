@@ -472,6 +472,15 @@ export class TrackerState {
     this.#set(this.boards, boardId, { ...board, shows: [...board.shows, sprintId] });
   }
 
+  /** The credentials lose sight of a board, and of what it shows, but not of the issues. */
+  hideBoard(id: number): void {
+    this.#set(this.boards, id, { ...need(this.boards.get(id), `board ${id}`), hidden: true });
+  }
+
+  showBoard(id: number): void {
+    this.#set(this.boards, id, { ...need(this.boards.get(id), `board ${id}`), hidden: false });
+  }
+
   /** Puts an issue into a sprint besides those it was in; `null` takes it out of those that are not closed. */
   moveToSprint(idOrKey: string, sprintId: number | null): Issue {
     if (sprintId !== null) need(this.sprints.get(sprintId), `sprint ${sprintId}`);

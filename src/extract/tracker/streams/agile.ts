@@ -39,7 +39,10 @@ const sprintsOfBoard = (name: string, about: string): Stream => ({
 });
 
 export const sprints = (tracker: Tracker): Stream => ({
-  ...sprintsOfBoard('sprints', 'Sprints: those the boards list, else those the issues name in their sprint field.'),
+  ...sprintsOfBoard(
+    'sprints',
+    'Sprints: those the boards list, and those that only issues name in their sprint field.',
+  ),
   exists: existsAt(tracker, '/rest/agile/1.0/sprint/{id}', (id) => ({
     path: `/rest/agile/1.0/sprint/${encodeURIComponent(id)}`,
   })),

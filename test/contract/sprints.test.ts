@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
+import { fingerprint } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+let rig: Rig;
+afterEach(() => rig.close());
+
+/** A site with a sprint that has issues and shows on the board it was made on alone. */
+const open = async (dialect: 'contract' | 'vendor') => {
+  rig = await openRig({ ...smallSite, dialect });
+  const { boards, boardSprints, sprintIssues, sprints } = rig.tracker.oracle();
+  const found = sprints.find(
+    ({ id, goal }) =>
+      goal !== '' &&
+      boardSprints.filter((one) => one.sprintId === id).length === 1 &&
+      sprintIssues.filter((one) => one.sprintId === id).length > 1,
+  );
+  if (found === undefined) throw new Error('the seed has no such sprint');
+  expect(boards.length).toBeGreaterThan(1);
+  return found;
+};
+
+const rowsOf = (id: number) =>
+  rig.rows('select id::int, name, state, board_id::int, goal, _deleted_at from tracker.sprints where id = $1', [id]);
+const membersOf = async (id: number): Promise<readonly string[]> =>
+  (
+    await rig.rows<{ id: string }>('select issue_id as id from tracker.sprint_issues where sprint_id = $1 order by 1', [
+      id,
+    ])
+  ).map((row) => row.id);
+const trueMembersOf = (id: number): readonly string[] =>
+  rig.tracker
+    .oracle()
+    .sprintIssues.flatMap((one) => (one.sprintId === id ? [one.issueId] : []))
+    .sort((a, b) => Number(a) - Number(b));
+
+describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s lists', (dialect) => {
+  test('is the one that issues name, with its issues, in tracker and in bi', async () => {
+    const { id, name, state, boardId, goal } = await open(dialect);
+    rig.tracker.state.hideBoard(boardId);
+    const report = await rig.sync();
+    expect(report).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select 1 from tracker.boards where id = $1', [boardId])).toEqual([]);
+    expect(await rowsOf(id)).toEqual([{ id, name, state, board_id: boardId, goal, _deleted_at: null }]);
+    expect(await membersOf(id)).toEqual(trueMembersOf(id));
+    expect(await rig.rows('select sprint_name as name from bi.sprints where sprint_id = $1', [String(id)])).toEqual([
+      { name },
+    ]);
+    // Each sprint that came to be here is counted, whoever told of it.
+    const [{ n } = { n: 0 }] = await rig.rows<{ n: number }>('select count(*)::int as n from tracker.sprints');
+    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ counts: { inserted: n } });
+    const before = await fingerprint(rig);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    expect(await fingerprint(rig)).toEqual(before);
+  });
+
+  test('is as an issue told of it last, until a board lists it: from then on as the board does', async () => {
+    const { id, boardId, goal } = await open(dialect);
+    const { state, clock } = rig.tracker;
+    state.hideBoard(boardId);
+    await rig.sync();
+    clock.advance(60_000);
+    state.updateSprint(id, { name: 'Told by an issue', state: 'closed' });
+    state.touch(trueMembersOf(id)[0] ?? '');
+    await rig.sync();
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Told by an issue', state: 'closed' }]);
+    state.showBoard(boardId);
+    state.updateSprint(id, { name: 'Listed by a board' });
+    clock.advance(60_000);
+    for (let run = 0; run < 2; run += 1) {
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed', goal }]);
+    }
+    await rig.census();
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', _deleted_at: null }]);
+  });
+
+  test('is there, too, where a board is seen and its sprints are closed to us', async () => {
+    const { id, name, boardId } = await open(dialect);
+    const shut = rig.tracker.script.at(
+      {
+        endpoint: '/rest/agile/1.0/board/{id}/sprint',
+        times: Infinity,
+        match: ({ path }) => path.endsWith(`/${boardId}/sprint`),
+      },
+      status(403),
+    );
+    const report = await rig.sync();
+    expect(shut.fired).toBeGreaterThan(0);
+    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'forbidden' });
+    expect(await rowsOf(id)).toMatchObject([{ name }]);
+    expect(await membersOf(id)).toEqual(trueMembersOf(id));
+  });
+});
+
+test('a sprint of which only deleted issues tell is not made of them', async () => {
+  const { id, boardId } = await open('vendor');
+  const { state, clock } = rig.tracker;
+  state.hideBoard(boardId);
+  await rig.sync();
+  for (const issue of trueMembersOf(id)) state.delete(issue);
+  clock.advance(60_000);
+  await rig.census();
+  await rig.rows('delete from tracker.sprints where id = $1', [id]);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rowsOf(id)).toEqual([]);
+});
