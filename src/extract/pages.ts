@@ -58,8 +58,9 @@ export async function* pages(
   }
 }
 
-/** 400 or 410 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
+/** 400, 410 or 422 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
 const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>
   sent !== first &&
   paging.offset?.(undefined, sent) === undefined &&
-  ((error instanceof Refused && error.status === 400) || (error instanceof Missing && error.status === 410));
+  ((error instanceof Refused && (error.status === 400 || error.status === 422)) ||
+    (error instanceof Missing && error.status === 410));

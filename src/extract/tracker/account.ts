@@ -7,7 +7,7 @@ import { type Zone, zoneOf } from './zone.ts';
 
 /** What the server says of the account. */
 export interface Account {
-  /** True where the server has `/myself`: it speaks the vendor's tongue beyond the contract's seven endpoints. */
+  /** True where the server answers `/myself`: it speaks the vendor's tongue beyond the contract's seven endpoints. */
   readonly known: boolean;
   /** Name or e-mail; undefined where the server does not say. */
   readonly name: string | undefined;
@@ -27,12 +27,13 @@ const cheapest: Request = {
 };
 
 /**
- * Asks `/myself`; where the server has none, the cheapest endpoint of the contract. Throws `AuthFailed` where the credentials are not
- * accepted: on its other endpoints the vendor serves wrong ones as anonymous, and a full site would look empty.
+ * Asks `/myself`; where the server has none, or a gateway before it refuses what it does not know (403), the cheapest endpoint of the
+ * contract. Throws `AuthFailed` where the credentials are not accepted: on its other endpoints the vendor serves wrong ones as anonymous,
+ * and a full site would look empty; the header in which it says so is looked at with every answer.
  */
 export const askAccount = async (http: Http, signal: AbortSignal): Promise<Account> => {
-  const answer = await sendAuthenticated(http, myself, signal);
-  if (answer !== undefined) {
+  const answer = await answerOf(http, myself, signal);
+  if (!(answer instanceof Missing || answer instanceof Forbidden)) {
     const name =
       textAt(answer.body, 'emailAddress') ?? textAt(answer.body, 'displayName') ?? textAt(answer.body, 'accountId');
     if (name === undefined) {
@@ -46,25 +47,25 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
       clock: answer.date,
     };
   }
-  const other = await sendAuthenticated(http, cheapest, signal);
-  if (other === undefined) {
-    throw new Missing(
-      `${http.origin} has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker?`,
-      404,
-    );
-  }
-  return { known: false, name: undefined, zone: undefined, clock: other.date };
+  const other = await answerOf(http, cheapest, signal);
+  // Both are open to every account: a 403 here is about the account, not about a part of the source.
+  const refused = (at: Request, cause: Forbidden): AuthFailed =>
+    new AuthFailed(`${http.origin} refuses these credentials at ${at.path} (403)`, { cause });
+  if (other instanceof Forbidden) throw refused(cheapest, other);
+  if (!(other instanceof Missing)) return { known: false, name: undefined, zone: undefined, clock: other.date };
+  if (answer instanceof Forbidden) throw refused(myself, answer);
+  throw new Missing(
+    `${http.origin} has neither ${myself.path} nor ${cheapest.path}: is this the base URL of a tracker?`,
+    404,
+  );
 };
 
-/** The answer, or undefined where the endpoint is not there. A 403 on these two is about the account, not about a part of the source. */
-const sendAuthenticated = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | undefined> => {
+/** The answer, or that the endpoint is not there or closed to us. */
+const answerOf = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | Missing | Forbidden> => {
   try {
     return await http.send(request, signal);
   } catch (cause) {
-    if (cause instanceof Missing) return undefined;
-    if (cause instanceof Forbidden) {
-      throw new AuthFailed(`${http.origin} refuses these credentials at ${request.path} (403)`, { cause });
-    }
+    if (cause instanceof Missing || cause instanceof Forbidden) return cause;
     throw cause;
   }
 };

@@ -38,12 +38,12 @@ export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Pr
   return { body: answer, issues: issuesOf(answer) };
 };
 
-/** The same, but a 400 (the server does not understand the question) is an answer, too: the refusal. */
+/** The same, but a 400 or 422 (the server does not understand the question) is an answer, too: the refusal. */
 export const tryAsking = async (http: Http, body: SearchBody, signal: AbortSignal): Promise<Heard | Refused> => {
   try {
     return await ask(http, body, signal);
   } catch (cause) {
-    if (cause instanceof Refused && cause.status === 400) return cause;
+    if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
     throw cause;
   }
 };

@@ -107,6 +107,15 @@ describe.each(dialects)('against %s', (_, options) => {
     ]);
   });
 
+  it('and by created, too, where it calls the query unprocessable', async () => {
+    const tracker = await opened(options);
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity, match: ({ body }) => JSON.stringify(body).includes('updated >=') },
+      status(422),
+    );
+    expect(await tracker.flow('issues').stream.windows?.changes(tracker.signal)).toBe('created');
+  });
+
   it('what the user configured about changes is not questioned', async () => {
     const tracker = await opened(options, { changes: 'created' });
     expect(await tracker.flow('issues').stream.windows?.changes(tracker.signal)).toBe('created');
@@ -275,19 +284,22 @@ describe('counts where the vendor has no approximate ones', () => {
 });
 
 describe('the changelog', () => {
-  it('is asked for with each issue, and dropped for good where the server refuses that', async () => {
-    const tracker = await opened({ dialect: 'contract' });
-    const refusing = tracker.simulator.script.at(
-      { endpoint: search, times: Infinity, match: ({ body }) => JSON.stringify(body).includes('expand') },
-      status(400, { body: '{"errorMessages":["unknown property: expand"],"errors":{}}' }),
-    );
-    await tracker.read('issues');
-    await tracker.read('issues', { window: { field: 'created', from: new Date('2024-01-01') } });
-    expect(refusing.fired).toBe(1);
-    const willing = await opened({ dialect: 'contract' });
-    await willing.read('issues');
-    expect(willing.searches().at(-1)).toMatchObject({ expand: 'changelog' });
-  });
+  it.each([400, 422])(
+    'is asked for with each issue, and dropped for good where the server refuses that (%i)',
+    async (code) => {
+      const tracker = await opened({ dialect: 'contract' });
+      const refusing = tracker.simulator.script.at(
+        { endpoint: search, times: Infinity, match: ({ body }) => JSON.stringify(body).includes('expand') },
+        status(code, { body: '{"errorMessages":["unknown property: expand"],"errors":{}}' }),
+      );
+      await tracker.read('issues');
+      await tracker.read('issues', { window: { field: 'created', from: new Date('2024-01-01') } });
+      expect(refusing.fired).toBe(1);
+      const willing = await opened({ dialect: 'contract' });
+      await willing.read('issues');
+      expect(willing.searches().at(-1)).toMatchObject({ expand: 'changelog' });
+    },
+  );
 
   it('is fetched issue by issue where the search does not give it, in pages of a hundred', async () => {
     const tracker = await opened({ bare: true });
@@ -308,5 +320,36 @@ describe('credentials', () => {
     await expect(tracker.source.preflight(tracker.signal)).rejects.toThrow(AuthFailed);
     await expect(tracker.read('projects')).rejects.toThrow(AuthFailed);
     await expect(tracker.read('issues')).rejects.toThrow(AuthFailed);
+  });
+
+  const myself = '/rest/api/3/myself';
+  const projects = '/rest/api/3/project/search';
+
+  it('are good where only the question who we are is refused: the contract does not have it', async () => {
+    const tracker = await opened({ bare: true });
+    tracker.simulator.script.at({ endpoint: myself, times: Infinity }, status(403));
+    const { account, dialect } = await tracker.source.preflight(tracker.signal);
+    expect([account, dialect]).toEqual([undefined, expect.arrayContaining(['account: the server does not say'])]);
+    expect((await tracker.read('issues')).records.length).toBeGreaterThan(0);
+  });
+
+  it.each([401, 403])('are bad where the cheapest question is answered %i, too', async (code) => {
+    const tracker = await opened({ bare: true });
+    tracker.simulator.script.at({ endpoint: myself, times: Infinity }, status(403));
+    tracker.simulator.script.at({ endpoint: projects, times: Infinity }, status(code));
+    await expect(tracker.source.preflight(tracker.signal)).rejects.toThrow(AuthFailed);
+  });
+
+  it('are bad where the vendor refuses the question who we are and serves the next one as a stranger’s', async () => {
+    const tracker = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
+    const refusing = tracker.simulator.script.at({ endpoint: myself, times: Infinity }, status(403));
+    await expect(tracker.source.preflight(tracker.signal)).rejects.toThrow(AuthFailed);
+    expect(refusing.fired).toBe(1);
+  });
+
+  it('are bad where 401 says so, whatever else would answer', async () => {
+    const tracker = await opened({ dialect: 'contract' });
+    tracker.simulator.script.at({ endpoint: myself, times: Infinity }, status(401));
+    await expect(tracker.source.preflight(tracker.signal)).rejects.toThrow(AuthFailed);
   });
 });
