@@ -10,8 +10,6 @@ export interface Scheme extends Paging {
 }
 
 export interface OffsetOptions {
-  /** Records of the page before that each page begins with (the seam). Default 1. */
-  readonly overlap?: number;
   /** The request's parameter for the place. Default `startAt`. It goes into the JSON body where the request has one, else into the query. */
   readonly parameter?: string;
   /** Where `startAt`, `maxResults`, `total` and `isLast` stand; default: in the body itself. */
@@ -24,11 +22,7 @@ export interface OffsetOptions {
  * `isLast: true`, or at an empty page; without a total to believe also at a page that holds nothing but the seam. A `total` below what was given already is not believed, nor is one that a present
  * `isLast: false` contradicts. The first request needs no place; a walk never asks for place 0 by name of its own accord.
  */
-export const offset = ({
-  overlap = 1,
-  parameter = 'startAt',
-  numbers = (body) => body,
-}: OffsetOptions = {}): Scheme => {
+export const offset = ({ parameter = 'startAt', numbers = (body) => body }: OffsetOptions = {}): Scheme => {
   const at = (answer: Json, sent: Request): number =>
     natural(numbers(answer), 'startAt') ?? placeOf(sent, parameter) ?? 0;
   return {
@@ -40,7 +34,7 @@ export const offset = ({
       if (field(body, 'isLast') !== false && total === end) return undefined;
       // Nothing but the seam: the end, unless the server says that there is more, or that it gives no more at once.
       if (count <= repeated && total < end && natural(body, 'maxResults') !== count) return undefined;
-      return from(end, sent, parameter, count, overlap);
+      return from(end, sent, parameter, count);
     },
     total: (answer) => totalOf(numbers(answer)),
     offset: at,
@@ -54,11 +48,11 @@ export const offset = ({
 };
 
 /** A list without an envelope, by offset, until a page has nothing new. States no total. */
-export const bareArray = ({ overlap = 1, parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
+export const bareArray = ({ parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
   const at = (_: Json, sent: Request): number => placeOf(sent, parameter) ?? 0;
   return {
     next: (body, sent, count, repeated = 0) =>
-      count <= repeated ? undefined : from(at(body, sent) + count, sent, parameter, count, overlap),
+      count <= repeated ? undefined : from(at(body, sent) + count, sent, parameter, count),
     total: () => undefined,
     offset: at,
     rewind: back(parameter),
@@ -154,9 +148,9 @@ const onlyCountsOn = (body: Json): boolean =>
   totalOf(body) !== undefined &&
   /[?&]startAt=\d/.test(String(field(body, 'nextPage')));
 
-/** The request for what follows place `end`, beginning with the last `overlap` records of this page, unless it would then not get on. */
-const from = (end: number, sent: Request, parameter: string, count: number, overlap: number): Next => {
-  const seam = count > overlap ? overlap : 0;
+/** The request for what follows place `end`, beginning with the last record of this page (the seam), unless it would then not get on. */
+const from = (end: number, sent: Request, parameter: string, count: number): Next => {
+  const seam = count > 1 ? 1 : 0;
   return { request: withParameter(sent, parameter, end - seam), overlap: seam };
 };
 

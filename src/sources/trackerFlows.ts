@@ -21,7 +21,7 @@ export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly 
   entity(streams.boards(tracker), tables.boards, transforms.board),
   { ...entity(streams.issues(tracker), tables.issues, mapIssue), children: tables.issueChildren },
   {
-    ...entity(streams.sprints(tracker), tables.sprints, transforms.sprint),
+    ...entity(streams.sprints(), tables.sprints, transforms.sprint),
     fallback: sprintsFromIssues,
     afterwards: [unlistedSprints],
   },

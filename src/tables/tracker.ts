@@ -602,11 +602,6 @@ export const issueChildren = {
   keys: { table: issueKeys, parent: ['issue_id'], absent: 'kept' },
 } as const satisfies Readonly<Record<string, Child>>;
 
-/** On which boards a sprint was seen; a board's own walk says more than a sprint's, so nothing is removed from here. */
-export const sprintChildren = {
-  board_sprints: { table: boardSprints, parent: ['sprint_id'], absent: 'kept' },
-} as const satisfies Readonly<Record<string, Child>>;
-
 /** All tables of the schema. */
 export const trackerTables = [
   projects,

@@ -14,7 +14,7 @@ export interface FieldFact {
 export interface Catalogue {
   readonly fieldsById: ReadonlyMap<string, FieldFact>;
   /** Ids of the story point fields, best first: a site can have one for company-managed and one for team-managed projects. */
-  readonly storyPoints?: string | readonly string[] | undefined;
+  readonly storyPoints?: readonly string[] | undefined;
   readonly sprintField?: string | undefined;
   readonly epicLink?: string | undefined;
 }

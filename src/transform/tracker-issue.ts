@@ -219,7 +219,7 @@ const AGILE_FIELDS: readonly string[] = ['closedSprints', 'sprint'];
 /** The first story point field that is set. */
 const pointsOf = (r: Reading, fields: JsonObject, { storyPoints }: Catalogue): string | null => {
   if (storyPoints === undefined) return null;
-  for (const key of typeof storyPoints === 'string' ? [storyPoints] : storyPoints) {
+  for (const key of storyPoints) {
     const points = decimal(r, fields, key, `fields.${key}`);
     if (points !== null) return points;
   }

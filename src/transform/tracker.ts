@@ -3,7 +3,7 @@
  * must have; anything else unexpected is kept in `_extra` with a note. Issues: `tracker-issue.ts`.
  */
 import type { Json } from '../core/request.ts';
-import type { Flow, Mapped, Slice } from '../core/stream.ts';
+import type { Flow, Slice } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import type {
   BoardRow,
@@ -49,19 +49,17 @@ const mapper = <R extends Row>(
   noun: string,
   known: readonly string[],
   read: (r: Reading, record: JsonObject, slice: Slice) => R,
-  childrenOf: (row: R, r: Reading, slice: Slice) => Mapped['children'] = () => ({}),
 ): Flow['via'] => {
   const keys = new Set(known);
   return (record, slice) => {
     const r = new Reading(stream, noun, record);
     const object = requireRecord(r, record);
     const content = read(r, object, slice);
-    const children = childrenOf(content, r, slice);
     if (known !== RELATION) r.keepUnknown(object, keys);
     // Last: everything before it may keep something.
     const row = known === RELATION ? content : { ...content, _extra: r.extra() };
     const notes = r.notes();
-    return { row, children, ...(notes.length > 0 && { notes }) };
+    return { row, children: {}, ...(notes.length > 0 && { notes }) };
   };
 };
 
@@ -188,7 +186,7 @@ export const board = mapper(
   },
 );
 
-/** Partition `board_id`, where sprints are listed by board; the child `board_sprints` says that the sprint shows on it. */
+/** Partition `board_id`, where sprints are listed by board. That the sprint shows on it is `boardSprint`'s to say. */
 export const sprint = mapper(
   'tracker.sprints',
   'sprint',
@@ -210,11 +208,6 @@ export const sprint = mapper(
     end_at: instant(r, record, 'endDate'),
     completed_at: instant(r, record, 'completeDate'),
   }),
-  (row, r, slice) => {
-    if (slice.partition?.board_id === undefined) return {};
-    const shown: BoardSprintRow = { board_id: ownerId(r, slice, 'board_id'), sprint_id: row.id };
-    return { board_sprints: [shown] };
-  },
 );
 
 /** Partition `board_id`: the same list as `sprint`, as the relation alone, for a walk that replaces a board's sprints. */

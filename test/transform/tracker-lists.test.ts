@@ -145,7 +145,7 @@ describe('boards and sprints', () => {
         completed_at: null,
         _extra: null,
       },
-      children: { board_sprints: [{ board_id: 2, sprint_id: 7 }] },
+      children: {},
     });
     expect(transform.sprint({ id: 7, name: 'S', state: 'active' }, slice).row.board_id).toBe(2);
     expect(transform.boardSprint({ id: 7 }, slice).row).toEqual({ board_id: 2, sprint_id: 7 });

@@ -148,7 +148,6 @@ describe('what entities’ existence is asked of', () => {
     const some = {
       projects: truth.projects[0]?.id,
       boards: truth.boards[0]?.id,
-      sprints: truth.sprints[0]?.id,
       users: truth.users[0]?.accountId,
     };
     for (const [name, key] of Object.entries(some)) {
