@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
-import { type Batch, type BatchRecord, byKey } from './batch.ts';
+import { type Batch, type BatchRecord, byKey, type Reject } from './batch.ts';
 import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
 import { keepRevisions, keepVersions } from './history.ts';
@@ -10,6 +10,7 @@ import { isOlder, type Known, knownRows, settle } from './known.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import {
   countScope,
+  type Listing,
   type Merge,
   mergeChildren,
   mergeRoot,
@@ -43,6 +44,8 @@ export interface Loaded {
   readonly deleted: number;
   /** True where a complete listing would have removed more rows of the scope than is believable: nothing was removed. */
   readonly braked: boolean;
+  /** Rows that a complete listing did not show and that stay: one of them may be the record without a name that was rejected. */
+  readonly spared?: number;
 }
 
 /**
@@ -111,6 +114,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
   let written = { inserted: 0, updated: 0 };
   let deleted = 0;
   let braked = false;
+  let spared = 0;
   let repeated = 0;
   const isFresh =
     how.replaces === undefined && before === undefined && known.size === 0 && pending.length > 0 && isPlain(flow);
@@ -126,10 +130,12 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     if (batch.isListing) repeated = await settleRepeats(session, root);
     staged -= repeated;
     if (how.replaces !== undefined) {
-      braked = await isBraked(session, root, how.replaces, how, staged === 0);
-      if (!braked) {
+      const listed = listingOf(root, how.replaces, [...(before?.rejects ?? []), ...batch.rejects]);
+      const verdict = await verdictOn(session, root, listed, how, staged === 0);
+      ({ braked, spared } = verdict);
+      if (!braked && spared === 0) {
         await keepRevisions(session, root, how.replaces, how);
-        deleted += await replaceScope(session, root, how.replaces, how);
+        deleted += await replaceScope(session, root, listed, how);
       }
     }
     written = await mergeRoot(session, root, how);
@@ -150,18 +156,37 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     superseded,
     rejected: batch.rejects.length + (before?.rejects.length ?? 0),
   };
-  return { counts, deleted, braked };
+  return { counts, deleted, braked, ...(spared === 0 ? {} : { spared }) };
+}
+
+/** A listing with its rejects: an entity whose record was rejected is shown as well as any other (guarantee G10). */
+function listingOf(
+  { table }: Layout,
+  scope: Scope,
+  rejects: readonly Reject[],
+): Listing & { readonly nameless: boolean } {
+  if (!table.tombstones) return { scope, rejected: [], nameless: false };
+  const rejected = rejects.map(({ key }) => key);
+  return { scope, rejected, nameless: rejected.length > 0 && (table.key.length > 1 || rejected.includes('')) };
 }
 
 /**
- * Whether a complete listing takes away too much: of entities more than 20 and 5 % of the scope, of relations and reports all of more than
- * 20 on the word of an empty list. A forced resync may empty a report, never tombstone.
+ * What a complete listing may take away. Too much of entities is more than 20 and 5 % of the scope, of relations and reports all of more
+ * than 20 on the word of an empty list. A forced resync may empty a report, never tombstone. `spared`: the entities that it does not show,
+ * where a rejected record has no name: it may be any of them.
  */
-async function isBraked(session: Session, root: Layout, scope: Scope, how: Load, empty: boolean): Promise<boolean> {
+async function verdictOn(
+  session: Session,
+  root: Layout,
+  listed: Listing & { readonly nameless: boolean },
+  how: Load,
+  empty: boolean,
+): Promise<{ readonly braked: boolean; readonly spared: number }> {
   const entities = root.table.tombstones;
-  if (!entities && (!empty || how.force)) return false;
-  const { live, absent } = await countScope(session, root, scope, how);
-  return entities ? absent > Math.max(believable, live * believableShare) : live > believable;
+  if (!entities && (!empty || how.force)) return { braked: false, spared: 0 };
+  const { live, absent } = await countScope(session, root, listed, how);
+  const braked = entities ? absent > Math.max(believable, live * believableShare) : live > believable;
+  return { braked, spared: listed.nameless && !braked ? absent : 0 };
 }
 
 async function writeChildren(

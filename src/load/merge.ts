@@ -16,7 +16,7 @@ export interface Merge {
   readonly runId: string;
   /** A forced resync: what is fetched now wins whatever the warehouse holds (guarantee G1). */
   readonly force: boolean;
-  /** Records that were fetched long ago: they win over nothing that was written since, whichever run wrote it. */
+  /** Records that were fetched long ago: they win over nothing that was written since, whichever run wrote it, and revive nothing. */
   readonly late?: boolean;
 }
 
@@ -41,6 +41,12 @@ function differs(layout: Layout, s: string): RawBuilder<unknown> {
 
 const revived = (table: Table): RawBuilder<unknown> => (table.tombstones ? sql`t._deleted_at is not null` : sql`false`);
 
+/** Of a record that was fetched long ago: true unless its row was tombstoned after that. */
+const notGoneSince = (table: Table, merge: Merge): RawBuilder<unknown> =>
+  merge.late === true && table.tombstones
+    ? sql`(t._deleted_at is null or t._deleted_at <= excluded._synced_at)`
+    : sql`true`;
+
 /**
  * Staged rows of a flow's own table into that table. A row is written where the content differs (or the row was a tombstone) and what
  * is staged is not older: larger order wins; equal or unordered, a later run wins, and within a run the later fetch.
@@ -55,7 +61,7 @@ export async function mergeRoot(session: Session, layout: Layout, merge: Merge):
     order === undefined
       ? later
       : sql`(${sql.id('t', order)} < ${sql.id('excluded', order)} or (${sql.id('t', order)} = ${sql.id('excluded', order)} and ${later}))`;
-  const wins = merge.force ? sql`true` : sql`(${revived(table)} or ${notOlder})`;
+  const wins = merge.force ? sql`true` : sql`(${revived(table)} or ${notOlder}) and ${notGoneSince(table, merge)}`;
   const { rows } = await counted(layout, upsert(layout, merge, sql.id('s', rootExtras.fetched), wins)).execute(
     session.trx,
   );
@@ -179,11 +185,26 @@ function notDelivered(root: Layout, { child, bit, rows }: StagedChild, merge: Me
   return sql`t.ctid in (select o.place from ${theirs} where not ${rows === 0 ? sql`false` : delivered})`;
 }
 
+/** A complete listing of a scope: its rows are staged. */
+export interface Listing {
+  readonly scope: Scope;
+  /** Names of its records that could not become rows: those with such a key are shown, too. */
+  readonly rejected: readonly string[];
+}
+
+/** Whether the row `t` is not one of those whose records were rejected. No row has a NUL in its key, and no list of texts takes one. */
+function notRejected(layout: Layout, { rejected }: Listing): RawBuilder<unknown> {
+  const [key] = keyOf(layout);
+  const names = rejected.filter((name) => name !== '' && !name.includes('\0'));
+  if (key === undefined || names.length === 0) return sql`true`;
+  return sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
+}
+
 /** Away with the rows of one scope that the staged complete listing does not show. */
-export async function replaceScope(session: Session, layout: Layout, scope: Scope, merge: Merge): Promise<number> {
+export async function replaceScope(session: Session, layout: Layout, listing: Listing, merge: Merge): Promise<number> {
   const key = keyOf(layout);
-  const gone = sql`${inScope(layout, scope, merge.sourceId)} and not exists (
-    select from ${stageOf(layout.table)} s where ${equalKeys(key, 't', 's')})`;
+  const gone = sql`${inScope(layout, listing.scope, merge.sourceId)} and not exists (
+    select from ${stageOf(layout.table)} s where ${equalKeys(key, 't', 's')}) and ${notRejected(layout, listing)}`;
   const { numAffectedRows } = await withHashJoin(session, () =>
     removal(layout.table, gone, merge).execute(session.trx),
   );
@@ -194,16 +215,16 @@ export async function replaceScope(session: Session, layout: Layout, scope: Scop
 export async function countScope(
   session: Session,
   layout: Layout,
-  scope: Scope,
+  listing: Listing,
   merge: Merge,
 ): Promise<{ readonly live: number; readonly absent: number }> {
   const key = keyOf(layout);
   const live = layout.table.tombstones ? sql`and t._deleted_at is null` : sql``;
   const { rows } = await withHashJoin(session, () =>
     sql<{ live: string; absent: string }>`
-      select count(*) as live, count(*) filter (where s.here is null) as absent from ${target(layout.table)} t
+      select count(*) as live, count(*) filter (where s.here is null and ${notRejected(layout, listing)}) as absent from ${target(layout.table)} t
       left join (select true as here, ${columns(key)} from ${stageOf(layout.table)}) s on ${equalKeys(key, 't', 's')}
-      where ${inScope(layout, scope, merge.sourceId)} ${live}`.execute(session.trx),
+      where ${inScope(layout, listing.scope, merge.sourceId)} ${live}`.execute(session.trx),
   );
   return { live: Number(rows[0]?.live ?? 0), absent: Number(rows[0]?.absent ?? 0) };
 }

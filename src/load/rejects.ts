@@ -21,10 +21,12 @@ export async function keepRejects(
   for (const reject of rejects) {
     const digest = crypto.hash('sha256', reject.payload, 'buffer');
     const kept = reject.payload.subarray(0, longestPayload);
+    const key = written(reject.key);
+    const field = reject.field === undefined ? null : written(reject.field);
     await sql`insert into ops.rejects as r
         (source_id, stream, record_key, sha256, payload, truncated, stage, code, field, message, slice, first_run_id, last_run_id)
-      values (${merge.sourceId}, ${stream}, ${reject.key}, ${digest}, ${kept}, ${kept.length < reject.payload.length},
-        ${reject.stage}, ${reject.code}, ${reject.field ?? null}, ${reject.message}, ${JSON.stringify(reject.slice)}::jsonb,
+      values (${merge.sourceId}, ${stream}, ${key}, ${digest}, ${kept}, ${kept.length < reject.payload.length},
+        ${reject.stage}, ${reject.code}, ${field}, ${reject.message}, ${JSON.stringify(reject.slice)}::jsonb,
         ${merge.runId}::bigint, ${merge.runId}::bigint)
       on conflict (source_id, stream, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message, code = excluded.code,
@@ -33,11 +35,12 @@ export async function keepRejects(
     // What the record was before is of no use any more.
     await sql`update ops.rejects set status = 'resolved', resolved_at = now()
       where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
-        and record_key = ${reject.key} and sha256 <> ${digest} and last_run_id <> ${merge.runId}::bigint`.execute(
-      session.trx,
-    );
+        and record_key = ${key} and sha256 <> ${digest} and last_run_id <> ${merge.runId}::bigint`.execute(session.trx);
   }
 }
+
+/** A NUL, which no text column takes, written out: what it was is in the payload. */
+const written = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: what they told of is good by now, or gone.

@@ -1,5 +1,6 @@
 import type { Reading, WalkEnd } from '../core/paging.ts';
 import type { Slice } from '../core/stream.ts';
+import { plural } from '../core/words.ts';
 import { readingOf } from '../extract/reading.ts';
 import { type Batch, isListing, newBatch } from '../load/batch.ts';
 import { binaryWriter } from '../load/binary.ts';
@@ -118,6 +119,12 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     gathering?.close(),
   );
   context.writers.push(writer);
+  if (loaded.spared !== undefined)
+    tell(
+      context,
+      'warn',
+      `${flow.stream.name}: ${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
+    );
   if (loaded.braked) {
     tell(
       context,

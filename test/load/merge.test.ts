@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
 import type { Flow, Mapped } from '../../src/core/stream.ts';
 import { newBatch } from '../../src/load/batch.ts';
@@ -148,6 +148,61 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
   expect(small).toMatchObject({ braked: false, deleted: 20 });
 });
 
+describe('an entity whose record in a complete listing is rejected', () => {
+  const listedFlow: Flow = { ...thingFlow, children: {}, absent: 'replaced' };
+  const rejected = (key: string) =>
+    ({
+      key,
+      payload: Buffer.from(key),
+      stage: 'encode',
+      code: 'bad_text',
+      field: 'name',
+      message: 'NUL',
+      slice: {},
+    }) as const;
+  const listing = async (shown: readonly Mapped[], rejects: readonly string[], runId: string) => {
+    const batch = batchOf(listedFlow, shown);
+    for (const key of rejects) batch.reject(rejected(key));
+    return loadBatch(database.warehouse, batch, { runId, replaces: { equal: {} } });
+  };
+
+  test('is not gone; what the list does not show is', async () => {
+    await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n), thing(10, 'ten', 10n)], [], '1');
+    expect(await listing([thing(1, 'a', 10n)], ['9'], '2')).toMatchObject({ braked: false, deleted: 1 });
+    expect(await names()).toEqual([
+      ['1', 'a'],
+      ['9', 'nine'],
+    ]);
+    expect(await listing([thing(1, 'a', 10n)], [], '3')).toMatchObject({ deleted: 1 });
+    expect(await names()).toEqual([['1', 'a']]);
+  });
+
+  test('and has no name: nothing of the scope is gone, and it is told', async () => {
+    await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [], '1');
+    expect(await listing([thing(1, 'a', 10n)], ['', '7'], '2')).toMatchObject({ braked: false, spared: 1, deleted: 0 });
+    expect(await names()).toEqual([
+      ['1', 'a'],
+      ['9', 'nine'],
+    ]);
+    // Where the list shows all that is here there is nothing to be told.
+    const whole = await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [''], '3');
+    expect(whole.spared).toBeUndefined();
+  });
+
+  test('and has a name that no row can have: it keeps nothing', async () => {
+    await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [], '1');
+    expect(await listing([thing(1, 'a', 10n)], ['9\u0000'], '2')).toMatchObject({ deleted: 1 });
+    expect(await rowsOf(database.warehouse, 'select record_key from ops.rejects')).toEqual([['9\\x00']]);
+  });
+
+  test('does not count against what may go at once', async () => {
+    const many = Array.from({ length: 40 }, (_, i) => thing(i, 'x', 10n));
+    await listing(many, [], '1');
+    const names25 = Array.from({ length: 25 }, (_, i) => String(i));
+    expect(await listing(many.slice(26), names25, '2')).toMatchObject({ braked: false, deleted: 1 });
+  });
+});
+
 test('a batch whose lease is lost leaves no trace', async () => {
   const { warehouse } = database;
   const fenced = loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n)]), {
@@ -207,6 +262,22 @@ test('what was fetched long ago wins over nothing that was written since, whiche
     ['u', 'newer'],
     ['v', 'old'],
   ]);
+});
+
+test('what was fetched long ago revives nothing that was deleted since, only what was deleted before', async () => {
+  const { warehouse } = database;
+  const tags = (id: number, tag: string) => ({ tags: [{ thing_id: id, tag, weight: 1 }] });
+  await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, tags(1, 'old')), thing(2, 'b', 10n)]));
+  await warehouse.pool.query(`update lab.things set _deleted_at = 'epoch'::timestamptz + interval '2 seconds'`);
+  const seen = [1_000_000n, 3_000_000n];
+  const versions = [thing(1, 'a2', 11n, tags(1, 'new')), thing(2, 'b2', 11n, tags(2, 'new'))];
+  const loaded = await loadBatch(warehouse, batchOf(thingFlow, versions, seen), { runId: '2', late: true });
+  expect(loaded.counts).toMatchObject({ updated: 1, superseded: 1 });
+  expect(await rowsOf(warehouse, 'select id, name, _deleted_at is null from lab.things order by id')).toEqual([
+    ['1', 'a', 'false'],
+    ['2', 'b2', 'true'],
+  ]);
+  expect(await rowsOf(warehouse, 'select tag from lab.thing_tags order by thing_id')).toEqual([['old'], ['new']]);
 });
 
 test('unchanged rows are not even locked', async () => {

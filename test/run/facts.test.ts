@@ -321,6 +321,13 @@ describe('lists that are the truth about their entities', () => {
     expect(await live()).toEqual(['a', 'b']);
   });
 
+  test('what they show with a value that cannot be stored lives on as it was', async () => {
+    await lab.run();
+    lab.owners = lab.owners.map((one) => (one.id === 'b' ? owner('b', { budget: 'NaN' }) : one));
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', deleted: 0, counts: { rejected: 1 } });
+    expect(await live()).toEqual(['a', 'b']);
+  });
+
   test('more than 20 and 5 % at once are not believed', async () => {
     lab.owners = Array.from({ length: 60 }, (_, i) => owner(`o${i}`));
     lab.facts = [];

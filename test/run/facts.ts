@@ -118,7 +118,8 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
   const reading = (all: readonly Json[]) => ({
     pages: inPages(all, pageSize),
     id: (record: Json) => `${field(record, 'owner')}/${field(record, 'day')}/${field(record, 'name')}`,
-    bytes: (record: Json) => Buffer.from(JSON.stringify(record)),
+    bytes: (record: Json) =>
+      Buffer.from(JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))),
   });
   const stream: Stream = {
     name: 'facts',
