@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { Flow } from '../core/stream.ts';
 import type { Batch, BatchRecord, Reject } from './batch.ts';
 import { layoutOf } from './layout.ts';
-import { kyselyOn, type Session } from './session.ts';
+import { connected, kyselyOn, type Session, transientIf } from './session.ts';
 import { createLastingStage, dropStage, stage } from './stage.ts';
 
 /** What was taken in so far. It holds a connection of its own until it is closed. */
@@ -41,17 +41,26 @@ export interface Gathering extends Gathered {
   close(): Promise<void>;
 }
 
-/** For a flow without children. The staging table outlives transactions, so none is open while the source is read. */
+/**
+ * For a flow without children. The staging table outlives transactions, so none is open while the source is read. It and `add` throw `Transient`
+ * where the session is lost.
+ */
 export async function gather(pool: pg.Pool, flow: Flow): Promise<Gathering> {
-  const client = await pool.connect();
+  const client = await connected(pool);
   // A break shows itself in the next statement.
   const ignore = (): undefined => undefined;
   client.on('error', ignore);
   const db = kyselyOn(client);
   const layout = layoutOf(flow.table);
   const { taken, add } = takings();
+  // What is staged is gone with its session: there is nothing to repeat, but the slice may be read another time.
   const within = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-    db.transaction().execute((trx) => work({ trx, client }));
+    db
+      .transaction()
+      .execute((trx) => work({ trx, client }))
+      .catch((error: unknown) => {
+        throw transientIf(error);
+      });
   try {
     await within((session) => createLastingStage(session, layout));
   } catch (error) {

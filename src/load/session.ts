@@ -78,7 +78,7 @@ export async function inTransaction<T>(
       if (fate !== undefined && broken && (await wasCommitted(pool, { xid: fate.xid, token }, deadline, signal)))
         return fate.result;
       const isOver = performance.now() + pause > deadline || (broken && options.on !== undefined);
-      if (!isRepeatable(error) || isOver) throw wrapped(error);
+      if (!isRepeatable(error) || isOver) throw transientIf(error);
       if (signal.aborted) throw reasonOf(signal);
     }
     await sleep(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
@@ -87,6 +87,12 @@ export async function inTransaction<T>(
     pause = Math.min(pause * 2, patience.longestMs);
   }
 }
+
+/** A session of the pool. Throws `Transient` where the warehouse has none for now. */
+export const connected = (pool: pg.Pool): Promise<pg.PoolClient> =>
+  pool.connect().catch((error: unknown) => {
+    throw transientIf(error);
+  });
 
 /** A transaction that stays open while other things go on; nothing of it can be repeated. */
 export interface OpenTransaction {
@@ -97,9 +103,9 @@ export interface OpenTransaction {
   rollback(): Promise<void>;
 }
 
-/** Opens a transaction on a session of its own. `settings`: SET LOCAL statements for it. */
+/** Opens a transaction on a session of its own. `settings`: SET LOCAL statements for it. Throws `Transient` where there is no session to be had. */
 export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, settings: string): Promise<OpenTransaction> {
-  const client = await pool.connect();
+  const client = await connected(pool);
   // A break shows itself in the next statement.
   const ignore = (): undefined => undefined;
   client.on('error', ignore);
@@ -124,7 +130,7 @@ export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, setti
           release(true);
           const deadline = performance.now() + usualPatience.totalMs;
           if (broken) await endBackend(pool, client, deadline, signal);
-          if (!broken || !(await wasCommitted(pool, { xid, token }, deadline, signal))) throw wrapped(error);
+          if (!broken || !(await wasCommitted(pool, { xid, token }, deadline, signal))) throw transientIf(error);
         }
       },
       async rollback() {
@@ -141,7 +147,7 @@ export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, setti
     };
   } catch (error) {
     release(true);
-    throw wrapped(error);
+    throw transientIf(error);
   }
 }
 
@@ -261,7 +267,11 @@ export async function patiently<T>(work: () => Promise<T>, patience: Patience = 
 
 const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) || isConnectionLoss(error);
 
-function wrapped(error: unknown): unknown {
+/**
+ * What is to be thrown for an error of work that cannot be repeated here: `Transient` where the same work may succeed another time (the session
+ * is gone, a lock was not to be had), else the error itself.
+ */
+export function transientIf(error: unknown): unknown {
   if (!isRepeatable(error)) return error;
   const text = error instanceof Error ? error.message : String(error);
   return new Transient(`the warehouse could not take the batch: ${text}`, { cause: error });

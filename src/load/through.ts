@@ -14,7 +14,7 @@ import { layoutOf, rootExtras } from './layout.ts';
 import { type Merge, mergeRoot, type Written } from './merge.ts';
 import { settleRepeats } from './repeats.ts';
 import { inScope, type Scope } from './scope.ts';
-import { beginTransaction, type Session } from './session.ts';
+import { beginTransaction, type Session, transientIf } from './session.ts';
 import { stage, stageOf } from './stage.ts';
 
 /** Batches with a repeated key after which the rest is not tried any more: it is staged at once. */
@@ -22,7 +22,8 @@ const mostRepeats = 3;
 
 /**
  * For a flow without children. Undefined where the scope holds rows already. The transaction is open while the source is read: it keeps nobody
- * from reading or writing other scopes, and time limits on idle transactions are off for it.
+ * from reading or writing other scopes, and time limits on idle transactions are off for it. It and what it gives throw `Transient` where the
+ * session is lost.
  */
 export async function writeThrough(
   pool: pg.Pool,
@@ -52,16 +53,24 @@ export async function writeThrough(
     }
   } catch (error) {
     await open.rollback();
-    throw error;
+    throw transientIf(error);
   }
+  // Nothing of an open transaction can be repeated, but the slice may be read another time.
+  const onceOnly = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw transientIf(error);
+    }
+  };
   return Object.assign(taken, {
     async add(batch: Batch) {
       const records = byKey(batch.records);
-      await write(batch, records);
+      await onceOnly(() => write(batch, records));
       add(batch, records.length);
     },
     async within<T>(work: (session: Session) => Promise<T>) {
-      const result = await work(session);
+      const result = await onceOnly(() => work(session));
       await open.commit();
       return result;
     },

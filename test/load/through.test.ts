@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Transient } from '../../src/core/errors.ts';
 import { noCounts } from '../../src/core/run.ts';
 import type { Flow, Mapped } from '../../src/core/stream.ts';
 import { table } from '../../src/core/table.ts';
@@ -163,7 +164,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
         killed += rowCount ?? 0;
       },
     });
-    await expect(cut).rejects.toThrow();
+    await expect(cut).rejects.toThrow(Transient);
     expect(killed).toBe(1);
     expect(await stored(flow)).toEqual([]);
     const idle = await rowsOf(
@@ -173,6 +174,28 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     expect(idle).toEqual([['0']]);
     expect((await listing(flow, 'through', parts)).counts.inserted).toBe(2);
   });
+
+  test.each(['staged', 'through'] as const)(
+    'a session that is lost between two batches is a passing fault (%s)',
+    async (way) => {
+      const gathering = await ways[way](flow);
+      const batch = (name: string): Batch => batchOf(flow, [mapped({ name, clicks: 1 })], [1n]);
+      try {
+        await gathering.add(batch('a'));
+        const { rowCount } = await database.warehouse.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+         where pid <> pg_backend_pid() and datname = current_database() and query <> '' and backend_type = 'client backend'
+           and (state = 'idle in transaction' or $1)`,
+          [way === 'staged'],
+        );
+        expect(rowCount).toBeGreaterThan(0);
+        await expect(gathering.add(batch('b'))).rejects.toThrow(Transient);
+      } finally {
+        await gathering.close();
+      }
+      expect(await stored(flow)).toEqual([]);
+    },
+  );
 
   test('a lost answer to the COMMIT is asked about: what was committed counts', async () => {
     const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
