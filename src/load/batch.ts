@@ -5,6 +5,7 @@ import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { type BinaryWriter, binaryWriter } from './binary.ts';
+import { lackingHash } from './lacking.ts';
 import { childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { RawEncoder } from './raw.ts';
 import { newSpans, type Spans } from './spans.ts';
@@ -33,6 +34,8 @@ export interface BatchRecord {
   readonly hash: bigint;
   /** Bit i is set when the i-th child of the flow was delivered whole. */
   readonly delivered: number;
+  /** True where rows came that do not enter the hash: lists that were fetched apart. */
+  readonly tailed: boolean;
   /** Its rows are the batch's spans `[firstSpan, endSpan)`. Its own row lies in two: the content, and the loader's columns. */
   readonly firstSpan: number;
   readonly endSpan: number;
@@ -55,10 +58,16 @@ export interface Batch {
   /** The content hash a record will have in the warehouse; computed over what was delivered, before tails. */
   digest(mapped: Mapped): bigint;
   /**
-   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash.
+   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
+   * whose lists could not be had: the hash says so.
    * Throws `BadData` (and stays as it was) where a value does not fit its column.
    */
-  add(mapped: Mapped, fetchedAt: Instant, tails?: Readonly<Record<string, readonly Row[]>>): void;
+  add(
+    mapped: Mapped,
+    fetchedAt: Instant,
+    tails?: Readonly<Record<string, readonly Row[]>>,
+    lacking?: readonly string[],
+  ): void;
   /** The same for a record that is still bytes, of a listing. False (and it stays as it was) where the record needs the flow's `via`. */
   addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean;
   reject(reject: Reject): void;
@@ -153,11 +162,12 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
         undo(bytes, rows);
       }
     },
-    add(mapped, fetchedAt, tails) {
+    add(mapped, fetchedAt, tails, lacking = []) {
       const bytes = writer.length;
       const firstSpan = spans.length;
       try {
-        const { keyText, hash, delivered: whole } = encode(mapped);
+        const { keyText, hash: digest, delivered: whole } = encode(mapped);
+        const hash = lacking.length === 0 ? digest : lackingHash(flow, digest, lacking);
         let delivered = whole;
         for (let i = 0; i < children.length; i += 1) {
           const rows = tails?.[(children[i] as (typeof children)[number])[0]];
@@ -173,6 +183,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           fetchedAt,
           hash,
           delivered,
+          tailed: delivered !== whole,
           firstSpan,
           endSpan: spans.length,
         };
@@ -210,6 +221,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
         fetchedAt,
         hash: 0n,
         delivered: 0,
+        tailed: false,
         firstSpan,
         endSpan: spans.length,
       });

@@ -68,13 +68,13 @@ export const isOlder = (record: BatchRecord, there: Known): boolean =>
 
 /**
  * Staged records that the merge did not write: somebody else's row is newer, or equal. Their children must not be written either,
- * so they leave the staging table.
+ * so they leave the staging table; but for those of an equal row that a forced resync has fetched apart: the row does not tell of them.
  */
 export async function settle(
   session: Session,
   pending: BatchRecord[],
   table: Table,
-  { sourceId, runId }: Merge,
+  { sourceId, runId, force }: Merge,
   left: number,
 ): Promise<{ unchanged: number; superseded: number }> {
   if (!table.entity) return { unchanged: left, superseded: 0 };
@@ -88,8 +88,10 @@ export async function settle(
   const kept: BatchRecord[] = [];
   for (const [place, record] of pending.entries()) {
     if (ours.has(place)) kept.push(record);
-    else if (there.get(record.keyText)?.hash === record.hash) unchanged += 1;
-    else superseded += 1;
+    else if (there.get(record.keyText)?.hash === record.hash) {
+      unchanged += 1;
+      if (force && record.tailed) kept.push(record);
+    } else superseded += 1;
   }
   pending.splice(0, pending.length, ...kept);
   await sql`delete from ${stageOf(table)} s

@@ -105,7 +105,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
   for (const record of batch.records) {
     const there = known.get(record.keyText);
     if (there === undefined || there.deleted) pending.push(record);
-    else if (there.hash === record.hash) unchanged += 1;
+    else if (there.hash === record.hash && !(how.force && record.tailed)) unchanged += 1;
     else if (!how.force && isOlder(record, there)) superseded += 1;
     else pending.push(record);
   }

@@ -5,19 +5,18 @@ import { BadData } from '../core/errors.ts';
 import type { Page, Reading } from '../core/paging.ts';
 import { RawRecord } from '../core/raw-record.ts';
 import type { Json } from '../core/request.ts';
-import type { Mapped, Slice } from '../core/stream.ts';
-import type { Row } from '../core/table.ts';
+import type { Mapped, Slice, Tail } from '../core/stream.ts';
 import { dateToInstant } from '../core/time.ts';
 import type { Batch, Reject } from '../load/batch.ts';
 import { mapRecord, type Outcome, type rawEncoders, rejectOf } from './map.ts';
 import type { StreamContext } from './stream-context.ts';
-import { unchangedOf } from './tails.ts';
+import { type Fetched, type Refusal, unchangedOf } from './tails.ts';
 
 /** A page is worked on for so long, then answers that have come meanwhile are heard, and the next requests leave. */
 const longestWorkMs = 3;
 const fewRecords = 16;
 
-/** Maps one page into the batch, fetching truncated lists of records whose content changed. */
+/** Maps one page into the batch, fetching truncated lists of records whose content changed. `refusals`: those that the source did not give. */
 export async function takePage(
   stream: StreamContext,
   batch: Batch,
@@ -25,18 +24,20 @@ export async function takePage(
   reading: Reading,
   slice: Slice,
   raw: ReturnType<typeof rawEncoders>,
-): Promise<{ received: number; outside: number }> {
+): Promise<{ readonly received: number; readonly outside: number; readonly refusals: readonly Refusal[] }> {
   const { flow } = stream;
   const fetchedAt = stream.clock();
   const wanted = inWindow(stream, page, slice);
   const refuse = (bad: BadData, record: Json, stage: Reject['stage']): void =>
     batch.reject(rejectOf(bad, record, stage, { page, reading, slice }));
-  const take = (outcome: Outcome, tails?: Readonly<Record<string, readonly Row[]>> | BadData): void => {
+  const refusals: Refusal[] = [];
+  const take = (outcome: Outcome, tails?: Fetched | BadData): void => {
     const bad = 'bad' in outcome ? outcome.bad : tails;
     if (bad instanceof BadData) refuse(bad, outcome.record, 'transform');
     else if ('mapped' in outcome) {
       try {
-        batch.add(outcome.mapped, fetchedAt, bad);
+        batch.add(outcome.mapped, fetchedAt, bad?.rows, bad?.lacking);
+        refusals.push(...(bad?.refusals ?? []));
         if (stream.resolves) batch.landed(reading.id(outcome.record));
       } catch (error) {
         if (!(error instanceof BadData)) throw error;
@@ -68,7 +69,7 @@ export async function takePage(
     const tails = await tailsFor(stream, batch, waiting);
     for (const outcome of waiting) take(outcome, 'mapped' in outcome ? tails.get(outcome.mapped) : undefined);
   }
-  return { received: wanted.records.length, outside: wanted.outside };
+  return { received: wanted.records.length, outside: wanted.outside, refusals };
 }
 
 const isPartial = (outcome: Outcome): boolean => 'mapped' in outcome && (outcome.mapped.tails?.length ?? 0) > 0;
@@ -78,7 +79,7 @@ async function tailsFor(
   stream: StreamContext,
   batch: Batch,
   outcomes: readonly Outcome[],
-): Promise<ReadonlyMap<Mapped, Readonly<Record<string, readonly Row[]>> | BadData>> {
+): Promise<ReadonlyMap<Mapped, Fetched | BadData>> {
   const digests = outcomes.flatMap((outcome) => {
     if (!('mapped' in outcome) || !isPartial(outcome)) return [];
     const { mapped } = outcome;
@@ -90,12 +91,17 @@ async function tailsFor(
       throw error;
     }
   });
-  const unchanged = stream.force ? new Set() : await unchangedOf(stream.context, stream.flow, digests);
+  const unchanged = await unchangedOf(stream.context, stream.flow, digests);
   return new Map(
     await Promise.all(
-      digests
-        .filter(({ mapped }) => !unchanged.has(mapped))
-        .map(async ({ mapped }) => [mapped, await fetchTails(stream, mapped)] as const),
+      digests.flatMap(({ mapped }) => {
+        const lacked = unchanged.get(mapped);
+        const tails = mapped.tails ?? [];
+        const wanted =
+          stream.force || lacked === undefined ? tails : tails.filter(({ child }) => lacked.includes(child));
+        if (wanted.length === 0) return [];
+        return [fetchTails(stream, mapped, wanted, lacked ?? []).then((fetched) => [mapped, fetched] as const)];
+      }),
     ),
   );
 }
@@ -104,9 +110,11 @@ async function tailsFor(
 async function fetchTails(
   stream: StreamContext,
   mapped: Mapped,
-): Promise<Readonly<Record<string, readonly Row[]>> | BadData> {
+  tails: readonly Tail[],
+  lacked: readonly string[],
+): Promise<Fetched | BadData> {
   try {
-    return await stream.tails.fetch(mapped.tails ?? []);
+    return await stream.tails.fetch(mapped, tails, lacked);
   } catch (error) {
     if (error instanceof BadData) return error;
     throw error;

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Days, Flow, Parents, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { lacksOpened } from './closed.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
@@ -25,7 +26,7 @@ const fullEvery = days(7);
 
 /**
  * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, and when what it
- * is restricted to has changed; else from the watermark on, less the lookback. A backfill walks exactly its window.
+ * is restricted to has changed, or when a part of it has opened that was closed to us; else from the watermark on, less the lookback. A backfill walks exactly its window.
  * Undefined: nothing to do (a backfill of a stream without time).
  */
 export async function planStream(
@@ -56,6 +57,7 @@ export async function planStream(
     window: { field: 'created', from: deps.historyStart },
   };
   if (asked.full || checkpoint === undefined || checkpoint.scope !== windows.scope) return everything;
+  if (await lacksOpened(deps.warehouse.db, sourceId, flow)) return everything;
   if ((await windows.changes(signal)) === 'updated') {
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
     return { mode: 'incremental', kind: 'incremental', words: 'changes', window: { field: 'updated', from } };

@@ -14,6 +14,7 @@ import { rawEncoders } from './map.ts';
 import { takePage } from './page.ts';
 import type { OpenSlice, SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
+import type { Refusal } from './tails.ts';
 import { underWay } from './under-way.ts';
 
 /** At how many rows or bytes a batch is full, and how many of a slice may be on their way into the warehouse while the next one is filled. */
@@ -52,6 +53,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let batch: Batch | undefined;
   let received = 0;
   let outside = 0;
+  const refusals: Refusal[] = [];
   let announced = 0;
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
@@ -68,6 +70,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
       received += taken.received;
       outside += taken.outside;
+      refusals.push(...taken.refusals);
       tally.received += taken.received;
       if (step.value.total !== undefined && step.value.total > announced && open.slice.window === undefined) {
         tally.announced = (tally.announced ?? 0) + step.value.total - announced;
@@ -88,6 +91,9 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         if (tooMany !== undefined) throw tooMany;
       }
     }
+    // Records that lack what others have: all that was read stays, and the slice is read again.
+    const owed = await stream.tails.judge(refusals);
+    if (owed !== undefined) throw owed;
     // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
     if (batch !== undefined && !whole && loads.busy) {
       const last = batch;

@@ -70,7 +70,10 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
   for (const { reject_id, payload, slice, seen } of stored) {
     try {
       const mapped = flow.via(parseJson(payload), slice ?? {});
-      batch.add(mapped, BigInt(seen), await tails.fetch(mapped.tails ?? []));
+      const fetched = await tails.fetch(mapped, mapped.tails ?? [], []);
+      // Where single lists are refused it stays a reject: it may be replayed when they are not.
+      if ((await tails.judge(fetched.refusals)) !== undefined) continue;
+      batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);
       good.push(reject_id);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;

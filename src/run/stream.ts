@@ -4,6 +4,7 @@ import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
 import { patiently, type Session } from '../load/session.ts';
+import { forgetOpened } from './closed.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
@@ -50,6 +51,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   try {
     const problems = await walkAll(context, flow, asked, times, tally);
     await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
+    await patiently(() => forgetOpened(deps.warehouse.db, run.sourceId, flow));
     await afterwards(context, flow, times, tally, problems !== undefined);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {

@@ -1,109 +1,225 @@
 import { sql } from 'kysely';
-import { Forbidden, Missing } from '../core/errors.ts';
+import pLimit from 'p-limit';
+import { Forbidden, Missing, Transient } from '../core/errors.ts';
 import type { PageWalk } from '../core/paging.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Tail } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import { pages } from '../extract/pages.ts';
+import { lackedIn } from '../load/lacking.ts';
+import { patiently } from '../load/session.ts';
+import { closedChildren, markClosed, markOpened } from './closed.ts';
 import { type RunContext, tell } from './context.ts';
-import { markStream } from './runs.ts';
 
-/** So many different records in a row without the list, and none with it: the server does not have the endpoint. */
-const missesUntilUnavailable = 3;
+/** So many different records without the list, and none with it: it is closed to us, and is not asked for again in this run. */
+const refusalsUntilClosed = 3;
+
+/** A list that the source refused to give for a record. */
+export interface Refusal {
+  /** The record's key in the flow's table, as text. */
+  readonly key: string;
+  readonly endpoint: string;
+  readonly error: Missing | Forbidden;
+  /** Whether it is known to lack in the warehouse, with all else of the record as it is here: it was refused before. */
+  readonly again: boolean;
+}
+
+/** What was got of a record's lists. */
+export interface Fetched {
+  /** The complete lists by child. */
+  readonly rows: Readonly<Record<string, readonly Row[]>>;
+  /** The children whose lists could not be had: their rows are left as they are. */
+  readonly lacking: readonly string[];
+  readonly refusals: readonly Refusal[];
+}
 
 /** Fetches the lists that came only in part with their records, for one stream of a run. */
 export interface Tails {
   /**
-   * The complete lists by child; a child is absent where it cannot be had: its rows are left as they are.
+   * `lacked`: the children that the stored row, the same but for them, is known to lack.
    * Throws `BadData` where a list cannot become rows: then its record is rejected.
    */
-  fetch(tails: readonly Tail[]): Promise<Readonly<Record<string, readonly Row[]>>>;
+  fetch(mapped: Mapped, tails: readonly Tail[], lacked: readonly string[]): Promise<Fetched>;
+  /**
+   * What refusals mean, once everything that goes with them was asked for: lists that no record has are closed, and people are told. An error
+   * where single records lack what others have: they must be read again, once; where it is refused again the record stays without.
+   */
+  judge(refusals: readonly Refusal[]): Promise<Transient | undefined>;
 }
 
-/** Remembers per child whether the server has the endpoint at all, found out from its answers. */
+/** What is known of the endpoint of a list. */
+interface Endpoint {
+  /** The first child that is made of it. */
+  readonly child: string;
+  answered: boolean;
+  closed: boolean;
+  /** Records without it. */
+  readonly without: Set<string>;
+  /** Until it has answered once, one asks for all: a closed endpoint is not asked by a whole page of records at once. */
+  readonly first: <T>(ask: () => Promise<T>) => Promise<T>;
+}
+
+/** Finds out from its answers whether the server gives a list at all. */
 export function tailsOf(context: RunContext, flow: Flow): Tails {
-  const state = new Map<string, { answered: boolean; misses: number; off: boolean }>();
-  const of = (child: string) => {
-    const known = state.get(child) ?? { answered: false, misses: 0, off: false };
-    state.set(child, known);
-    return known;
+  const { db } = context.deps.warehouse;
+  const { sourceId } = context.run;
+  const endpoints = new Map<string, Endpoint>();
+  let before: Promise<ReadonlySet<string>> | undefined;
+  const closedBefore = (): Promise<ReadonlySet<string>> =>
+    (before ??= patiently(() => closedChildren(db, sourceId, flow)));
+
+  const endpointOf = (name: string, child: string): Endpoint => {
+    const known = endpoints.get(name);
+    if (known !== undefined) return known;
+    const made = { child, answered: false, closed: false, without: new Set<string>(), first: pLimit(1) };
+    endpoints.set(name, made);
+    return made;
   };
 
-  /** The complete list of one walk, whichever children it is for; undefined where it cannot be had. */
-  const list = async (names: readonly string[], walk: PageWalk): Promise<readonly Json[] | undefined> => {
-    const children = names.map(of);
-    if (children.every((child) => child.off)) return undefined;
+  /** Whether a refusal says something of the endpoint: that a record is refused again which alone was refused before says nothing. */
+  const counts = async (of: Endpoint, again: boolean): Promise<boolean> =>
+    !again || (await closedBefore()).has(of.child);
+
+  const close = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
+    if (of.closed) return;
+    of.closed = true;
+    const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
+    const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
+    await patiently(() => markClosed(db, sourceId, flow, closed));
+    tell(context, 'warn', `${flow.stream.name}: ${of.child} ${state}: ${error.message}`);
+  };
+
+  const opened = async (of: Endpoint): Promise<void> => {
+    const wasClosed = of.closed || (await closedBefore()).has(of.child);
+    if (of.answered) return;
+    of.answered = true;
+    of.closed = false;
+    if (!wasClosed) return;
+    await patiently(() => markOpened(db, sourceId, flow, of.child));
+    tell(
+      context,
+      'warn',
+      `${flow.stream.name}: ${of.child} can be read now; the next run reads all to fill what lacks`,
+    );
+  };
+
+  /** The complete list of one walk, or why it cannot be had. */
+  const ask = async (of: Endpoint, walk: PageWalk): Promise<readonly Json[] | Missing | Forbidden> => {
     try {
       const records: Json[] = [];
       for await (const page of pages(context.deps.source.http, walk, context.signal)) records.push(...page.records);
-      for (const [i, child] of children.entries()) {
-        if (!child.answered) await mark(names[i] ?? '', 'available', null);
-        child.answered = true;
-      }
+      if (!of.answered) await opened(of);
       return records;
     } catch (error) {
-      if (error instanceof Missing) {
-        // Either this one record was deleted a moment ago, or the server has no such endpoint: several in a row tell.
-        for (const [i, child] of children.entries()) {
-          child.misses += 1;
-          if (!child.answered && child.misses >= missesUntilUnavailable)
-            await off(names[i] ?? '', 'unavailable', error);
-        }
-        return undefined;
-      }
-      if (error instanceof Forbidden && children.every((child) => !child.answered)) {
-        for (const name of names) await off(name, 'forbidden', error);
-        return undefined;
-      }
+      if (error instanceof Missing || error instanceof Forbidden) return error;
       throw error;
     }
   };
 
-  const off = async (child: string, how: 'unavailable' | 'forbidden', error: Error): Promise<void> => {
-    if (of(child).off) return;
-    of(child).off = true;
-    await mark(child, how, error.message);
-    tell(context, 'warn', `${flow.stream.name}: ${child} ${how}: ${error.message}`);
+  /** The same; undefined where it is not even asked for. */
+  const list = async (
+    { key, again }: Pick<Refusal, 'key' | 'again'>,
+    of: Endpoint,
+    walk: PageWalk,
+  ): Promise<readonly Json[] | Missing | Forbidden | undefined> => {
+    const asked = of.answered
+      ? undefined
+      : await of.first(async () => {
+          if (of.answered || of.closed) return undefined;
+          const answer = await ask(of, walk);
+          if (!(answer instanceof Missing || answer instanceof Forbidden)) return answer;
+          if (await counts(of, again)) of.without.add(key);
+          if (of.without.size >= refusalsUntilClosed) await close(walk.first.endpoint, of, answer);
+          return answer;
+        });
+    return asked ?? (of.closed ? undefined : ask(of, walk));
   };
 
-  const mark = (child: string, how: 'available' | 'unavailable' | 'forbidden', reason: string | null): Promise<void> =>
-    markStream(context.deps.warehouse.db, context.run.sourceId, child, how, reason);
-
   return {
-    async fetch(tails) {
+    async fetch(mapped, tails, lacked) {
+      const key = keyOf(flow, mapped);
       // Several children may be read from one list: it is fetched once.
       const lists = new Map<PageWalk, readonly Tail[]>();
       for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
+      const refusals: Refusal[] = [];
+      const lacking: string[] = [];
       const fetched = await Promise.all(
         [...lists].map(async ([walk, of]) => {
-          const records = await list(
-            of.map((tail) => tail.child),
-            walk,
-          );
-          return records === undefined ? [] : of.map((tail) => [tail.child, tail.rows(records)] as const);
+          const { endpoint } = walk.first;
+          const again = of.every(({ child }) => lacked.includes(child));
+          const answer = await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk);
+          if (Array.isArray(answer)) return of.map((tail) => [tail.child, tail.rows(answer)] as const);
+          lacking.push(...of.map(({ child }) => child));
+          if (answer instanceof Missing || answer instanceof Forbidden)
+            refusals.push({ key, endpoint, error: answer, again });
+          return [];
         }),
       );
-      return Object.fromEntries(fetched.flat());
+      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals };
+    },
+
+    async judge(refusals) {
+      const single: Refusal[] = [];
+      for (const refusal of refusals) {
+        const of = endpoints.get(refusal.endpoint);
+        if (of === undefined || of.closed) continue;
+        if (!of.answered && (await counts(of, refusal.again))) await close(refusal.endpoint, of, refusal.error);
+        else single.push(refusal);
+      }
+      const stay = single.filter(({ again }) => again);
+      if (stay.length > 0)
+        tell(
+          context,
+          'warn',
+          `${flow.stream.name}: refused again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
+        );
+      for (const { key, error, again } of single) {
+        if (again) continue;
+        // Deleted a moment ago: a census will say so.
+        if (error instanceof Missing && (await flow.stream.exists?.(key, context.signal)) === false) continue;
+        const others = single.filter((one) => !one.again);
+        return new Transient(`refused, and asked for again by the next run: ${namesOf(others)}: ${error.message}`, {
+          cause: error,
+        });
+      }
+      return undefined;
     },
   };
+
+  /** The records, with the lists that they lack. */
+  function namesOf(refusals: readonly Refusal[]): string {
+    const names = [...new Set(refusals.map(({ key, endpoint }) => `${endpoints.get(endpoint)?.child} of ${key}`))];
+    return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+  }
 }
 
-/** Which of these records the warehouse already holds with the same content: their tails need not be fetched. */
+const keyOf = ({ table }: Flow, { row }: Mapped): string => String(row[table.key[0] ?? '']);
+
+/**
+ * The records that the warehouse already holds with the same content, each with the children that its row lacks: only the tails of those need
+ * to be fetched.
+ */
 export async function unchangedOf(
   context: RunContext,
   flow: Flow,
   digests: readonly { readonly mapped: Mapped; readonly digest: bigint }[],
-): Promise<ReadonlySet<Mapped>> {
+): Promise<ReadonlyMap<Mapped, readonly string[]>> {
   const [key] = flow.table.key;
-  if (key === undefined || digests.length === 0) return new Set();
+  if (key === undefined || digests.length === 0) return new Map();
   const types: Readonly<Record<string, string>> = flow.table.columns;
-  const keys = digests.map(({ mapped }) => String(mapped.row[key]));
-  const { rows } = await sql<{ key: string; hash: string }>`select ${sql.id(key)}::text as key, _row_hash::text as hash
+  const keys = digests.map(({ mapped }) => keyOf(flow, mapped));
+  const { rows } = await patiently(() =>
+    sql<{ key: string; hash: string }>`select ${sql.id(key)}::text as key, _row_hash::text as hash
     from ${sql.id(flow.table.schema, flow.table.name)}
     where source_id = ${context.run.sourceId} and _deleted_at is null and _row_hash is not null
-      and ${sql.id(key)} = any (${keys}::${sql.raw(types[key] ?? 'text')}[])`.execute(context.deps.warehouse.db);
-  const stored = new Map(rows.map((row) => [row.key, row.hash]));
-  return new Set(
-    digests.flatMap(({ mapped, digest }) => (stored.get(String(mapped.row[key])) === String(digest) ? [mapped] : [])),
+      and ${sql.id(key)} = any (${keys}::${sql.raw(types[key] ?? 'text')}[])`.execute(context.deps.warehouse.db),
+  );
+  const stored = new Map(rows.map((row) => [row.key, BigInt(row.hash)]));
+  return new Map(
+    digests.flatMap(({ mapped, digest }) => {
+      const hash = stored.get(keyOf(flow, mapped));
+      const lacked = hash === undefined ? undefined : lackedIn(flow, hash, digest);
+      return lacked === undefined ? [] : [[mapped, lacked] as const];
+    }),
   );
 }

@@ -1,0 +1,22 @@
+/**
+ * A row whose record came without some of its lists says so in its hash: it differs from the hash of the record by one bit for each child that
+ * is lacking. So the record counts as changed when it comes with them, and as unchanged when it comes without them once more.
+ */
+
+import type { Flow } from '../core/stream.ts';
+import { childrenOf } from './layout.ts';
+
+/** The hash of a row that lacks these children. */
+export function lackingHash(flow: Flow, hash: bigint, lacking: readonly string[]): bigint {
+  let bits = 0n;
+  for (const [i, [name]] of childrenOf(flow.children).entries()) if (lacking.includes(name)) bits |= 1n << BigInt(i);
+  return hash ^ bits;
+}
+
+/** The children that a stored row lacks of the record that has this hash; undefined where it is of another record. */
+export function lackedIn(flow: Flow, stored: bigint, hash: bigint): readonly string[] | undefined {
+  const children = childrenOf(flow.children);
+  const bits = stored ^ hash;
+  if (bits < 0n || bits >= 1n << BigInt(children.length)) return undefined;
+  return children.flatMap(([name], i) => (((bits >> BigInt(i)) & 1n) === 1n ? [name] : []));
+}

@@ -1,0 +1,118 @@
+/** Lists that an issue brings only in part, and that the source then refuses to give whole: what lacks is known, told, and mended by itself. */
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+const comments = '/rest/api/3/issue/{id}/comment';
+const issues = { streams: ['issues'] };
+const always = { endpoint: comments, times: Number.POSITIVE_INFINITY };
+
+let rig: Rig;
+let talked: readonly string[];
+let other: string;
+beforeEach(async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', embedded: { changelog: 5, comments: 2, worklogs: 2 } });
+  const live = [...rig.tracker.oracle().issues.values()].filter((one) => !one.deleted);
+  talked = live.slice(0, 6).map(({ id }) => id);
+  other = live.find((one) => one.comments.length === 0 && !talked.includes(one.id))?.id ?? '';
+  for (const id of talked) for (let i = 0; i < 4; i += 1) rig.tracker.state.addComment(id, `Comment ${i}`);
+});
+afterEach(() => rig.close());
+
+const lacking = async (): Promise<readonly string[]> =>
+  (await differences(rig, { issuesOnly: true })).filter((line) => line.endsWith('missing'));
+const all = () => differences(rig, { issuesOnly: true });
+const told = () => rig.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+const stateOf = (child: string) =>
+  rig.rows<{ state: string; reason: string }>('select state, reason from ops.streams where stream = $1', [child]);
+const asked = (from: number): number =>
+  rig.tracker.log.slice(from).filter(({ path }) => path.endsWith('/comment')).length;
+
+describe.each([403, 404])('one answer of %d', (code) => {
+  test.each([1, 3])('to request %i for a list: the run says so, and the next one has it', async (nth) => {
+    const rule = rig.tracker.script.at({ endpoint: comments, nth }, status(code));
+    const first = await rig.sync(issues);
+    expect(rule.fired).toBe(1);
+    expect(first.status).toBe('failed');
+    expect(first.streams[0]?.reason).toMatch(/comments of \d+: .*40[34]/);
+    expect(await lacking()).not.toEqual([]);
+    // Everything else of the run is there, the other lists of the same issue included.
+    expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
+    const from = rig.tracker.log.length;
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(asked(from)).toBe(1);
+    expect(await all()).toEqual([]);
+    expect(await stateOf('comments')).toEqual([]);
+  });
+});
+
+test('a list of a single issue that stays closed is asked for twice, told, and had by a full sync when it is open', async () => {
+  const [id = ''] = talked;
+  rig.tracker.script.at({ ...always, match: ({ path }) => path.includes(`/${id}/`) }, status(403));
+  expect(await rig.sync(issues)).toMatchObject({ status: 'failed' });
+  // Other issues have changed meanwhile, so that lists are given.
+  rig.tracker.state.addComment(talked[1] ?? '', 'More');
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(told()).toContainEqual(expect.stringContaining(`refused again, comments of ${id} stay as they are`));
+  expect(await lacking()).not.toEqual([]);
+  expect(await stateOf('comments')).toEqual([]);
+  rig.tracker.script.clear();
+  expect(await rig.sync({ ...issues, full: true })).toMatchObject({ status: 'succeeded' });
+  expect(await all()).toEqual([]);
+});
+
+test.each([
+  [403, 'forbidden'],
+  [404, 'unavailable'],
+] as const)(
+  'lists that are closed altogether (%d) fail nothing, are told of, hardly asked for, and read when they open',
+  async (code, state) => {
+    rig.tracker.script.at(always, status(code));
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(await stateOf('comments')).toEqual([{ state, reason: expect.stringContaining(String(code)) }]);
+    expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
+    expect(asked(0)).toBe(3);
+    const from = rig.tracker.log.length;
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    expect(asked(from)).toBeLessThanOrEqual(3);
+
+    // They open long after the issues changed: no window of changes meets them.
+    for (let i = 0; i < 2; i += 1) {
+      rig.tracker.clock.advance(20 * 86_400_000);
+      rig.tracker.state.update(other, { summary: `Changed ${i}` });
+      expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    }
+    rig.tracker.script.clear();
+    rig.tracker.state.addComment(talked[0] ?? '', 'They are open');
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(told()).toContainEqual(expect.stringContaining('comments can be read now'));
+    expect(await stateOf('comments')).toMatchObject([{ state: 'available' }]);
+    expect(await lacking()).not.toEqual([]);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(await all()).toEqual([]);
+    expect(await stateOf('comments')).toEqual([]);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+  },
+);
+
+test('a stream that has the name of a child stays a stream, and changes are read as changes', async () => {
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await stateOf('sprints')).toMatchObject([{ state: 'available' }]);
+  expect(await rig.rows("select kind from ops.walks where stream = 'issues' order by walk_id")).toEqual([
+    { kind: 'full' },
+    { kind: 'incremental' },
+  ]);
+});
+
+test('a full sync fetches the lists of issues that have not changed, and writes what lacks', async () => {
+  await rig.sync(issues);
+  await rig.rows('delete from tracker.comments where issue_id = $1', [talked[0]]);
+  await rig.sync(issues);
+  expect(await lacking()).not.toEqual([]);
+  expect(await rig.sync({ ...issues, full: true })).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  expect(await all()).toEqual([]);
+});
