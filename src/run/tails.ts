@@ -14,12 +14,17 @@ import { type RunContext, tell } from './context.ts';
 /** So many different records without the list, and none with it: it is closed to us, and is not asked for again in this run. */
 const refusalsUntilClosed = 3;
 
-/** A list that the source refused to give for a record. */
+/** Why a list could not be had: it is refused, or what came of it does not add up. */
+type Trouble = Missing | Forbidden | Transient;
+const isTrouble = (answer: unknown): answer is Trouble =>
+  answer instanceof Missing || answer instanceof Forbidden || answer instanceof Transient;
+
+/** A list that the source did not give for a record, or not whole. */
 export interface Refusal {
   /** The record's key in the flow's table, as text. */
   readonly key: string;
   readonly endpoint: string;
-  readonly error: Missing | Forbidden;
+  readonly error: Trouble;
   /** Whether it is known to lack in the warehouse, with all else of the record as it is here: it was refused before. */
   readonly again: boolean;
 }
@@ -104,12 +109,22 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   };
 
   /** The complete list of one walk, or why it cannot be had. */
-  const ask = async (of: Endpoint, walk: PageWalk): Promise<readonly Json[] | Missing | Forbidden> => {
+  const ask = async (of: Endpoint, walk: PageWalk): Promise<readonly Json[] | Trouble> => {
     try {
       const records: Json[] = [];
-      for await (const page of pages(context.deps.source.http, walk, context.signal)) records.push(...page.records);
-      if (!of.answered) await opened(of);
-      return records;
+      const reading = pages(context.deps.source.http, walk, context.signal);
+      for (;;) {
+        const step = await reading.next();
+        if (step.done !== true) {
+          records.push(...step.value.records);
+          continue;
+        }
+        if (!of.answered) await opened(of);
+        const { matched, expected, fetched } = step.value;
+        if (matched) return records;
+        // Half a list must not pass for all of it: what it does not show would be removed.
+        return new Transient(`${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`);
+      }
     } catch (error) {
       if (error instanceof Missing || error instanceof Forbidden) return error;
       throw error;
@@ -121,7 +136,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     { key, again }: Pick<Refusal, 'key' | 'again'>,
     of: Endpoint,
     walk: PageWalk,
-  ): Promise<readonly Json[] | Missing | Forbidden | undefined> => {
+  ): Promise<readonly Json[] | Trouble | undefined> => {
     const asked = of.answered
       ? undefined
       : await of.first(async () => {
@@ -150,8 +165,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
           const answer = await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk);
           if (Array.isArray(answer)) return of.map((tail) => [tail.child, tail.rows(answer)] as const);
           lacking.push(...of.map(({ child }) => child));
-          if (answer instanceof Missing || answer instanceof Forbidden)
-            refusals.push({ key, endpoint, error: answer, again });
+          if (isTrouble(answer)) refusals.push({ key, endpoint, error: answer, again });
           return [];
         }),
       );
@@ -163,7 +177,9 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
       for (const refusal of refusals) {
         const of = endpoints.get(refusal.endpoint);
         if (of === undefined || of.closed) continue;
-        if (!of.answered && (await counts(of, refusal.again))) await close(refusal.endpoint, of, refusal.error);
+        const { error } = refusal;
+        const isOfAll = !of.answered && !(error instanceof Transient) && (await counts(of, refusal.again));
+        if (isOfAll) await close(refusal.endpoint, of, error);
         else single.push(refusal);
       }
       const stay = single.filter(({ again }) => again);
@@ -171,16 +187,19 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         tell(
           context,
           'warn',
-          `${flow.stream.name}: refused again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
+          `${flow.stream.name}: not to be had again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
         );
       for (const { key, error, again } of single) {
         if (again) continue;
         // Deleted a moment ago: a census will say so.
         if (error instanceof Missing && (await flow.stream.exists?.(key, context.signal)) === false) continue;
         const others = single.filter((one) => !one.again);
-        return new Transient(`refused, and asked for again by the next run: ${namesOf(others)}: ${error.message}`, {
-          cause: error,
-        });
+        return new Transient(
+          `not to be had, and asked for again by the next run: ${namesOf(others)}: ${error.message}`,
+          {
+            cause: error,
+          },
+        );
       }
       return undefined;
     },

@@ -1,7 +1,7 @@
 /** Lists that an issue brings only in part, and that the source then refuses to give whole: what lacks is known, told, and mended by itself. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
+import { status, total } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -56,7 +56,7 @@ test('a list of a single issue that stays closed is asked for twice, told, and h
   // Other issues have changed meanwhile, so that lists are given.
   rig.tracker.state.addComment(talked[1] ?? '', 'More');
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
-  expect(told()).toContainEqual(expect.stringContaining(`refused again, comments of ${id} stay as they are`));
+  expect(told()).toContainEqual(expect.stringContaining(`not to be had again, comments of ${id} stay as they are`));
   expect(await lacking()).not.toEqual([]);
   expect(await stateOf('comments')).toEqual([]);
   rig.tracker.script.clear();
@@ -97,6 +97,27 @@ test.each([
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
   },
 );
+
+test('a list that does not add up is not taken for all of it: what it does not show stays, and the next run asks again', async () => {
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  const [id = ''] = talked;
+  rig.tracker.clock.advance(60_000);
+  for (let i = 0; i < 3; i += 1) rig.tracker.state.addComment(id, `Later ${i}`);
+  const broken = rig.tracker.script.at(
+    always,
+    total((truth) => truth + 5),
+  );
+  const first = await rig.sync(issues);
+  expect(broken.fired).toBeGreaterThan(0);
+  expect(first).toMatchObject({ status: 'failed', deleted: 0 });
+  expect(first.streams[0]?.reason).toMatch(/comments of \d+: .*the source says \d+, \d+ could be read/);
+  expect(await rig.rows('select from tracker.comments where issue_id = $1 and _deleted_at is not null', [id])).toEqual(
+    [],
+  );
+  rig.tracker.script.clear();
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await all()).toEqual([]);
+});
 
 test('a stream that has the name of a child stays a stream, and changes are read as changes', async () => {
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
