@@ -5,7 +5,7 @@ import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { type BinaryWriter, binaryWriter } from './binary.ts';
-import { lackingHash } from './lacking.ts';
+import { lackingHash } from './incomplete.ts';
 import { childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { RawEncoder } from './raw.ts';
 import { newSpans, type Spans } from './spans.ts';

@@ -10,7 +10,8 @@ import { dateToInstant } from '../core/time.ts';
 import type { Batch, Reject } from '../load/batch.ts';
 import { mapRecord, type Outcome, type rawEncoders, rejectOf } from './map.ts';
 import type { StreamContext } from './stream-context.ts';
-import { type Fetched, type Refusal, unchangedOf } from './tails.ts';
+import type { Fetched, Refusal } from './tails.ts';
+import { unchangedOf } from './unchanged.ts';
 
 /** A page is worked on for so long, then answers that have come meanwhile are heard, and the next requests leave. */
 const longestWorkMs = 3;

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { Forbidden, Missing, Transient } from '../core/errors.ts';
 import type { PageWalk } from '../core/paging.ts';
@@ -6,10 +5,10 @@ import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Tail } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import { pages } from '../extract/pages.ts';
-import { lackedIn } from '../load/lacking.ts';
 import { patiently } from '../load/session.ts';
 import { closedChildren, markClosed, markOpened } from './closed.ts';
 import { type RunContext, tell } from './context.ts';
+import { keyOf } from './unchanged.ts';
 
 /** So many different records without the list, and none with it: it is closed to us, and is not asked for again in this run. */
 const refusalsUntilClosed = 3;
@@ -210,35 +209,4 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     const names = [...new Set(refusals.map(({ key, endpoint }) => `${endpoints.get(endpoint)?.child} of ${key}`))];
     return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
   }
-}
-
-const keyOf = ({ table }: Flow, { row }: Mapped): string => String(row[table.key[0] ?? '']);
-
-/**
- * The records that the warehouse already holds with the same content, each with the children that its row lacks: only the tails of those need
- * to be fetched.
- */
-export async function unchangedOf(
-  context: RunContext,
-  flow: Flow,
-  digests: readonly { readonly mapped: Mapped; readonly digest: bigint }[],
-): Promise<ReadonlyMap<Mapped, readonly string[]>> {
-  const [key] = flow.table.key;
-  if (key === undefined || digests.length === 0) return new Map();
-  const types: Readonly<Record<string, string>> = flow.table.columns;
-  const keys = digests.map(({ mapped }) => keyOf(flow, mapped));
-  const { rows } = await patiently(() =>
-    sql<{ key: string; hash: string }>`select ${sql.id(key)}::text as key, _row_hash::text as hash
-    from ${sql.id(flow.table.schema, flow.table.name)}
-    where source_id = ${context.run.sourceId} and _deleted_at is null and _row_hash is not null
-      and ${sql.id(key)} = any (${keys}::${sql.raw(types[key] ?? 'text')}[])`.execute(context.deps.warehouse.db),
-  );
-  const stored = new Map(rows.map((row) => [row.key, BigInt(row.hash)]));
-  return new Map(
-    digests.flatMap(({ mapped, digest }) => {
-      const hash = stored.get(keyOf(flow, mapped));
-      const lacked = hash === undefined ? undefined : lackedIn(flow, hash, digest);
-      return lacked === undefined ? [] : [[mapped, lacked] as const];
-    }),
-  );
 }

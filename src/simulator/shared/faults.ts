@@ -61,7 +61,8 @@ const body = (name: string, change: (body: Buffer) => Buffer): Fault => ({
 const head = (name: string, change: (head: string, scene: Scene) => string): Fault => ({
   name,
   answer: (answer, scene) => {
-    const at = /"(?:issues|values|comments|worklogs)":\[/.exec(answer.body.subarray(0, 4096).toString('latin1'))?.index ?? -1;
+    const at =
+      /"(?:issues|values|comments|worklogs)":\[/.exec(answer.body.subarray(0, 4096).toString('latin1'))?.index ?? -1;
     if (at === -1) return answer;
     const changed = change(answer.body.subarray(0, at).toString(), scene);
     return { ...answer, body: Buffer.concat([Buffer.from(changed), answer.body.subarray(at)]) };
