@@ -1,3 +1,4 @@
+import type { Random } from '../shared/random.ts';
 import { EPIC, type Field, FLAGGED, POINTS, SPRINT } from './model.ts';
 
 const system = (id: string, name: string, type: string, items?: string): Field => ({
@@ -22,7 +23,12 @@ const custom = (id: string, name: string, kind: string, type: string, items?: st
 const standard = (kind: string): string => `com.atlassian.jira.plugin.system.customfieldtypes:${kind}`;
 
 /** The project that manages itself and has a field of its own, where the site has as many projects. */
-const scoped = (one: Field): Field => ({ ...one, scope: '10002' });
+const selfManaged = '10002';
+const scoped = (one: Field): Field => ({ ...one, scope: selfManaged });
+
+/** Values of the fields that a project has for itself. */
+export const ownValues = (r: Random, projectId: string): Record<string, unknown> =>
+  projectId === selfManaged && r.chance(0.3) ? { customfield_10044: r.pick(['low', 'high']) } : {};
 
 /** The fields of a new site: the system's own, and custom ones of every schema type, two of them with the same name. */
 export const siteFields: readonly Field[] = [

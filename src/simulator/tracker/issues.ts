@@ -1,5 +1,6 @@
 import type { Random } from '../shared/random.ts';
 import type { Company } from './company.ts';
+import { ownValues } from './fields.ts';
 import {
   type Adf,
   adf,
@@ -326,7 +327,10 @@ export const issueMaker = (company: Company, plan: Plan, history: number): ((ind
       storyPoints: points,
       originalSeconds: estimate,
       remainingSeconds: estimate === null ? null : Math.max(0, estimate - spent),
-      custom: customValues(r, index, { created, done }, people, origin === project ? epic : null),
+      custom: {
+        ...customValues(r, index, { created, done }, people, origin === project ? epic : null),
+        ...ownValues(r, project.id),
+      },
       history: changes,
       comments: short ? [] : comments,
       worklogs: short ? [] : worklogs,
