@@ -59,7 +59,7 @@ export interface Batch {
   digest(mapped: Mapped): bigint;
   /**
    * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
-   * whose lists could not be had: the hash says so.
+   * whose lists could not be had whole: the hash says so, and what is there of them stays.
    * Throws `BadData` (and stays as it was) where a value does not fit its column.
    */
   add(
@@ -169,10 +169,13 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
         const { keyText, hash: digest, delivered: whole } = encode(mapped);
         const hash = lacking.length === 0 ? digest : lackingHash(flow, digest, lacking);
         let delivered = whole;
+        let tailed = false;
         for (let i = 0; i < children.length; i += 1) {
-          const rows = tails?.[(children[i] as (typeof children)[number])[0]];
+          const [name] = children[i] as (typeof children)[number];
+          const rows = tails?.[name];
           if (rows === undefined) continue;
-          delivered |= 1 << i;
+          tailed = true;
+          if (!lacking.includes(name)) delivered |= 1 << i;
           encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
         }
         addExtras(fetchedAt, delivered, hash);
@@ -183,7 +186,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           fetchedAt,
           hash,
           delivered,
-          tailed: delivered !== whole,
+          tailed,
           firstSpan,
           endSpan: spans.length,
         };

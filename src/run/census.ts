@@ -13,7 +13,16 @@ import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
-import { dropUnseen, dueBefore, everything, forgetUnseen, lackingIn, noteUnseen, readLacking } from './lacking.ts';
+import {
+  dropUnseen,
+  dueBefore,
+  everything,
+  forgetUnseen,
+  lackingIn,
+  noteLacking,
+  noteUnseen,
+  readLacking,
+} from './lacking.ts';
 import { beginStream, countBatch, finishStream } from './runs.ts';
 import { abandonWalks } from './walks.ts';
 
@@ -80,6 +89,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
     const { doubt, braked } = await conclude(execution, flow, client, tally, lacking?.places ?? []);
     // Where too much is gone it may be another site: nothing is taken over from it either.
     if (lacking !== undefined && lacking.records > 0 && !braked) {
+      await noteLacking(context, flow, client, lacking);
       const problem = await readLacking(execution, flow, lacking, tally);
       if (problem !== undefined)
         return await finish(problem.status, doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`);

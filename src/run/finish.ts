@@ -143,9 +143,13 @@ interface Gone {
 /** So many owners without the list, and none with it: the server does not have the endpoint. */
 const missesUntilUnavailable = 3;
 
-/** Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. */
-const isUnavailable = (flow: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
-  answered === 0 && (gone.length >= missesUntilUnavailable || (atEnd && !flow.stream.promised));
+/**
+ * Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. Of an endpoint that
+ * the contract promises all owners are asked before that is believed.
+ */
+const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
+  answered === 0 &&
+  (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
 
 /** Closes the slice of an owner whose part cannot be read. */
 const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Refusal): Promise<void> =>

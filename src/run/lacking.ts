@@ -81,6 +81,23 @@ export async function noteUnseen(context: RunContext, { stream }: Flow, keys: re
   });
 }
 
+/** Notes what is lacking, until it was read: part of it may be here by then, and would pass for all. `client`: the session of the ids. */
+export async function noteLacking(
+  { run }: RunContext,
+  { table, stream }: Flow,
+  client: pg.PoolClient,
+  { places }: Lacking,
+): Promise<void> {
+  const key = client.escapeIdentifier(table.key[0] ?? 'id');
+  await client.query(
+    `insert into ops.unseen (source_id, stream, key)
+     select distinct $2::smallint, $3, s.key from pg_temp.census_seen s
+     left join ${nameOf(table)} t on t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null
+     where s.place = any ($1::int[]) and t.source_id is null on conflict do nothing`,
+    [[...places], run.sourceId, stream.name],
+  );
+}
+
 /** Of what is gone nothing is to be read; should it come back, its tombstone says as much. */
 export async function dropUnseen(
   { trx }: Pick<Session, 'trx'>,

@@ -71,8 +71,8 @@ async function replayStream(execution: Execution, flow: Flow, stored: readonly S
     try {
       const mapped = flow.via(parseJson(payload), slice ?? {});
       const fetched = await tails.fetch(mapped, mapped.tails ?? [], []);
-      // Where single lists are refused it stays a reject: it may be replayed when they are not.
-      if ((await tails.judge(fetched.refusals)) !== undefined) continue;
+      // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that has changed.
+      if (fetched.isGone || (await tails.judge(fetched.refusals)) !== undefined) continue;
       batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);
       good.push(reject_id);
     } catch (error) {

@@ -15,8 +15,15 @@ const refusalsUntilClosed = 3;
 
 /** Why a list could not be had: it is refused, or what came of it does not add up. */
 type Trouble = Missing | Forbidden | Transient;
-const isTrouble = (answer: unknown): answer is Trouble =>
-  answer instanceof Missing || answer instanceof Forbidden || answer instanceof Transient;
+
+/** What came of asking for a list. */
+interface Answer {
+  /** All of it, or what could be read where there was trouble. */
+  readonly records?: readonly Json[];
+  readonly trouble?: Trouble;
+  /** The record itself is gone by now: it owes no list. */
+  readonly isGone?: true;
+}
 
 /** A list that the source did not give for a record, or not whole. */
 export interface Refusal {
@@ -30,11 +37,13 @@ export interface Refusal {
 
 /** What was got of a record's lists. */
 export interface Fetched {
-  /** The complete lists by child. */
+  /** Rows by child: of complete lists, and what could be read of others. */
   readonly rows: Readonly<Record<string, readonly Row[]>>;
-  /** The children whose lists could not be had: their rows are left as they are. */
+  /** The children whose lists could not be had whole: what is there of them stays. */
   readonly lacking: readonly string[];
   readonly refusals: readonly Refusal[];
+  /** Whether the source has deleted the record meanwhile. */
+  readonly isGone: boolean;
 }
 
 /** Fetches the lists that came only in part with their records, for one stream of a run. */
@@ -56,6 +65,9 @@ interface Endpoint {
   /** The first child that is made of it. */
   readonly child: string;
   answered: boolean;
+  /** Said to be closed, in `ops.streams`. */
+  told: boolean;
+  /** Not asked for any more. */
   closed: boolean;
   /** Records without it. */
   readonly without: Set<string>;
@@ -75,7 +87,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const endpointOf = (name: string, child: string): Endpoint => {
     const known = endpoints.get(name);
     if (known !== undefined) return known;
-    const made = { child, answered: false, closed: false, without: new Set<string>(), first: pLimit(1) };
+    const made = { child, answered: false, told: false, closed: false, without: new Set<string>(), first: pLimit(1) };
     endpoints.set(name, made);
     return made;
   };
@@ -84,9 +96,9 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const counts = async (of: Endpoint, again: boolean): Promise<boolean> =>
     !again || (await closedBefore()).has(of.child);
 
-  const close = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
-    if (of.closed) return;
-    of.closed = true;
+  const tellClosed = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
+    if (of.told) return;
+    of.told = true;
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
     await patiently(() => markClosed(db, sourceId, flow, closed));
@@ -94,9 +106,10 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   };
 
   const opened = async (of: Endpoint): Promise<void> => {
-    const wasClosed = of.closed || (await closedBefore()).has(of.child);
+    const wasClosed = of.told || (await closedBefore()).has(of.child);
     if (of.answered) return;
     of.answered = true;
+    of.told = false;
     of.closed = false;
     if (!wasClosed) return;
     await patiently(() => markOpened(db, sourceId, flow, of.child));
@@ -107,10 +120,10 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     );
   };
 
-  /** The complete list of one walk, or why it cannot be had. */
-  const ask = async (of: Endpoint, walk: PageWalk): Promise<readonly Json[] | Trouble> => {
+  /** The list of one walk, or why it cannot be had. */
+  const ask = async (of: Endpoint, walk: PageWalk, key: string): Promise<Answer> => {
+    const records: Json[] = [];
     try {
-      const records: Json[] = [];
       const reading = pages(context.deps.source.http, walk, context.signal);
       for (;;) {
         const step = await reading.next();
@@ -120,12 +133,16 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         }
         if (!of.answered) await opened(of);
         const { matched, expected, fetched } = step.value;
-        if (matched) return records;
+        if (matched) return { records };
         // Half a list must not pass for all of it: what it does not show would be removed.
-        return new Transient(`${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`);
+        const words = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
+        return { records, trouble: new Transient(words) };
       }
     } catch (error) {
-      if (error instanceof Missing || error instanceof Forbidden) return error;
+      // Deleted a moment ago: a census will say so.
+      if (error instanceof Missing && (await flow.stream.exists?.(key, context.signal)) === false)
+        return { isGone: true };
+      if (error instanceof Missing || error instanceof Forbidden) return { trouble: error };
       throw error;
     }
   };
@@ -135,18 +152,21 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     { key, again }: Pick<Refusal, 'key' | 'again'>,
     of: Endpoint,
     walk: PageWalk,
-  ): Promise<readonly Json[] | Trouble | undefined> => {
+  ): Promise<Answer | undefined> => {
     const asked = of.answered
       ? undefined
       : await of.first(async () => {
           if (of.answered || of.closed) return undefined;
-          const answer = await ask(of, walk);
-          if (!(answer instanceof Missing || answer instanceof Forbidden)) return answer;
+          const answer = await ask(of, walk, key);
+          const { trouble } = answer;
+          if (trouble === undefined || trouble instanceof Transient) return answer;
           if (await counts(of, again)) of.without.add(key);
-          if (of.without.size >= refusalsUntilClosed) await close(walk.first.endpoint, of, answer);
+          if (of.without.size < refusalsUntilClosed) return answer;
+          of.closed = true;
+          await tellClosed(walk.first.endpoint, of, trouble);
           return answer;
         });
-    return asked ?? (of.closed ? undefined : ask(of, walk));
+    return asked ?? (of.closed ? undefined : ask(of, walk, key));
   };
 
   return {
@@ -157,18 +177,20 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
       for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
       const refusals: Refusal[] = [];
       const lacking: string[] = [];
+      let isGone = false;
       const fetched = await Promise.all(
         [...lists].map(async ([walk, of]) => {
           const { endpoint } = walk.first;
           const again = of.every(({ child }) => lacked.includes(child));
           const answer = await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk);
-          if (Array.isArray(answer)) return of.map((tail) => [tail.child, tail.rows(answer)] as const);
-          lacking.push(...of.map(({ child }) => child));
-          if (isTrouble(answer)) refusals.push({ key, endpoint, error: answer, again });
-          return [];
+          const { records, trouble } = answer ?? {};
+          if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
+          if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
+          if (answer?.isGone === true) isGone = true;
+          return records === undefined ? [] : of.map((tail) => [tail.child, tail.rows(records)] as const);
         }),
       );
-      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals };
+      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals, isGone };
     },
 
     async judge(refusals) {
@@ -177,8 +199,13 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         const of = endpoints.get(refusal.endpoint);
         if (of === undefined || of.closed) continue;
         const { error } = refusal;
-        const isOfAll = !of.answered && !(error instanceof Transient) && (await counts(of, refusal.again));
-        if (isOfAll) await close(refusal.endpoint, of, error);
+        // Of a record that is there, a list that is not: the server has none, as far as it has said. A 403 may concern this record alone.
+        const isOfAll =
+          !of.answered &&
+          (error instanceof Missing
+            ? await counts(of, refusal.again)
+            : error instanceof Forbidden && (await closedBefore()).has(of.child));
+        if (isOfAll && !(error instanceof Transient)) await tellClosed(refusal.endpoint, of, error);
         else single.push(refusal);
       }
       const stay = single.filter(({ again }) => again);
@@ -188,18 +215,12 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
           'warn',
           `${flow.stream.name}: not to be had again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
         );
-      for (const { key, error, again } of single) {
-        if (again) continue;
-        // Deleted a moment ago: a census will say so.
-        if (error instanceof Missing && (await flow.stream.exists?.(key, context.signal)) === false) continue;
-        const others = single.filter((one) => !one.again);
-        return new Transient(
-          `not to be had, and asked for again by the next run: ${namesOf(others)}: ${error.message}`,
-          {
-            cause: error,
-          },
-        );
-      }
+      const owed = single.filter(({ again }) => !again);
+      const [first] = owed;
+      if (first !== undefined)
+        return new Transient(`not to be had, and to be asked for again: ${namesOf(owed)}: ${first.error.message}`, {
+          cause: first.error,
+        });
       return undefined;
     },
   };

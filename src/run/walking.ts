@@ -111,12 +111,13 @@ function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock
   if (isCatchUp(open)) return false;
   // Days that were yet to come when it began have come since.
   if (open.kind === 'backfill') return (plan.window?.to?.getTime() ?? 0) <= begun || age < listGoesStale;
-  if (open.words !== plan.words && open.kind === plan.kind) return false;
+  // What was asked for with force is finished with force, whatever else makes everything be read.
+  const isForced = open.kind === 'full' && open.words === fullWords(scope, true);
+  if (open.words !== plan.words && open.kind === plan.kind && !(isForced && !asked.full)) return false;
   if (plan.kind === 'full' && open.kind === 'incremental') return false;
   if (open.window === undefined) return age < listGoesStale;
   // What was read of another selection says nothing of this one.
-  if (open.kind === 'full' && open.words !== fullWords(scope, false) && open.words !== fullWords(scope, true))
-    return false;
+  if (open.kind === 'full' && open.words !== fullWords(scope, false) && !isForced) return false;
   // Who asks for everything wants it as it is now.
   return !asked.full || age < fullGoesStale;
 }

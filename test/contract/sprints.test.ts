@@ -26,7 +26,7 @@ const rowsOf = (id: number) =>
   rig.rows('select id::int, name, state, board_id::int, goal, _deleted_at from tracker.sprints where id = $1', [id]);
 const membersOf = async (id: number): Promise<readonly string[]> =>
   (
-    await rig.rows<{ id: string }>('select issue_id as id from tracker.sprint_issues where sprint_id = $1 order by 1', [
+    await rig.rows<{ id: string }>('select issue_id as id from tracker.issue_sprints where sprint_id = $1 order by 1', [
       id,
     ])
   ).map((row) => row.id);
@@ -37,7 +37,7 @@ const trueMembersOf = (id: number): readonly string[] =>
     .sort((a, b) => Number(a) - Number(b));
 
 describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s lists', (dialect) => {
-  test('is the one that issues name, with its issues, in tracker and in bi', async () => {
+  test('is the one that issues name, in tracker and in bi; which issues it has is theirs to tell', async () => {
     const { id, name, state, boardId, goal } = await open(dialect);
     rig.tracker.state.hideBoard(boardId);
     const report = await rig.sync();

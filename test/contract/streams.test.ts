@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/core/run.ts';
+import { status } from '../../src/simulator/shared/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { openTracker } from '../../src/sources/tracker.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
-import { tongues } from '../support/small-site.ts';
+import { smallSite, tongues } from '../support/small-site.ts';
 
 /** The registry itself, opened on nothing: what is tested is what is listed. */
 const { flows } = openTracker({
@@ -210,6 +211,22 @@ test.each(tongues)('archived projects land, too, from a tracker that speaks $ton
     expect(await rig.sync({ streams: ['projects'] })).toMatchObject({ status: 'succeeded' });
     expect(await rig.rows("select archived from tracker.projects where key = 'PAY'")).toEqual([{ archived: true }]);
     expect((await differences(rig, { bare })).filter((line) => line.startsWith('projects '))).toEqual([]);
+  } finally {
+    await rig.close();
+  }
+});
+
+test('a gateway that answers for an unknown list of fields as it likes costs no issue and no value of theirs', async () => {
+  const rig = await openRig({ ...smallSite, dialect: 'contract' });
+  try {
+    const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(401));
+    const report = await rig.sync({ streams: ['fields', 'issues'] });
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(report.streams.map(({ stream, status }) => [stream, status])).toEqual([
+      ['fields', 'partial'],
+      ['issues', 'ok'],
+    ]);
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   } finally {
     await rig.close();
   }

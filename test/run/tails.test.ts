@@ -1,6 +1,7 @@
 /** Lists that an issue brings only in part, and that the source then refuses to give whole: what lacks is known, told, and mended by itself. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Interrupted } from '../../src/core/errors.ts';
 import { status, total } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
@@ -117,6 +118,62 @@ test('a list that does not add up is not taken for all of it: what it does not s
   rig.tracker.script.clear();
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   expect(await all()).toEqual([]);
+});
+
+test('what can be read of a list whose total is too large is here, though it never adds up', async () => {
+  rig.tracker.script.at(
+    always,
+    total((truth) => truth + 5),
+  );
+  expect(await rig.sync(issues)).toMatchObject({ status: 'failed' });
+  expect(await all()).toEqual([]);
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(told()).toContainEqual(expect.stringContaining('not to be had again'));
+  expect(await all()).toEqual([]);
+});
+
+test('an issue that is deleted while its lists are asked for closes no list for others', async () => {
+  const [id = ''] = talked;
+  const rule = rig.tracker.script.at(
+    { endpoint: comments, match: ({ path }) => path.includes(`/${id}/`) },
+    ({ state }) => state.delete(id),
+  );
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(rule.fired).toBe(1);
+  expect(await stateOf('comments')).toEqual([]);
+  expect((await lacking()).filter((line) => line.startsWith('comments '))).toEqual([]);
+});
+
+test('a census that was refused a list of an issue that came into sight has it read by the next one', async () => {
+  const [id = ''] = talked;
+  const { state, clock, script } = rig.tracker;
+  state.delete(id);
+  await rig.sync(issues);
+  clock.advance(3 * 86_400_000);
+  await rig.sync(issues);
+  state.restore(id);
+  clock.advance(3 * 86_400_000);
+  const rule = script.at({ endpoint: comments, match: ({ path }) => path.includes(`/${id}/`) }, status(403));
+  expect((await rig.census(issues)).status).toMatch(/failed/);
+  expect(rule.fired).toBe(1);
+  expect(await lacking()).not.toEqual([]);
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await all()).toEqual([]);
+  expect(await rig.rows('select from ops.unseen')).toEqual([]);
+});
+
+test('a forced resync that was interrupted is finished with force, though a list has opened meanwhile', async () => {
+  const closed = rig.tracker.script.at(always, status(403));
+  await rig.sync(issues);
+  expect(closed.fired).toBeGreaterThan(0);
+  closed.cancel();
+  const stop = new AbortController();
+  const rule = rig.tracker.script.at({ endpoint: comments, nth: 4 }, () => stop.abort(new Interrupted('stopped')));
+  await expect(rig.sync({ ...issues, full: true }, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  expect(rule.fired).toBe(1);
+  expect(await stateOf('comments')).toMatchObject([{ state: 'available' }]);
+  await rig.sync(issues);
+  expect(await rig.rows("select status from ops.walks where words like 'full forced%'")).toEqual([{ status: 'done' }]);
 });
 
 test('a stream that has the name of a child stays a stream, and changes are read as changes', async () => {

@@ -3,7 +3,7 @@
  * manage themselves, `/field` the descriptions. The contract has the first, by cursor, with everything in it.
  */
 
-import { Forbidden, Missing, Refused } from '../../core/errors.ts';
+import { Forbidden, Interrupted, Missing, OutOfTime, Refused, TidemarkError, Unreachable } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Http } from '../../core/request.ts';
 import { cursor, firstThatFits, offset, single } from '../paging.ts';
@@ -18,7 +18,8 @@ const plain = listing('/rest/api/3/field', single());
 /**
  * The fields of both lists, each once, as the search tells it where both have it. A list that is not there or closed to us (the vendor gives
  * the search to administrators) is done without; throws, where both are, what says most: that one is closed rather than that the other is
- * not there. Any other failure of either is thrown: half of the fields must not pass for all.
+ * not there. Any other failure of the first is thrown. One of the second, which the contract does not have, only says that there may be others:
+ * half of the fields must not pass for all.
  */
 export const readFields = (http: Http, signal: AbortSignal): Reading => {
   const searched = readingOf(http, search, signal);
@@ -47,6 +48,10 @@ async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEn
       }
     } catch (cause) {
       const isAbsent = cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing;
+      if (!isAbsent && !begun && ends.length > 0 && isOfThisList(cause)) {
+        ends.push(noEnd);
+        continue;
+      }
       if (begun || !isAbsent) throw cause;
       if (told === undefined || told instanceof Missing) told = cause;
     } finally {
@@ -57,6 +62,11 @@ async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEn
   if (first === undefined) throw told ?? new Error('no list was given');
   return others.reduce(joined, first);
 }
+
+/** Whether an error is about one list, rather than about the run or the whole server. */
+const isOfThisList = (error: unknown): boolean =>
+  error instanceof TidemarkError &&
+  !(error instanceof Interrupted || error instanceof OutOfTime || error instanceof Unreachable);
 
 /** The page without the records that are met already; what is left of it is met from now on. */
 const without = (page: Page, id: Reading['id'], met: Set<string>): Page => {
@@ -78,5 +88,5 @@ const joined = (one: WalkEnd, other: WalkEnd): WalkEnd => ({
   matched: one.matched && other.matched,
 });
 
-/** What a walk is left with that did not come to its end; nobody looks at it. */
+/** Of a walk that did not come to its end. */
 const noEnd: WalkEnd = { expected: null, fetched: 0, passes: 0, moved: 0, matched: false };

@@ -48,14 +48,17 @@ export const boardSprints = (): Stream =>
 
 export const sprintIssues = (): Stream => ({
   name: 'sprint_issues',
-  about: 'Which issues are in which sprint. Sprints completed more than 30 days ago are read once a week.',
+  about:
+    'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
   endpoint: `GET ${sprintIssue}`,
   promised: true,
   after: ['sprints', 'issues'],
   parents: {
     table: 'tracker.sprints',
     columns: { sprint_id: 'id' },
-    where: '_deleted_at is null',
+    // Not those that only issues name where boards list sprints: the server may refuse to tell of them, and their issues have told already.
+    where: `_deleted_at is null and (_row_hash is not null
+      or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
     lively: "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
   },
   walk: ({ partition }) =>
