@@ -120,6 +120,10 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     );
   };
 
+  /** Deleted a moment ago: a census will say so. A server that has answered for no record may have no such endpoints at all. */
+  const isGone = async (of: Endpoint, key: string): Promise<boolean> =>
+    of.answered && (await flow.stream.exists?.(key, context.signal)) === false;
+
   /** The list of one walk, or why it cannot be had. */
   const ask = async (of: Endpoint, walk: PageWalk, key: string): Promise<Answer> => {
     const records: Json[] = [];
@@ -139,9 +143,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         return { records, trouble: new Transient(words) };
       }
     } catch (error) {
-      // Deleted a moment ago: a census will say so.
-      if (error instanceof Missing && (await flow.stream.exists?.(key, context.signal)) === false)
-        return { isGone: true };
+      if (error instanceof Missing && (await isGone(of, key))) return { isGone: true };
       if (error instanceof Missing || error instanceof Forbidden) return { trouble: error };
       throw error;
     }
@@ -177,7 +179,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
       for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
       const refusals: Refusal[] = [];
       const lacking: string[] = [];
-      let isGone = false;
+      let gone = false;
       const fetched = await Promise.all(
         [...lists].map(async ([walk, of]) => {
           const { endpoint } = walk.first;
@@ -186,11 +188,11 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
           const { records, trouble } = answer ?? {};
           if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
           if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
-          if (answer?.isGone === true) isGone = true;
+          if (answer?.isGone === true) gone = true;
           return records === undefined ? [] : of.map((tail) => [tail.child, tail.rows(records)] as const);
         }),
       );
-      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals, isGone };
+      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals, isGone: gone };
     },
 
     async judge(refusals) {
@@ -206,7 +208,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
             ? await counts(of, refusal.again)
             : error instanceof Forbidden && (await closedBefore()).has(of.child));
         if (isOfAll && !(error instanceof Transient)) await tellClosed(refusal.endpoint, of, error);
-        else single.push(refusal);
+        else if (!(error instanceof Missing && (await isGone(of, refusal.key)))) single.push(refusal);
       }
       const stay = single.filter(({ again }) => again);
       if (stay.length > 0)
