@@ -23,6 +23,11 @@ export interface Paging {
   readonly offset?: (body: Json, sent: Request) => number | undefined;
   /** The same request, `by` records earlier (never before the first); only schemes that can be read backwards have it. */
   readonly rewind?: (sent: Request, by: number) => Request;
+  /**
+   * Pages are asked for by their number alone: what leaves the list before the next one moves the rest up, unseen. Such a walk does not hang
+   * together where its total changes on the way.
+   */
+  readonly numbered?: true;
 }
 
 /** One walk over pages: the first request and how to read the answers. */

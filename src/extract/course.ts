@@ -28,7 +28,7 @@ export interface Step {
 }
 
 /**
- * What the next answer must begin with: nothing particular · something unknown, because a page of one record leaves no room for a seam ·
+ * What the next answer must begin with: nothing particular · something unknown, because a page of one record, or one known by its number alone, leaves no room for a seam ·
  * the last record of the page before · while stepping back, any record that this pass has met.
  */
 type Head =
@@ -83,11 +83,13 @@ export class Course {
     const following = paging.next(answer.body, sent, all.length, repeated);
     const last = ids.at(-1);
     this.#head =
-      following === undefined || paging.rewind === undefined || last === undefined || last === ''
-        ? free
-        : following.overlap === 0
-          ? { is: 'unseen' }
-          : { is: 'seam', id: last, overlap: following.overlap };
+      following !== undefined && paging.numbered === true
+        ? { is: 'unseen' }
+        : following === undefined || paging.rewind === undefined || last === undefined || last === ''
+          ? free
+          : following.overlap === 0
+            ? { is: 'unseen' }
+            : { is: 'seam', id: last, overlap: following.overlap };
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();
     if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);

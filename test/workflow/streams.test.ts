@@ -414,6 +414,23 @@ test('a DAG that the list no longer shows is marked as gone, and its runs stay',
   ]);
 });
 
+test('a DAG that slides onto a page already read, because one before it was removed meanwhile, is not taken for gone', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, script } = rig.engine;
+  for (let count = 1; count <= 201; count++) state.add(`d${String(count).padStart(3, '0')}`);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  const rule = script.at({ match: ({ path, query }) => path === '/api/v2/dags' && query.page === '2' }, () => {
+    state.dags.delete('d001');
+  });
+  const gone = 'select name from workflow.dags where _deleted_at is not null';
+  // The one that was removed had been shown before.
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(rule.fired).toBe(1);
+  expect(await rig.rows(gone)).toEqual([]);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  expect(await rig.rows(gone)).toEqual([{ name: 'd001' }]);
+});
+
 test('the reading schema says how reliable a DAG is', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   const { state, clock } = rig.engine;

@@ -41,6 +41,7 @@ const byPage: Paging = {
     const total = at(at(body, 'pagination'), 'totalRecords');
     return typeof total === 'number' ? total : undefined;
   },
+  numbered: true,
 };
 
 const nameIn = idBy('name');
