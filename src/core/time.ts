@@ -117,6 +117,9 @@ const fromText = (text: string): Instant => {
   return BigInt(total * 1000 + Math.trunc(micros / 1000)) * 1000n + BigInt(micros % 1000);
 };
 
+/** Epoch milliseconds below this would lie before 1973: from a source that does not say what it counts more likely seconds. */
+export const leastLikelyMs = 1e11;
+
 /** A whole number of milliseconds since 1970 UTC. Throws `BadData('bad_instant')` for anything else. */
 export const epochMs = (value: number): Instant => {
   if (!Number.isInteger(value) || value < FIRST_SECOND * 1000 || value >= END_SECOND * 1000) throw badInstant(value);

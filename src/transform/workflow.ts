@@ -5,7 +5,7 @@
 import { BadData } from '../core/errors.ts';
 import { type RunState, standingOf } from '../core/run-states.ts';
 import type { Flow } from '../core/stream.ts';
-import { type Instant, parseInstant } from '../core/time.ts';
+import { type Instant, leastLikelyMs, parseInstant } from '../core/time.ts';
 import type { DagRow, DagRunRow, DagRunStepRow } from '../tables/workflow.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { Reading } from './reading.ts';
@@ -148,9 +148,6 @@ const standingIn = (r: Reading, holder: JsonObject, of: 'run' | 'step', before =
 
 const brief = (word: string): string => (/^[\w.-]{1,60}$/.test(word) ? word : JSON.stringify(word.slice(0, 60)));
 
-/** Epoch milliseconds below this would lie before 1973: more likely seconds, which nobody said. */
-const leastMs = 1e11;
-
 /**
  * An instant; engines write `""`, `-` and the year 1 for none (the vendor's 1.30.2, measured; Go's zero time). What is no instant is kept
  * with the reason: the contract does not say how instants are written, and a run is not lost for it.
@@ -159,7 +156,7 @@ const moment = (r: Reading, holder: JsonObject, key: string): Instant | null => 
   const value = own(holder, key);
   if (value === undefined || value === null || value === '' || value === '-') return null;
   if (typeof value === 'string' && value.startsWith('0001-01-01T00:00:00')) return null;
-  if (typeof value === 'string' || (typeof value === 'number' && value >= leastMs)) {
+  if (typeof value === 'string' || (typeof value === 'number' && value >= leastLikelyMs)) {
     try {
       return parseInstant(value);
     } catch (error) {

@@ -60,6 +60,14 @@ const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
 const notesOf = (events: readonly RunEvent[]): string =>
   events.flatMap((event) => (event.type === 'note' ? [event.message] : [])).join('\n');
 
+/** From now on the engine's answer to every status is this payload. */
+const says = ({ engine }: Stage, data: object): void => {
+  const body = JSON.stringify({ status: 'success', data });
+  const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
+  engine.script.clear();
+  engine.script.at({ endpoint: '/api/v1/dags/{dagName}/status', times: Number.POSITIVE_INFINITY }, answer);
+};
+
 const tongues: readonly {
   readonly tongue: string;
   readonly options: WorkflowOptions;
@@ -268,6 +276,51 @@ describe('an engine that tells no ids', () => {
       { dag_run_id: 'started:2026-03-01T12:00:00.000Z', told_run_id: null, status: 'succeeded' },
       { dag_run_id: 'started:2026-03-01T12:01:00.000Z', told_run_id: null, status: 'succeeded' },
     ]);
+  });
+
+  test.each([
+    ['epoch milliseconds', 1_763_709_865_000, 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    ['a local time', '2026-11-21 07:24:25', 'started:2026-11-21 07:24:25', null],
+  ])('keys a run by %s, too', async (_, startedAt, id, instant) => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', startedAt });
+    for (let times = 0; times < 2; times++) expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(
+      await rig.rows(`select dag_run_id, state, started_at = $1::timestamptz as same from workflow.dag_runs`, [
+        instant,
+      ]),
+    ).toEqual([{ dag_run_id: id, state: 'active', same: instant === null ? null : true }]);
+    expect(await rig.rows('select latest_dag_run_id from workflow.dags')).toEqual([{ latest_dag_run_id: id }]);
+  });
+
+  test('and no start that could be read is told of in a note, and takes no active run for gone', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', runId: 'r1' });
+    await rig.sync();
+    expect(notesOf(rig.events)).not.toMatch(/^load/m);
+    for (const said of [
+      { status: 'running' },
+      { status: 'running', startedAt: '5 minutes ago' },
+      { status: 'failed' },
+    ]) {
+      rig.events.splice(0);
+      says(rig, said);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rig.notes().filter((note) => note.startsWith(`load: the engine says "${said.status}" and`))).toHaveLength(
+        1,
+      );
+      expect(await rig.rows('select dag_run_id, gone_at from workflow.dag_runs')).toEqual([
+        { dag_run_id: 'r1', gone_at: null },
+      ]);
+    }
+    // Nothing that runs: then it is gone.
+    rig.events.splice(0);
+    says(rig, { status: 'not started' });
+    await rig.sync();
+    expect(await rig.rows('select gone_at is not null as gone from workflow.dag_runs')).toEqual([{ gone: true }]);
+    expect(notesOf(rig.events)).toMatch(/no longer tells of the run r1/);
   });
 
   test('without names and without a list says what to configure', async () => {

@@ -2,13 +2,13 @@
 
 import { Misconfigured, Missing, Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
-import { isOver, type RunState, standingOf } from '../../core/run-states.ts';
+import { isOver, type RunState } from '../../core/run-states.ts';
 import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../lists.ts';
 import { type Dialect, findDialect, segment, statusRequest } from './dialect.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './http.ts';
 import { textOf } from './objects.ts';
-import { instantText, payloadOf, runIn, type ToldRun } from './told.ts';
+import { instantText, payloadOf, runIn, standingTold, type ToldRun } from './told.ts';
 
 /** Where a run at the engine stands. `label` is the engine's own word. */
 export interface EngineRun {
@@ -137,11 +137,7 @@ const meaning: Readonly<Record<RunState, EngineRun['state']>> = {
   unknown: 'unknown',
 };
 
-const standing = ({ run: { status, label } }: ToldRun) =>
-  standingOf('run', {
-    label: textOf(label) ?? (typeof status === 'string' ? status : undefined),
-    code: typeof status === 'number' ? status : undefined,
-  });
+const standing = ({ run }: ToldRun) => standingTold(run);
 
 const engineRun = (told: ToldRun): EngineRun => {
   const { word, state } = standing(told);

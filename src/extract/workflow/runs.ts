@@ -13,7 +13,7 @@ import { type Known, known, knownAs, lost, stillActive } from './known.ts';
 import { beganAt, type History, type Part, partsOf, type Span } from './listing.ts';
 import { withLogs } from './logs.ts';
 import { isObject } from './objects.ts';
-import { instantText, payloadOf, runIn, type ToldRun } from './told.ts';
+import { instantText, payloadOf, runIn, type ToldRun, wordOfUnkeyed } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
 export const dagRuns = (workflow: Workflow): Stream => ({
@@ -63,7 +63,10 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** What the status tells; nothing where it tells of no execution. Throws `Missing` where the engine does not know the DAG. */
+/**
+ * What the status tells; nothing where it tells of no execution. A word that cannot be laid to any run is noted: it may well be about one that
+ * is active here, which is therefore not gone. Throws `Missing` where the engine does not know the DAG.
+ */
 async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator<Page, WalkEnd, void> {
   const answer = workflow.heard.get(dag) ?? (await workflow.http.send(statusRequest(dag), signal));
   workflow.heard.delete(dag);
@@ -72,6 +75,14 @@ async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator
   const told = runIn(payload, dag, 'start');
   const current = told && knownAs(told, await known(given, dag, [told.id]));
   if (current !== undefined) yield pageOf(current, answer);
+  const word = current === undefined ? wordOfUnkeyed(payload) : undefined;
+  if (word !== undefined) {
+    const said = JSON.stringify(word.slice(0, 60));
+    workflow.note(
+      `${dag}: the engine says ${said} and tells neither an id nor a start of the run that could be read: it cannot be told from others, and has no row`,
+    );
+    return endOf(0, 0);
+  }
   let gone = 0;
   for (const { id } of await stillActive(given, dag)) {
     if (id === current?.id) continue;

@@ -5,7 +5,8 @@
 
 import { BadData } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
-import { formatInstant, parseInstant } from '../../core/time.ts';
+import { type Standing, standingOf } from '../../core/run-states.ts';
+import { formatInstant, leastLikelyMs, parseInstant } from '../../core/time.ts';
 import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
 
 /** One execution of a DAG as a record: what src/transform/workflow.ts reads. */
@@ -131,7 +132,7 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
   const { steps, ...rest } = whole;
   const run = Object.fromEntries(Object.entries(rest).filter(([key, value]) => !(isHandler(key) && isObject(value))));
   const started = instantText(run.startedAt);
-  const id = textOf(run.runId) ?? (started === undefined ? undefined : `started:${started}`);
+  const id = textOf(run.runId) ?? keyByStart(run.startedAt);
   if (id === undefined) return undefined;
   const isList = Array.isArray(steps);
   const after = handlers.flatMap((kind) => {
@@ -145,6 +146,28 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
     run: isList || steps === undefined || steps === null ? run : { ...run, steps },
     steps: isList ? [...steps.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
   };
+};
+
+/** The key of a run without an id; by its start as told where that is a day and a time without what makes it an instant. */
+const keyByStart = (told: Json): string | undefined => {
+  const local = typeof told === 'string' && /^(?!0001-)\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(told) ? told : undefined;
+  const start = instantText(told) ?? local;
+  return start === undefined ? undefined : `started:${start}`;
+};
+
+/** Where an execution stands, by what is told of it. */
+export const standingTold = ({ status, label }: JsonObject): Standing =>
+  standingOf('run', {
+    label: textOf(label) ?? (typeof status === 'string' ? status : undefined),
+    code: typeof status === 'number' ? status : undefined,
+  });
+
+/** The word for an execution that has begun, in a payload that `runIn` cannot key; undefined where it speaks of none. */
+export const wordOfUnkeyed = (payload: JsonObject): string | undefined => {
+  // An envelope with nothing in it.
+  if ('data' in payload && payload.status === 'success') return undefined;
+  const { word, state } = standingTold(executionIn(payload) ?? {});
+  return word === null || state === 'idle' ? undefined : word;
 };
 
 const isHandler = (key: string): boolean => handlers.some((one) => one === key);
@@ -175,9 +198,10 @@ export const madeAt = (log: Json): string | undefined => {
   return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 };
 
-/** An instant in one spelling; undefined for what is none. */
+/** An instant (text, or a number of epoch milliseconds) in one spelling; undefined for what is none. */
 export const instantText = (value: Json): string | undefined => {
-  if (typeof value !== 'string' || value === '' || value === '-' || value.startsWith('0001-')) return undefined;
+  if (typeof value !== 'string' && (typeof value !== 'number' || value < leastLikelyMs)) return undefined;
+  if (value === '' || value === '-' || String(value).startsWith('0001-')) return undefined;
   try {
     return formatInstant(parseInstant(value));
   } catch (error) {
