@@ -467,6 +467,43 @@ test('a DAG that the list no longer shows is marked as gone, and its runs stay',
   ]);
 });
 
+describe.each([
+  { how: 'an engine of the contract lists', dags: [], listed: true },
+  { how: 'is named in WORKFLOW_DAGS', dags: ['etl', 'other'], listed: false },
+])('a DAG that $how', ({ dags, listed }) => {
+  test('and that is removed while it runs leaves its run as gone, told once, and not as running for ever', async () => {
+    const rig = await stage({}, dags);
+    const { state, script } = rig.engine;
+    for (const name of ['etl', 'other', 'third']) state.add(name);
+    const lists = () => {
+      script.clear();
+      const body = JSON.stringify({ status: 'success', data: { dags: [...state.dags.keys()] } });
+      script.at(
+        { match: ({ path }) => path === '/api/v1/dags', times: Number.POSITIVE_INFINITY },
+        status(200, { body }),
+      );
+    };
+    if (listed) lists();
+    state.start('etl');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const run = `select state, gone_at is not null as gone from workflow.dag_runs where dag_name = 'etl'`;
+    expect(await rig.rows(run)).toEqual([{ state: 'active', gone: false }]);
+    state.dags.delete('etl');
+    if (listed) lists();
+    const told = [0, 0];
+    for (const [poll] of told.entries()) {
+      rig.events.splice(0);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rig.rows(run)).toEqual([{ state: 'active', gone: true }]);
+      told[poll] = rig.notes().filter((note) => /^etl: the engine no longer tells of the run/.test(note)).length;
+    }
+    expect(told).toEqual([1, 0]);
+    expect(await rig.rows(`select _deleted_at is not null as deleted from workflow.dags where name = 'etl'`)).toEqual([
+      { deleted: listed },
+    ]);
+  });
+});
+
 test('a DAG that slides onto a page already read, because one before it was removed meanwhile, is not taken for gone', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   const { state, script } = rig.engine;

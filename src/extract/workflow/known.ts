@@ -51,10 +51,15 @@ export const known = async (given: Given, dag: string, ids: readonly string[]): 
   return (await given.keys({ table, columns, of: { dag_name: dag }, among })).map(knownIn);
 };
 
+/** Of rows of runs: not ended when they were last read, and not lost by the engine. */
+const unfinished = `state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null`;
+
+/** Of rows of workflow.dags: there is a run that is still active. */
+export const hasActiveRun = `exists (select from ${table} r where r.source_id = dags.source_id and r.dag_name = dags.name and ${unfinished})`;
+
 /** Runs that had not ended when they were last read and that the engine has not lost. */
 export const stillActive = async (given: Given, dag: string): Promise<readonly Known[]> => {
-  const where = `state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null`;
-  return (await given.keys({ table, columns, of: { dag_name: dag }, where })).map(knownIn);
+  return (await given.keys({ table, columns, of: { dag_name: dag }, where: unfinished })).map(knownIn);
 };
 
 /**

@@ -9,7 +9,7 @@ import { days, type Instant, parseInstant } from '../../core/time.ts';
 import { at, idBy, textAt } from '../lists.ts';
 import { several } from '../several.ts';
 import { segment, statusRequest } from './dialect.ts';
-import { type Known, known, knownAs, lost, stillActive } from './known.ts';
+import { hasActiveRun, type Known, known, knownAs, lost, stillActive } from './known.ts';
 import { beganAt, type History, type Part, partsOf, type Span } from './listing.ts';
 import { withLogs } from './logs.ts';
 import { isObject } from './objects.ts';
@@ -42,9 +42,9 @@ export const dagRuns = (workflow: Workflow): Stream => ({
   },
 });
 
-/** A DAG that is gone may still have a history; a status it has not. */
+/** A DAG that is gone may still have a history; a status it has not, but a run of it that was active must not stay so. */
 const dagsToRead = (wanted: readonly string[]): string => {
-  const alive = '(_deleted_at is null or file_name is not null)';
+  const alive = `(_deleted_at is null or file_name is not null or ${hasActiveRun})`;
   if (wanted.length === 0) return alive;
   const names = wanted.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
   return `${alive} and (name in (${names}) or file_name in (${names}))`;
@@ -65,11 +65,17 @@ interface Asked {
 
 /**
  * What the status tells; nothing where it tells of no execution. A word that cannot be laid to any run is noted: it may well be about one that
- * is active here, which is therefore not gone. Throws `Missing` where the engine does not know the DAG.
+ * is active here, which is therefore not gone. Throws `Missing` where the engine does not know the DAG and no run of it is active here.
  */
 async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator<Page, WalkEnd, void> {
-  const answer = workflow.heard.get(dag) ?? (await workflow.http.send(statusRequest(dag), signal));
+  const answer = workflow.heard.get(dag) ?? (await status(workflow, dag, signal));
   workflow.heard.delete(dag);
+  if (answer instanceof Missing) {
+    const lasting = await stillActive(given, dag);
+    if (lasting.length === 0) throw answer;
+    for (const { id } of lasting) yield* goodbye(workflow, given, dag, id);
+    return endOf(lasting.length, lasting.length);
+  }
   const payload = payloadOf(answer.body);
   if (payload === undefined) throw new UnexpectedContent(`the status of ${dag} is no object`);
   const told = runIn(payload, dag, 'start');
@@ -92,6 +98,15 @@ async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator
   const all = gone + (current === undefined ? 0 : 1);
   return endOf(all, all);
 }
+
+const status = async ({ http }: Workflow, dag: string, signal: AbortSignal): Promise<Answer | Missing> => {
+  try {
+    return await http.send(statusRequest(dag), signal);
+  } catch (cause) {
+    if (cause instanceof Missing) return cause;
+    throw cause;
+  }
+};
 
 /** The row of a run that had not ended and that the engine no longer tells of: its end will never be known. */
 async function* goodbye({ note }: Workflow, given: Given, dag: string, id: string): AsyncGenerator<Page, void, void> {
