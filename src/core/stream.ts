@@ -165,6 +165,8 @@ export interface Mapped {
   readonly row: Row;
   /** Rows by child name. A name that is absent was not delivered: its rows are left as they are. */
   readonly children: Readonly<Record<string, readonly Row[]>>;
+  /** Names of children of which the source told only some: their rows are written, and what else is known of them is left as it is. */
+  readonly partial?: readonly string[];
   /** Lists that came truncated; fetched only if the record's content changed. */
   readonly tails?: readonly Tail[];
   /** Things worth a note but no reject, e.g. a field whose type changed: kept in `_extra`, reported in `ops.schema_changes`. */

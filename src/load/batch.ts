@@ -32,7 +32,7 @@ export interface BatchRecord {
   readonly fetchedAt: Instant;
   /** 0 where the table keeps none. */
   readonly hash: bigint;
-  /** Bit i is set when the i-th child of the flow was delivered whole. */
+  /** Bit i is set when the i-th child of the flow was delivered, whole or in part. */
   readonly delivered: number;
   /** True where rows came that do not enter the hash: lists that were fetched apart. */
   readonly tailed: boolean;
@@ -138,6 +138,10 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     return { keyText, hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n, delivered };
   };
 
+  /** Bit i is set when the i-th child was delivered only in part: nothing of it may be taken away. */
+  const partsOf = ({ partial = [] }: Mapped): number =>
+    children.reduce((bits, [name], i) => (partial.includes(name) ? bits | (1 << i) : bits), 0);
+
   return {
     flow,
     isListing: listed,
@@ -178,7 +182,7 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           if (!lacking.includes(name)) delivered |= 1 << i;
           encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
         }
-        addExtras(fetchedAt, delivered, hash);
+        addExtras(fetchedAt, delivered & ~partsOf(mapped), hash);
         const record: BatchRecord = {
           key: flow.table.key.map((column) => mapped.row[column] ?? null),
           keyText,

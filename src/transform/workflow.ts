@@ -76,7 +76,12 @@ export const dagRun: Flow['via'] = (record) => {
     error: asText(r, run, 'error'),
   };
   const steps = stepRows(r, key, found);
-  return withNotes(r, { row: { ...row, _extra: r.extra() }, children: steps === undefined ? {} : { steps } });
+  return withNotes(r, {
+    row: { ...row, _extra: r.extra() },
+    children: steps === undefined ? {} : { steps },
+    // How a step ended that no longer runs is not told: it stays as it was told last.
+    ...(own(found, 'onlyRunning') === true && { partial: ['steps'] }),
+  });
 };
 
 const stepKeys = new Set([

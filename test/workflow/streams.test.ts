@@ -323,6 +323,28 @@ describe('an engine that tells no ids', () => {
     expect(notesOf(rig.events)).toMatch(/no longer tells of the run r1/);
   });
 
+  test.each([
+    { list: 'runningSteps', kept: ['extract', 'load'] },
+    { list: 'current_steps', kept: ['extract', 'load'] },
+    { list: 'steps', kept: [] },
+  ])('keeps the steps that $list names no more exactly where that is a list of what runs', async ({ list, kept }) => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    const told = (status: string, names: readonly string[]) =>
+      says(rig, { status, runId: 'r1', [list]: names.map((name) => ({ name, status: 'running' })) });
+    const living = 'select step_name from workflow.dag_run_steps where _deleted_at is null order by 1';
+    told('running', ['extract']);
+    await rig.sync();
+    told('running', ['load']);
+    await rig.sync();
+    expect(await rig.rows(living)).toEqual([...new Set([...kept, 'load'])].map((step_name) => ({ step_name })));
+    told('succeeded', []);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: kept.length === 0 ? 1 : 0 });
+    expect(await rig.rows(living)).toEqual(kept.map((step_name) => ({ step_name })));
+    expect(await rig.rows('select state from workflow.dag_runs')).toEqual([{ state: 'succeeded' }]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 }, deleted: 0 });
+  });
+
   test('without names and without a list says what to configure', async () => {
     const rig = await stage({ dialect: 'contract' });
     await expect(rig.sync()).rejects.toMatchObject({

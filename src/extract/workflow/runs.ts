@@ -19,7 +19,7 @@ import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 export const dagRuns = (workflow: Workflow): Stream => ({
   name: 'dag_runs',
   about:
-    'Executions of DAGs with their steps. An engine with a history is read whole, run by run where something changed; of one without, what is current.',
+    'Executions of DAGs with their steps. An engine with a history is read whole, run by run where something changed; of one without, what is current; where it names only the steps that run now, others stay as they were told last.',
   endpoint: 'GET /api/v1/dags/{dag}/status; GET …/dag-runs/{name}, …/dag-runs/{name}/{id} and the logs of failed steps',
   promised: true,
   after: ['dags'],

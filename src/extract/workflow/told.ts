@@ -19,6 +19,8 @@ export interface ToldRun {
   readonly run: JsonObject;
   /** Undefined where the answer has no list of steps. */
   readonly steps: readonly Json[] | undefined;
+  /** True where the list is of the steps that run now: those it does not name are over, not gone. */
+  readonly onlyRunning?: true;
   /** When the source first did not know the run any more, RFC 3339. */
   readonly gone?: string;
 }
@@ -145,8 +147,15 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
     begun: same === 'start' ? started : madeAt(run.log),
     run: isList || steps === undefined || steps === null ? run : { ...run, steps },
     steps: isList ? [...steps.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
+    ...(isList && namesRunning(payload, steps) && { onlyRunning: true }),
   };
 };
+
+/** Whether the list of steps stands under a name that promises no more than those which run now. */
+const namesRunning = (payload: JsonObject, steps: Json): boolean =>
+  [payload, ...Object.values(payload).filter(isObject)].some((one) =>
+    Object.entries(one).some(([key, value]) => value === steps && /^(running|current)steps$/.test(plain(key))),
+  );
 
 /** The key of a run without an id; by its start as told where that is a day and a time without what makes it an instant. */
 const keyByStart = (told: Json): string | undefined => {
