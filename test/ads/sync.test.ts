@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
+import { insightValues } from '../../src/simulator/ads/insight.ts';
 import { status } from '../../src/simulator/shared/faults.ts';
 import { stored } from '../support/adsCompared.ts';
+import { insightDifferences } from '../support/adsInsights.ts';
 import { type Cells, pictureOf } from '../support/adsPicture.ts';
 import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
 import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/adsTruth.ts';
@@ -281,6 +283,66 @@ test('a report that fails is asked for again, and one that was being made when t
     { status: 'failed' },
     { attempt: 2 },
   ]);
+});
+
+describe('who heard it, of what is archived', () => {
+  const tiny = { accounts: 1, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
+  const endpoint = '/ad_accounts/{id}/insight_reports';
+  const all = Object.keys(insightValues).toSorted();
+  /** The dimensions of an entity that were last asked for on a day. */
+  const askedOn = (id: string, on: Date): Promise<readonly string[]> =>
+    lines(`select dimension as line from ads.insight_states
+      where entity_id = '${id}' and asked_on = '${on.toISOString().slice(0, 10)}' order by 1`);
+  const archived = (level: 'campaigns' | 'adSets'): string => {
+    const id = [...rig.platform.state[level].keys()].at(-1) ?? '';
+    rig.platform.state.update(id, { status: 'ARCHIVED' });
+    return id;
+  };
+
+  test.each(['campaigns', 'adSets'] as const)(
+    'every dimension comes in the end, also where a night broke off between them (%s)',
+    async (level) => {
+      rig = await openAdsRig({ ...tiny, dialect: 'vendor' });
+      const id = archived(level);
+      rig.platform.clock.advance(30 * day);
+      const broken = rig.platform.script.at(
+        {
+          endpoint,
+          times: Number.POSITIVE_INFINITY,
+          match: ({ query }) => query.entity_ids === id && query.insight_dimension === 'METRO',
+        },
+        status(502),
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+      expect(broken.fired).toBeGreaterThan(0);
+      const some = await askedOn(id, rig.platform.clock.now());
+      expect(some).toContain('AGE');
+      expect(some).not.toContain('METRO');
+      broken.cancel();
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await askedOn(id, rig.platform.clock.now())).toEqual(all);
+    },
+  );
+
+  test.each(['campaigns', 'adSets'] as const)(
+    'is asked for until two weeks are over, once behind them, and no more (%s)',
+    async (level) => {
+      rig = await openAdsRig({ ...tiny, dialect: 'vendor' });
+      const { clock } = rig.platform;
+      await rig.sync();
+      const id = archived(level);
+      for (const later of [1, 12, 20]) {
+        clock.advance(later * day);
+        expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+        expect(await askedOn(id, clock.now())).toEqual(all);
+      }
+      const last = clock.now();
+      clock.advance(day);
+      await rig.sync();
+      expect(await askedOn(id, last)).toEqual(all);
+      expect(await insightDifferences(rig.rows, rig.platform.state)).toEqual([]);
+    },
+  );
 });
 
 describe('what becomes known late brings the days from before', () => {

@@ -4,7 +4,6 @@ import { Missing, Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
-import { days } from '../../../core/time.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
@@ -32,48 +31,39 @@ export const insightReports = (reports: Reports): Stream => ({
   read: async (slice, given, signal) => reading(reports, slice, given, await questions(slice, given), signal),
 });
 
-/** Data comes until about two weeks after the end (vendor's OpenAPI, getAudienceInsightReport); then a last answer is enough. */
-const lateness = days(14);
+/** Data comes until about so many days after the end (vendor's OpenAPI, getAudienceInsightReport); then a last answer is enough. */
+const lateness = 14;
 
-/** What has not been asked today, of what may still have news; what has ended is asked until it was once. */
+/** When something is archived, by the source or, where it tells no times, by when we saw it. */
+const archived = (table: string): string =>
+  `case when ${table}.status = 'ARCHIVED' then coalesce(${table}.updated_at, ${table}._synced_at) end`;
+
+/** Who is asked about, and the moment at which they ended, null for those that go on (least passes nulls by). */
+const kinds = [
+  { type: 'CAMPAIGN', table: 'campaigns', end: archived('campaigns') },
+  { type: 'AD_SET', table: 'ad_sets', end: `least(ad_sets.end_at, ${archived('ad_sets')})` },
+] as const;
+
+/**
+ * What may have news since it was last answered, each question by itself: a night may break off between the dimensions of one entity. What goes
+ * on is asked once a day; what has ended is, too, until its last data are in.
+ */
 async function questions(slice: Slice, given: Given): Promise<readonly Question[]> {
-  const of = { ad_account_id: accountIn(slice) };
   const today = dayOf(given.clock);
-  const over = new Date(given.clock.getTime() - lateness).toISOString();
-  const once = (table: string, type: string): string => `not exists (select from ads.insight_states i
-    where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id)`;
-  const ids = async (table: string, type: Question['type'], going: string) => {
+  const due = async ({ type, table, end }: (typeof kinds)[number], dimension: string) => {
     const found = await given.keys({
       table: `ads.${table}`,
       columns: { id: 'id' },
-      of,
-      where: `(${going}) or ${once(table, type)}`,
+      of: { ad_account_id: accountIn(slice) },
+      where: `not exists (select from ads.insight_states i
+        where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id and i.dimension = '${dimension}'
+          and i.asked_on >= least('${today}'::date, ((${end}) at time zone 'UTC')::date + ${lateness}))`,
     });
-    return found.flatMap(({ id }) => (id === undefined ? [] : [{ type, id }]));
+    return found.flatMap(({ id }) => (id === undefined ? [] : [{ type, id, dimension }]));
   };
-  const entities = [
-    ...(await ids('campaigns', 'CAMPAIGN', `status is distinct from 'ARCHIVED'`)),
-    ...(await ids(
-      'ad_sets',
-      'AD_SET',
-      `status is distinct from 'ARCHIVED' and (end_at is null or end_at > '${over}'::timestamptz)`,
-    )),
-  ];
-  const asked = new Set(
-    (
-      await given.keys({
-        table: 'ads.insight_states',
-        columns: { type: 'entity_type', id: 'entity_id', dimension: 'dimension' },
-        of,
-        where: `asked_on >= '${today}'::date`,
-      })
-    ).map(({ type, id, dimension }) => `${type} ${id} ${dimension}`),
-  );
-  return entities.flatMap((entity) =>
-    insightDimensions.flatMap((dimension) =>
-      asked.has(`${entity.type} ${entity.id} ${dimension}`) ? [] : [{ ...entity, dimension }],
-    ),
-  );
+  const all: Question[] = [];
+  for (const kind of kinds) for (const dimension of insightDimensions) all.push(...(await due(kind, dimension)));
+  return all;
 }
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
