@@ -47,15 +47,25 @@ export class Missing extends TidemarkError {
   }
 }
 
-/** The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own. */
+/**
+ * The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own, cut for
+ * people; `whole` are the same uncut, for who looks for names in them.
+ */
 export class Refused extends TidemarkError {
   readonly code = 'refused';
   readonly status: number;
   readonly messages: readonly string[];
-  constructor(message: string, status: number, messages: readonly string[], facts: ErrorFacts = {}) {
+  readonly whole: readonly string[];
+  constructor(
+    message: string,
+    status: number,
+    messages: readonly string[],
+    facts: ErrorFacts & { readonly whole?: readonly string[] } = {},
+  ) {
     super(message, facts);
     this.status = status;
     this.messages = messages;
+    this.whole = facts.whole ?? messages;
   }
 }
 

@@ -16,7 +16,7 @@ import type { Request } from '../../core/request.ts';
 import type { Attempt, Failed } from './attempt.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, retryAfterMs } from './headers.ts';
-import { serverMessages, traceOf } from './messages.ts';
+import { clip, serverMessages, traceOf } from './messages.ts';
 
 /** What the judgement needs to know besides the answer. `clean` takes secrets and control characters out of foreign text; `wallMs` is now. */
 export interface Facts {
@@ -70,7 +70,8 @@ const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
     return { error: new RateLimited(message, { retryAfterMs: afterMs }), again: 'wait', afterMs };
   }
   if (status >= 300 && status < 400) return never(new UnexpectedContent(redirected(said, headers.location, facts)));
-  const messages = serverMessages(got.raw, headers['content-type'], facts.clean);
+  const whole = serverMessages(got.raw, headers['content-type'], facts.clean);
+  const messages = whole.map(clip);
   const trace = traceOf(got.raw, headers, facts.clean);
   const line =
     (messages.length === 0 ? said : `${said}: ${messages.join('; ')}`) +
@@ -80,7 +81,7 @@ const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
   if (status === 404 || status === 405 || status === 410 || status === 501) return never(new Missing(line, status));
   if (status === 408 || status === 425 || status >= 500)
     return { error: new Transient(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
-  return never(new Refused(line, status, messages));
+  return never(new Refused(line, status, messages, { whole }));
 };
 
 const redirected = (said: string, location: string | undefined, facts: Facts): string => {

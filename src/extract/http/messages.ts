@@ -8,7 +8,7 @@ const most = 5;
 /**
  * The server's own messages from an error body: Jira's `{errorMessages, errors}`, problem+json's `{title, detail}`, `{error}`,
  * `{error: {message}}`, `{message}`, `{messages}`, Spotify's `{messages, error_codes: [{code, definition}]}` and `{validation_errors}`, and
- * OAuth's `{error, error_description}`. Cleaned, each at most 300 characters, at most five; none where the body is not JSON.
+ * OAuth's `{error, error_description}`. Cleaned, at most five; none where the body is not JSON.
  */
 export const serverMessages = (
   raw: Buffer,
@@ -16,7 +16,7 @@ export const serverMessages = (
   clean: (text: string) => string,
 ): readonly string[] =>
   texts(bodyOf(raw, type))
-    .map((text) => clip(clean(text)))
+    .map(clean)
     .filter((text, place, all) => text !== '' && all.indexOf(text) === place)
     .slice(0, most);
 
@@ -83,7 +83,8 @@ const codes = (list: unknown, said: readonly string[]): readonly string[] =>
     return words.length === 0 ? [] : [words.join(': ')];
   });
 
-const clip = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
+/** A text as it fits into a line: at most 300 characters. */
+export const clip = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
 
 /**
  * Makes foreign text fit for a message: control characters (also line breaks, escapes of terminals and marks that turn text around) become

@@ -273,6 +273,81 @@ describe('the creation of a report', () => {
     expect(notes[0]).toContain('the server has no AD_COMPLETES');
   });
 
+  const metrics = metricsOf('csv').flatMap(([, { names }]) => names.csv ?? []);
+  const without = (...left: readonly string[]): readonly string[] => metrics.filter((name) => !left.includes(name));
+  const clipped = (text: string): string => `${text.slice(0, 299)}…`;
+  const enumeration = (name: string, all: readonly string[]): string =>
+    `Cannot deserialize value from String "${name}": not one of the values accepted for Enum class: [${all.join(', ')}]`;
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'the whole list behind the refused one',
+      [enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted())],
+      without('SKAD_APP_INSTALLS'),
+    ],
+    [
+      'a list that the server cut off',
+      [clipped(enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted()))],
+      without('SKAD_APP_INSTALLS'),
+    ],
+    [
+      'lists for one name after the other',
+      ['REACH', 'CPM'].map((name) => enumeration(name, without('REACH', 'CPM'))),
+      without('REACH', 'CPM'),
+    ],
+    [
+      'the whole list alone',
+      [`metrics: each must be one of ${without('REACH', 'CPM').join(' | ')}`],
+      without('REACH', 'CPM'),
+    ],
+    ['what the refused one does not go with', ['CPM is not possible with SPEND'], without('CPM')],
+  ])('that is refused with names of what there is (%s) is made without the rest only', async (_, refusals, asked) => {
+    const { platform, records, notes, failure } = await read({
+      creations: [
+        ...refusals.map((message) => play.json({ messages: [message] }, {}, 400)),
+        play.json({ id: 'less' }, {}, 201),
+      ],
+    });
+    expect(failure).toBeUndefined();
+    expect([...(platform.created().at(-1)?.metrics ?? [])].toSorted()).toEqual(asked.toSorted());
+    expect(platform.created()).toHaveLength(refusals.length + 1);
+    expect(records).toHaveLength(1);
+    for (const name of metrics.filter((one) => !asked.includes(one)))
+      expect(notes.join()).toMatch(new RegExp(`the server has no [A-Z_, ]*\\b${name}\\b`));
+  });
+
+  test.each<[string, string, readonly string[] | undefined]>([
+    [
+      'is not valid; allowed: ACTIVE, PENDING_APPROVAL, REJECTED',
+      'COMPLETED',
+      ['ACTIVE', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+    ],
+    ['is not valid; allowed: ACTIVE', 'PAUSED', ['ACTIVE', 'COMPLETED', 'STOPPED', 'PENDING_APPROVAL', 'REJECTED']],
+    ['only valid ones are ACTIVE, PENDING_APPROVAL and REJECTED', '', ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED']],
+  ])('that is refused for a status keeps those that are named as valid: %s', async (words, name, statuses) => {
+    const { platform, failure } = await read({
+      creations: [play.json({ messages: [`statuses: ${name} ${words}`] }, {}, 400), play.json({ id: 'less' }, {}, 201)],
+    });
+    expect(failure).toBeUndefined();
+    expect(platform.created().at(-1)?.statuses).toEqual(statuses);
+  });
+
+  test.each([
+    'metrics: SPEND is not known',
+    'metrics: REACH, SPEND are not known',
+    'metrics: SPEND, CLICKS are not valid',
+    'statuses: ACTIVE is not valid',
+    'statuses: ACTIVE, PAUSED are not known',
+    clipped(`allowed are ${without('SPEND').toSorted().join(', ')}`),
+  ])('that is refused for what no row can do without fails the slice: %s', async (message) => {
+    const { platform, failure } = await read({ creations: [play.json({ messages: [message] }, {}, 400)] });
+    expect(failure).toBeInstanceOf(Refused);
+    for (const { metrics: asked, statuses } of platform.created()) {
+      expect(asked).toEqual(expect.arrayContaining(['SPEND', 'CLICKS', 'IMPRESSIONS_ON_SPOTIFY']));
+      expect(statuses).toContain('ACTIVE');
+    }
+  });
+
   test('that is refused for anything else fails the slice', async () => {
     const { platform, log, failure } = await read({
       creations: [play.json({ messages: ['too many reports'] }, {}, 400)],

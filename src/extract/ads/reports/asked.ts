@@ -94,7 +94,7 @@ const takenOf = async (
     return [...(await halved(fields.slice(0, middle))), ...(await halved(fields.slice(middle)))];
   };
 
-  const named = namedIn(cause.messages, asked);
+  const named = namedIn(cause.whole, asked);
   if (named.length > 0 && named.length < asked.length) {
     // It names those that it does not have, or those that it has.
     const found = (await attempt(asked.filter((field) => !named.includes(field)))) ?? (await attempt(named));

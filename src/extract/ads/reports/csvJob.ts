@@ -6,8 +6,8 @@ import { days } from '../../../core/time.ts';
 import type { Jobs, Look } from '../../jobs.ts';
 import { at, textAt } from '../../lists.ts';
 import { ofAccount } from '../ads.ts';
-import { csvDimensions, csvMetrics, csvStatuses } from './fields.ts';
-import { namedIn } from './named.ts';
+import { csvDimensions, csvMetrics, csvRequired, csvStatuses } from './fields.ts';
+import { lackedIn } from './lacked.ts';
 import type { Reports } from './reports.ts';
 
 export const createEndpoint = '/ad_accounts/{id}/async_reports';
@@ -18,12 +18,12 @@ export interface Question {
   readonly dimensions: () => readonly string[];
   readonly metrics: () => readonly string[];
   readonly statuses: () => readonly string[];
-  /** Leaves out what the refusal names. False where it names nothing that can be left out. */
+  /** Leaves out what the server lacks by its refusal. False where that cannot be told, or cannot be left out. */
   readonly lessen: (refusal: Refused) => boolean;
 }
 
-/** Without these a row could not be told from others. */
-const indispensable: ReadonlySet<string> = new Set(['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME']);
+/** What is asked for in any case: without it rows could not be told apart, or would say less than those that they replace. */
+const indispensable: ReadonlySet<string> = new Set([...csvRequired, 'ACTIVE']);
 
 export const question = (note: (message: string) => void): Question => {
   const refused = new Set<string>();
@@ -33,13 +33,12 @@ export const question = (note: (message: string) => void): Question => {
     dimensions: () => rest(csvDimensions),
     metrics: () => rest(csvMetrics),
     statuses: () => rest(csvStatuses),
-    lessen({ messages, message }) {
-      const asked = lists.map(rest);
-      const named = namedIn(messages, asked.flat());
-      const isLeft = asked.every((list) => list.some((name) => !named.includes(name)));
-      if (named.length === 0 || !isLeft || named.some((name) => indispensable.has(name))) return false;
-      for (const name of named) refused.add(name);
-      note(`${createEndpoint}: the server has no ${named.join(', ')}; the reports come without (${message})`);
+    lessen({ whole, message }) {
+      const lacked = lists.map((list) => lackedIn(whole, rest(list), indispensable));
+      const names = lacked.flatMap((some) => some ?? []);
+      if (names.length === 0 || lacked.includes(undefined)) return false;
+      for (const name of names) refused.add(name);
+      note(`${createEndpoint}: the server has no ${names.join(', ')}; the reports come without (${message})`);
       return true;
     },
   };

@@ -3,7 +3,7 @@
 import { UnexpectedContent } from '../../../core/errors.ts';
 import { isEmpty, type Line, Unreadable } from '../../csv/lines.ts';
 import { columnName, columnsOf } from '../../csv/records.ts';
-import { csvDimensions } from './fields.ts';
+import { csvDimensions, csvRequired } from './fields.ts';
 
 /** The vendor shows no header of a daily report; these are the names that such a column has. */
 export const dayNames = ['DAY', 'DATE', 'DATE_DAY', 'REPORT_DATE', 'START_DATE', 'START_TIME'] as const;
@@ -23,15 +23,7 @@ const aliases: Readonly<Record<string, string>> = {
   AVG_STREAMS_PER_NEW_LISTENER: 'STREAMS_PER_NEW_LISTENER',
 };
 
-/** What a report must have, if it was asked for: without it every row would say less than the one it replaces. */
-const required: ReadonlySet<string> = new Set([
-  'CAMPAIGN_NAME',
-  'AD_SET_NAME',
-  'AD_NAME',
-  'SPEND',
-  'IMPRESSIONS_ON_SPOTIFY',
-  'CLICKS',
-]);
+const required: ReadonlySet<string> = new Set(csvRequired);
 
 /** The places of the columns that lines are judged by. */
 export interface Columns {
