@@ -6,7 +6,7 @@ import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { type BinaryWriter, binaryWriter } from './binary.ts';
 import { lackingHash } from './incomplete.ts';
-import { childrenOf, type Layout, layoutOf } from './layout.ts';
+import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { RawEncoder } from './raw.ts';
 import { newSpans, type Spans } from './spans.ts';
 
@@ -138,10 +138,6 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     return { keyText, hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n, delivered };
   };
 
-  /** Bit i is set when the i-th child was delivered only in part: nothing of it may be taken away. */
-  const partsOf = ({ partial = [] }: Mapped): number =>
-    children.reduce((bits, [name], i) => (partial.includes(name) ? bits | (1 << i) : bits), 0);
-
   return {
     flow,
     isListing: listed,
@@ -179,10 +175,11 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
           const rows = tails?.[name];
           if (rows === undefined) continue;
           tailed = true;
-          if (!lacking.includes(name)) delivered |= 1 << i;
+          delivered |= 1 << i;
           encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
         }
-        addExtras(fetchedAt, delivered & ~partsOf(mapped), hash);
+        // Of what came only in part nothing may be taken away.
+        addExtras(fetchedAt, delivered & ~bitsOf(children, [...(mapped.partial ?? []), ...lacking]), hash);
         const record: BatchRecord = {
           key: flow.table.key.map((column) => mapped.row[column] ?? null),
           keyText,

@@ -4,14 +4,11 @@
  */
 
 import type { Flow } from '../core/stream.ts';
-import { childrenOf } from './layout.ts';
+import { bitsOf, childrenOf } from './layout.ts';
 
 /** The hash of a row that lacks these children. */
-export function lackingHash(flow: Flow, hash: bigint, lacking: readonly string[]): bigint {
-  let bits = 0n;
-  for (const [i, [name]] of childrenOf(flow.children).entries()) if (lacking.includes(name)) bits |= 1n << BigInt(i);
-  return hash ^ bits;
-}
+export const lackingHash = (flow: Flow, hash: bigint, lacking: readonly string[]): bigint =>
+  hash ^ BigInt(bitsOf(childrenOf(flow.children), lacking));
 
 /** The children that a stored row lacks of the record that has this hash; undefined where it is of another record. */
 export function lackedIn(flow: Flow, stored: bigint, hash: bigint): readonly string[] | undefined {
