@@ -4,7 +4,7 @@ import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import type { Config } from '../config.ts';
 import type { Catalogue, KnownDag, Timed } from '../schedule/catalogue.ts';
-import { openSource } from './opening.ts';
+import { streamsOf } from './opening.ts';
 import { configured, hasCensus, pipelines } from './pipelines.ts';
 
 /** Opens each configured source to see its streams; asks nothing of it. */
@@ -18,7 +18,7 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
         configured: here.includes(pipeline),
         needs: pipeline.needs,
         timed: pipeline.jobs.map(timed),
-        streams: here.includes(pipeline) ? await streamsOf(pipeline, config, version) : [],
+        streams: here.includes(pipeline) ? await namesIn(pipeline, config, version) : [],
         hasCensus: hasCensus(pipeline.name),
         parts: [pipeline.name],
       }),
@@ -40,11 +40,6 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
 /** What nightly does when it is due is shown with the times of nightly's own. */
 const timed = ({ does, on, within }: Job): Timed => ({ does, ...on, starts: within === undefined });
 
-async function streamsOf({ name }: Pipeline, config: Config, version: string): Promise<readonly string[]> {
-  const source = await openSource(name, config, version, undefined);
-  try {
-    return source.flows.flatMap(({ stream, children }) => [stream.name, ...Object.keys(children)]);
-  } finally {
-    await source.close();
-  }
+async function namesIn({ name }: Pipeline, config: Config, version: string): Promise<readonly string[]> {
+  return (await streamsOf(name, config, version)).flatMap(({ stream, children }) => [stream, ...children]);
 }

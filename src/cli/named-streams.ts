@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { nearest } from './nearest.ts';
-import { openSource } from './opening.ts';
+import { streamsOf } from './opening.ts';
 
 /** A pipeline, and those of its streams that were named; `streams` is undefined where none was: then all are meant. */
 export interface Chosen {
@@ -22,7 +22,7 @@ export async function owning(
   version: string,
 ): Promise<readonly Chosen[]> {
   if (names === undefined || names.length === 0) return pipelines.map((pipeline) => ({ pipeline, streams: undefined }));
-  const known = await Promise.all(pipelines.map((pipeline) => streamsOf(pipeline, config, version)));
+  const known = await Promise.all(pipelines.map((pipeline) => knownOf(pipeline, config, version)));
   for (const name of names)
     if (!known.flat().some((stream) => stream.names.includes(name))) throw unknown(name, known.flat());
   return known.flatMap((streams, at) => {
@@ -37,16 +37,11 @@ interface Known {
   readonly names: readonly string[];
 }
 
-async function streamsOf(pipeline: string, config: Config, version: string): Promise<readonly Known[]> {
-  const source = await openSource(pipeline, config, version, undefined);
-  try {
-    return source.flows.map(({ stream, children }) => ({
-      stream: stream.name,
-      names: [stream.name, ...Object.keys(children)].flatMap((name) => [name, `${pipeline}.${name}`]),
-    }));
-  } finally {
-    await source.close();
-  }
+async function knownOf(pipeline: string, config: Config, version: string): Promise<readonly Known[]> {
+  return (await streamsOf(pipeline, config, version)).map(({ stream, children }) => ({
+    stream,
+    names: [stream, ...children].flatMap((name) => [name, `${pipeline}.${name}`]),
+  }));
 }
 
 function unknown(name: string, known: readonly Known[]): Misconfigured {

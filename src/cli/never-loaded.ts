@@ -18,11 +18,9 @@ export async function ownersNeverLoaded(
     if (!streams.includes(stream.name) || stream.parents === undefined) return [];
     const { table } = stream.parents;
     const owners = source.flows.filter((flow) => nameOf(flow.table) === table).map((flow) => flow.stream.name);
-    const missing = owners.filter((owner) => !streams.includes(owner) && !isLoaded(owner));
-    return missing.length === 0 || missing.length < owners.length
-      ? []
-      : [
-          `${stream.name} is read for each row of ${table}, which ${missing.join(', ')} was never loaded into: run \`tidemark sync ${source.name} --stream ${missing.join(',')},${stream.name}\``,
-        ];
+    if (owners.length === 0 || owners.some((owner) => streams.includes(owner) || isLoaded(owner))) return [];
+    return [
+      `${stream.name} is read for each row of ${table}, which ${owners.join(', ')} was never loaded into: run \`tidemark sync ${source.name} --stream ${owners.join(',')},${stream.name}\``,
+    ];
   });
 }

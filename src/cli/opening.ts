@@ -35,6 +35,22 @@ export async function openSource(
   throw new Misconfigured(`pipeline ${pipeline} is not configured`);
 }
 
+/** A stream of a pipeline, and the children that come with it, by their names. */
+export interface ListedStream {
+  readonly stream: string;
+  readonly children: readonly string[];
+}
+
+/** Opens the source of a configured pipeline to see its streams; asks nothing of it. */
+export async function streamsOf(pipeline: string, config: Config, version: string): Promise<readonly ListedStream[]> {
+  const source = await openSource(pipeline, config, version, undefined);
+  try {
+    return source.flows.map(({ stream, children }) => ({ stream: stream.name, children: Object.keys(children) }));
+  } finally {
+    await source.close();
+  }
+}
+
 /** Where a refresh token that the platform renews is kept; a given access token needs no such place. */
 async function tokenStore(home: string, { credentials }: AdsConfig): Promise<TokenStore | undefined> {
   if (credentials.kind !== 'refresh') return undefined;

@@ -1,7 +1,7 @@
 /** Where a walk stands: what was met, whether the pages hang together, and which page comes next. No input or output. */
 
 import { UnexpectedContent } from '../core/errors.ts';
-import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
+import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Request } from '../core/request.ts';
 import { LoopGuard } from './loop-guard.ts';
 
@@ -38,6 +38,13 @@ type Head =
   | { readonly is: 'met'; readonly by: number };
 
 const free: Head = { is: 'free' };
+
+/** What the page that follows one which ends with the record `last` must begin with. */
+const headAfter = ({ overlap }: Next, { numbered, rewind }: PageWalk['paging'], last: string | undefined): Head => {
+  if (numbered === true) return { is: 'unseen' };
+  if (rewind === undefined || last === undefined || last === '') return free;
+  return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
+};
 
 /** One walk's place and memory; lives as long as the walk. */
 export class Course {
@@ -81,15 +88,7 @@ export class Course {
     const before = this.#metInPass;
     const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
     const following = paging.next(answer.body, sent, all.length, repeated);
-    const last = ids.at(-1);
-    this.#head =
-      following !== undefined && paging.numbered === true
-        ? { is: 'unseen' }
-        : following === undefined || paging.rewind === undefined || last === undefined || last === ''
-          ? free
-          : following.overlap === 0
-            ? { is: 'unseen' }
-            : { is: 'seam', id: last, overlap: following.overlap };
+    this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();
     if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);

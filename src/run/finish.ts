@@ -21,12 +21,12 @@ import { readSlice } from './read-slice.ts';
 import {
   addSlices,
   beginSlice,
-  failSlice,
+  leaveSlice,
   type OpenSlice,
   partitionsOf,
   partitionText,
-  passSlice,
   tooOld,
+  type Unread,
   unreadSlices,
 } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
@@ -152,10 +152,8 @@ const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: number
   (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
 
 /** Closes the slice of an owner whose part cannot be read. */
-const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Refusal): Promise<void> =>
-  patiently(() => passSlice(context.deps.warehouse.db, sliceId, context.run.runId, { code, message }));
-
-type Refusal = Pick<TidemarkError, 'code' | 'message'>;
+const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Unread): Promise<void> =>
+  patiently(() => leaveSlice(context.deps.warehouse.db, sliceId, context.run.runId, 'absent', { code, message }));
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
 async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
@@ -210,7 +208,7 @@ async function sliceFailed(
   if (!(error instanceof TidemarkError)) return 'ends the stream';
   const facts = { code: error.code, message: error.message };
   if (!(error instanceof Fenced))
-    await patiently(() => failSlice(db, open.sliceId, context.run.runId, facts)).catch(() => undefined);
+    await patiently(() => leaveSlice(db, open.sliceId, context.run.runId, 'failed', facts)).catch(() => undefined);
   if (endsRun(error)) return 'ends the stream';
   if (error instanceof Forbidden && flow.stream.parents !== undefined) {
     // Days must go on for the other owners: what was refused is asked for again by the next walk (`slicesSince`).

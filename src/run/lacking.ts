@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { addCounts } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
-import { nameOf } from '../core/table.ts';
+import { nameOf, type Table } from '../core/table.ts';
 import { minutes } from '../core/time.ts';
 import { plural } from '../core/words.ts';
 import type { Session } from '../load/session.ts';
@@ -46,6 +46,16 @@ export interface Lacking {
   readonly records: number;
 }
 
+/**
+ * What was met at the places $1 and is not in the table for the source $2, or only as a tombstone, or was noted as unseen of the stream $3. Joins,
+ * not subqueries in a disjunction: those would be looked through once an id.
+ */
+const lackingRows = (client: pg.PoolClient, table: Table): string =>
+  `from pg_temp.census_seen s
+   left join ${nameOf(table)} t on t.source_id = $2 and t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text = s.key and t._deleted_at is null
+   left join ops.unseen u on u.source_id = $2 and u.stream = $3 and u.key = s.key
+   where s.place = any ($1::int[]) and (t.source_id is null or u.source_id is not null)`;
+
 /** The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out of sight for a while. */
 export async function lackingIn(
   { run }: RunContext,
@@ -55,14 +65,8 @@ export async function lackingIn(
   due: Date,
 ): Promise<Lacking> {
   const isDue = ({ window }: Slice): boolean => window?.to !== undefined && window.to.getTime() <= due.getTime();
-  const key = client.escapeIdentifier(table.key[0] ?? 'id');
   const { rows } = await client.query<{ place: number; records: number }>(
-    // Joins, not subqueries in a disjunction: those would be looked through once an id.
-    `select s.place, count(*)::int as records from pg_temp.census_seen s
-     left join ${nameOf(table)} t on t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null
-     left join ops.unseen u on u.source_id = $2 and u.stream = $3 and u.key = s.key
-     where s.place = any ($1::int[]) and (t.source_id is null or u.source_id is not null)
-     group by s.place order by s.place`,
+    `select s.place, count(*)::int as records ${lackingRows(client, table)} group by s.place order by s.place`,
     [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
   return {
@@ -88,12 +92,9 @@ export async function noteLacking(
   client: pg.PoolClient,
   { places }: Lacking,
 ): Promise<void> {
-  const key = client.escapeIdentifier(table.key[0] ?? 'id');
   await client.query(
-    `insert into ops.unseen (source_id, stream, key)
-     select distinct $2::smallint, $3, s.key from pg_temp.census_seen s
-     left join ${nameOf(table)} t on t.source_id = $2 and t.${key}::text = s.key and t._deleted_at is null
-     where s.place = any ($1::int[]) and t.source_id is null on conflict do nothing`,
+    `insert into ops.unseen (source_id, stream, key) select distinct $2::smallint, $3, s.key ${lackingRows(client, table)}
+     on conflict do nothing`,
     [[...places], run.sourceId, stream.name],
   );
 }

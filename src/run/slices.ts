@@ -118,29 +118,24 @@ export async function endSlice(session: Session, sliceId: string, runId: string,
     where slice_id = ${sliceId}::bigint`.execute(session.trx);
 }
 
-/** Remembers why a slice could not be read; the next run reads it again. */
-export async function failSlice(
-  db: Kysely<AnyDatabase>,
-  sliceId: string,
-  runId: string,
-  error: { readonly code: string; readonly message: string },
-): Promise<void> {
-  await sql`update ops.slices set status = 'failed', run_id = ${runId}::bigint, finished_at = now(),
-      error_code = ${error.code}, error_message = ${error.message}
-    where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
-}
-
 /** Why a slice was passed by: the source does not tell days so old any more, and never will again. */
 export const tooOld = 'too_old';
 
-/** Closes a slice that cannot be read without a receipt: its walk goes on without it. */
-export async function passSlice(
+/** Why a slice was not read. */
+export interface Unread {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Remembers why a slice could not be read: a failed one is read again by the next run, an absent one is passed by: its walk goes on without it. */
+export async function leaveSlice(
   db: Kysely<AnyDatabase>,
   sliceId: string,
   runId: string,
-  why: { readonly code: string; readonly message: string },
+  as: 'failed' | 'absent',
+  why: Unread,
 ): Promise<void> {
-  await sql`update ops.slices set status = 'absent', run_id = ${runId}::bigint, finished_at = now(),
+  await sql`update ops.slices set status = ${as}, run_id = ${runId}::bigint, finished_at = now(),
       error_code = ${why.code}, error_message = ${why.message}
     where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
 }

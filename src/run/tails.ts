@@ -202,12 +202,10 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         if (of === undefined || of.closed) continue;
         const { error } = refusal;
         // Of a record that is there, a list that is not: the server has none, as far as it has said. A 403 may concern this record alone.
-        const isOfAll =
-          !of.answered &&
-          (error instanceof Missing
-            ? await counts(of, refusal.again)
-            : error instanceof Forbidden && (await closedBefore()).has(of.child));
-        if (isOfAll && !(error instanceof Transient)) await tellClosed(refusal.endpoint, of, error);
+        if (!of.answered && error instanceof Missing && (await counts(of, refusal.again)))
+          await tellClosed(refusal.endpoint, of, error);
+        else if (!of.answered && error instanceof Forbidden && (await closedBefore()).has(of.child))
+          await tellClosed(refusal.endpoint, of, error);
         else if (!(error instanceof Missing && (await isGone(of, refusal.key)))) single.push(refusal);
       }
       const stay = single.filter(({ again }) => again);

@@ -30,6 +30,11 @@ const older = ({ tracker }: Rig, count: number): readonly string[] =>
     .filter((one) => one.projectKey === 'PAY')
     .slice(5, 5 + count)
     .map((one) => one.id);
+/** Something happens in another project, so that the newest change is not of long ago. */
+const touchElsewhere = (): void => {
+  const away = [...rig.tracker.oracle().issues.values()].find((one) => one.projectKey === 'WEB');
+  rig.tracker.state.touch(away?.id ?? '');
+};
 const checkpoint = () => rig.rows("select watermark, full_at from ops.checkpoints where stream = 'issues'");
 const counts = async () =>
   (
@@ -64,22 +69,27 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
   });
 });
 
-test('what comes back is read again: it may have changed while nobody could see it', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+/** A row with a tombstone whose issue was changed unseen and can be seen again; every sync since has missed it. */
+async function hiddenAndBack(): Promise<string> {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['projects', 'fields', 'issues'] });
   const [id = '', other = ''] = older(rig, 2);
   state.delete(id);
-  await rig.census(issues);
-  clock.advance(3 * days);
+  expect(await rig.census(issues)).toMatchObject({ deleted: 1 });
   state.restore(id);
   state.update(id, { summary: 'Changed unseen' });
   state.delete(id);
-  clock.advance(3 * days);
+  clock.advance(9 * days);
   state.touch(other);
   await rig.sync(issues);
   state.restore(id);
   await rig.sync(issues);
+  return id;
+}
+
+test('what comes back is read again: it may have changed while nobody could see it', async () => {
+  const id = await hiddenAndBack();
   expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([]);
 
   expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
@@ -102,10 +112,7 @@ test('a project that was hidden for weeks is read again when it is seen: what ch
   for (const other of others) state.addComment(other, 'Said unseen');
   state.create('PAY', { summary: 'Born unseen' });
   clock.advance(9 * days);
-  const [away = ''] = [...rig.tracker.oracle().issues.values()].flatMap((one) =>
-    one.projectKey === 'WEB' ? [one.id] : [],
-  );
-  state.touch(away);
+  touchElsewhere();
   await rig.sync(issues);
   state.showProject('PAY');
   clock.advance(60_000);
@@ -167,25 +174,6 @@ test('near a cut, on a server that knows time but roughly, it is read as well: t
   ]);
 });
 
-/** A row with a tombstone whose issue was changed unseen and can be seen again; every sync since has missed it. */
-async function hiddenAndBack(): Promise<string> {
-  rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
-  const { state, clock } = rig.tracker;
-  await rig.sync({ streams: ['projects', 'fields', 'issues'] });
-  const [id = '', other = ''] = older(rig, 2);
-  state.delete(id);
-  expect(await rig.census(issues)).toMatchObject({ deleted: 1 });
-  state.restore(id);
-  state.update(id, { summary: 'Changed unseen' });
-  state.delete(id);
-  clock.advance(9 * days);
-  state.touch(other);
-  await rig.sync(issues);
-  state.restore(id);
-  await rig.sync(issues);
-  return id;
-}
-
 test('what came back is read by the next census where the one that saw it was stopped before it had read it', async () => {
   const id = await hiddenAndBack();
   const stop = new AbortController();
@@ -223,10 +211,7 @@ test('what was hidden from a census whose brake held is read again when it is se
     state.delete(id);
   }
   clock.advance(9 * days);
-  const [away = ''] = [...rig.tracker.oracle().issues.values()].flatMap((one) =>
-    one.projectKey === 'WEB' ? [one.id] : [],
-  );
-  state.touch(away);
+  touchElsewhere();
   await rig.sync(issues);
   for (const id of hidden) state.restore(id);
   await rig.sync(issues);

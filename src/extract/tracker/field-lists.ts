@@ -47,13 +47,11 @@ async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEn
         yield page;
       }
     } catch (cause) {
-      const isAbsent = cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing;
-      if (!isAbsent && !begun && ends.length > 0 && isOfThisList(cause)) {
-        ends.push(noEnd);
-        continue;
-      }
-      if (begun || !isAbsent) throw cause;
-      if (told === undefined || told instanceof Missing) told = cause;
+      if (begun) throw cause;
+      if (cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing) {
+        if (told === undefined || told instanceof Missing) told = cause;
+      } else if (ends.length > 0 && isOfThisList(cause)) ends.push(noEnd);
+      else throw cause;
     } finally {
       await pages.return(noEnd);
     }
