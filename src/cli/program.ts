@@ -113,7 +113,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .option('--stream <name>', 'only of this stream')
     .option('--pipeline <name>', 'of which pipeline, if several are configured')
     .action((id: string | undefined, options: { stream?: string; pipeline?: string }) =>
-      run(async (context) => (await import('./verbs/rejects.ts')).replayRejects(context, { ...options, id })),
+      run(async (context) => (await import('./verbs/replay.ts')).replayRejects(context, { ...options, id })),
     );
   verb('reset <stream>', 'forget the watermark and open walks of a stream; its rows stay, the next sync walks it whole')
     .option('--pipeline <name>', 'of which pipeline, if several have a stream of that name')

@@ -31,11 +31,14 @@ export interface RejectFilter {
   readonly pipeline?: string | undefined;
   readonly stream?: string | undefined;
   readonly key?: readonly string[] | undefined;
-  /** Also those that are resolved or replayed. */
-  readonly all?: boolean | undefined;
-  readonly limit: number;
   readonly code?: string | undefined;
   readonly rejectId?: string | undefined;
+  /** Also those that are resolved or replayed. */
+  readonly all?: boolean | undefined;
+}
+
+export interface RejectPage {
+  readonly limit: number;
   /** How many to leave out, from the newest on. */
   readonly offset?: number;
   /** How much of the payload is read, bytes. */
@@ -43,28 +46,43 @@ export interface RejectFilter {
 }
 
 /** Dead letters that fit the filter, the last seen first. */
-export async function rejects(db: Db, filter: RejectFilter): Promise<readonly Reject[]> {
-  const conditions = [
-    filter.all ? undefined : sql`r.status = 'open'`,
-    filter.pipeline === undefined ? undefined : sql`src.name = ${filter.pipeline}`,
-    filter.stream === undefined ? undefined : sql`r.stream = ${filter.stream}`,
-    filter.key === undefined ? undefined : sql`r.record_key = any (${[...filter.key]}::text[])`,
-    filter.code === undefined ? undefined : sql`r.code = ${filter.code}`,
-    filter.rejectId === undefined ? undefined : sql`r.reject_id = ${filter.rejectId}::bigint`,
-  ].filter((each) => each !== undefined);
-  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
+export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly Reject[]> {
   const found = await rowsOf(
     sql<Row>`
       select r.reject_id::text as reject_id, src.name as pipeline, r.stream, r.record_key, r.stage, r.code, r.field, r.message,
         r.status, r.truncated, r.slice, r.attempts::float8 as attempts, r.first_run_id::text as first_run_id, r.last_run_id::text as last_run_id,
         r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,
         substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
-      from ops.rejects r join ops.sources src using (source_id) ${where}
+      from ops.rejects r join ops.sources src using (source_id) where ${fits(filter)}
       order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`,
     db,
   );
   return found.map(rejectOf);
 }
+
+/** How many of those that fit were too large to be kept whole: there is nothing to replay. */
+export async function cutRejects(db: Db, filter: RejectFilter): Promise<number> {
+  const [found] = await rowsOf(
+    sql<{ readonly cut: number }>`
+      select count(*)::float8 as cut from ops.rejects r join ops.sources src using (source_id)
+      where r.truncated and ${fits(filter)}`,
+    db,
+  );
+  return found?.cut ?? 0;
+}
+
+const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
+  sql.join(
+    [
+      all ? sql`true` : sql`r.status = 'open'`,
+      ...(pipeline === undefined ? [] : [sql`src.name = ${pipeline}`]),
+      ...(stream === undefined ? [] : [sql`r.stream = ${stream}`]),
+      ...(key === undefined ? [] : [sql`r.record_key = any (${[...key]}::text[])`]),
+      ...(code === undefined ? [] : [sql`r.code = ${code}`]),
+      ...(rejectId === undefined ? [] : [sql`r.reject_id = ${rejectId}::bigint`]),
+    ],
+    sql` and `,
+  );
 
 /** How many are open, by stream. */
 export const openRejects = (db: Db): Promise<readonly { readonly stream: string; readonly rejects: number }[]> =>
