@@ -93,8 +93,8 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     expect(changed.length).toBeGreaterThan(0);
     const revised =
       await lines(`select distinct concat_ws(' ', entity_type, entity_id, day) as line from ads.report_revisions
-      where old_value is not null order by 1`);
-    expect(revised.filter((line) => changed.includes(line))).toEqual(changed.sort());
+      where old_value is not null`);
+    expect(revised.filter((line) => changed.includes(line)).toSorted()).toEqual(changed.toSorted());
     const now = await rig.rows<{ wrong: number }>(`select count(*)::int as wrong from (
         select distinct on (entity_type, entity_id, day, metric) r.entity_type, r.entity_id, r.day, r.new_value from ads.report_revisions r
         where metric = 'spend' order by entity_type, entity_id, day, metric, seen_at desc, _run_id desc) r

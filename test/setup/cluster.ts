@@ -31,8 +31,37 @@ declare module 'vitest' {
   }
 }
 
-/** One Postgres for the entire run, in a temporary directory, careless of power cuts. It is removed at the end, unless a failed test keeps its database. */
+/**
+ * One Postgres for the entire run: the server that `TIDEMARK_TEST_POSTGRES` names (14 or newer, as a superuser, for tests alone), or one of its own
+ * in a temporary directory, careless of power cuts, which is removed at the end unless a failed test keeps its database.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.TIDEMARK_TEST_POSTGRES;
+  return given === undefined ? ownServer(project) : givenServer(project, given);
+}
+
+async function givenServer(project: TestProject, server: string): Promise<() => Promise<void>> {
+  const url = (database: string) => Object.assign(new URL(server), { pathname: `/${database}` }).href;
+  const keep = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-kept-')), 'keep');
+  const template = `tidemark_template_${process.pid}`;
+  project.provide('postgres', { url: url('postgres'), template, keep, ...(await prepare(url, template)) });
+  return async () => {
+    const admin = await connect(url('postgres'), { max: 1 });
+    try {
+      const { rows } = await admin.pool.query<{ name: string }>(
+        `select datname as name from pg_database where datname = $1 or datname ~ '^spare_'`,
+        [template],
+      );
+      for (const { name } of rows) await admin.pool.query(`drop database if exists ${name} with (force)`);
+    } finally {
+      await admin.close();
+    }
+    if (fs.existsSync(keep)) console.error(`Kept for a look:\n${fs.readFileSync(keep, 'utf8')}`);
+    fs.rmSync(path.dirname(keep), { recursive: true, force: true });
+  };
+}
+
+async function ownServer(project: TestProject): Promise<() => Promise<void>> {
   sweep();
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
   fs.chmodSync(directory, 0o711);
