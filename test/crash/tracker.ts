@@ -76,7 +76,7 @@ export const stages = {
   'a census that finds deletions': deletions,
   'a census that finds what came into sight': sightings,
   'a full sync': fullSync,
-  'the first command ever, migrations included': firstCommand,
+  'a first command, with its migrations': firstCommand,
 } as const;
 
 type Run = (words: readonly string[]) => Promise<void>;

@@ -17,7 +17,7 @@ const plan: readonly (readonly [name: string, open: () => Promise<Stage>, points
   ['a census that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 3],
   ['a census that finds what came into sight', () => tracker.sightings({ ...smallest, dialect: 'contract' }), 2],
   ['a full sync', () => tracker.fullSync({ ...smallest, dialect: 'vendor' }), 2],
-  ['the first command ever, migrations included', () => tracker.firstCommand({ ...smallest, dialect: 'contract' }), 2],
+  ['a first command, with its migrations', () => tracker.firstCommand({ ...smallest, dialect: 'contract' }), 2],
   ['the first sync of the ads', () => ads.firstSync({ ...ads.smallest, dialect: 'contract' }), 3],
   ['a sync of the ads that finds changes', () => ads.laterSync({ ...ads.smallest, dialect: 'vendor' }), 4],
 ];
