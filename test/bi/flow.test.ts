@@ -262,6 +262,22 @@ test('a change from before the creation of its issue makes no negative time', as
         `select lead_time_days, cycle_time_days, todo_days, in_progress_days from bi.issue_cycle_times where issue_key = 'OLD-1'`,
       ),
     ).toEqual([['0.000', '1.000', '0.000', '1.000']]);
+    // Nor does it count, in any category, before there is such an issue.
+    expect(
+      await read(`select status_category, date_day, issues from bi.cumulative_flow_daily
+        where project_key = 'OPS' and (issues < 0 or date_day between '2024-05-09' and '2024-05-10') order by 1, 2`),
+    ).toEqual([
+      ['done', '2024-05-09', '1'],
+      ['done', '2024-05-10', '2'],
+      ['in_progress', '2024-05-09', '0'],
+      ['in_progress', '2024-05-10', '0'],
+      ['todo', '2024-05-09', '1'],
+      ['todo', '2024-05-10', '1'],
+    ]);
+    expect(
+      await read(`select count(*) from bi.cumulative_flow_daily
+        where project_key = 'OPS' and status_category = 'in_progress' and date_day = '2024-05-01' and issues > 0`),
+    ).toEqual([['0']]);
   } finally {
     await read(`delete from tracker.issue_changelog where issue_id = 190`);
     await read(`delete from tracker.issues where id = 190`);
