@@ -32,14 +32,15 @@ export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
 /** Facts: a day that is read again is replaced as a whole. */
 const reportFlows = (reports: Reports): readonly Flow[] => {
   const back = Math.max(...reports.reread.map((one) => one.back));
+  const hourly = reportStreams.reportHourly(reports);
   return [
     {
       ...replaced(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
       afterwards: [finalDaily(back), absurdPrices],
     },
     {
-      ...replaced(reportStreams.reportHourly(reports), tables.reportHourly, transforms.hourlyRow),
-      afterwards: [finalHourly(reports.reread[0]?.back ?? 0)],
+      ...replaced(hourly, tables.reportHourly, transforms.hourlyRow),
+      afterwards: [finalHourly(Math.max(...(hourly.days?.reread ?? []).map((one) => one.back)))],
     },
     replaced(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
     replaced(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),

@@ -192,22 +192,38 @@ test('a run after one that succeeded does not say that it goes on with it, whate
   expect(rig.events.flatMap((event) => (event.type === 'run.started' ? [event.resumed] : []))).toEqual([false, false]);
 });
 
-test('the hours of as many whole days are read again as the days are: what is not final is the platform’s', async () => {
-  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 2 });
-  await rig.sync();
-  rig.platform.clock.advance(day);
-  await rig.sync();
+test('the hours of as many whole days are read again as the days are, each night and each week; none is final while it is told', async () => {
+  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 1, adSetsPerCampaign: 1, days: 20 });
+  const streams = ['ad_accounts', 'campaigns', 'ad_sets', 'ads', 'report_hourly'];
   const { state, clock } = rig.platform;
-  const hours = pictureOf(state, { from: new Date('2026-06-01T00:00:00Z'), history: false }).get('report_hourly')?.rows;
-  const first = new Date(midnight().getTime() - 3 * day).toISOString();
-  const told = (hours ?? []).filter((row) => (row.hour_start ?? '') >= first);
-  const kept = await stored(rig.rows, 'report_hourly', [...Object.keys(told[0] ?? {}), 'is_final']);
-  const open = kept.filter(({ is_final }) => is_final === 'false');
-  const text = (row: Cells): string => JSON.stringify({ ...row, is_final: undefined });
-  expect(open.map(text).sort()).toEqual(told.map(text).sort());
-  expect(open.some((row) => row.hour_start === first)).toBe(true);
-  expect(kept.length).toBeGreaterThan(open.length);
-  expect(clock.now().getTime() - Date.parse(first)).toBeGreaterThan(3 * day);
+  const since = (back: number) => new Date(midnight().getTime() - back * day).toISOString();
+  /** Hours of so many days that are over and of the present one: as the platform tells them, and as they are here. */
+  const hours = async (back: number) => {
+    const all = pictureOf(state, { from: new Date('2026-06-01T00:00:00Z'), history: false }).get('report_hourly')?.rows;
+    const told = (all ?? []).filter((row) => (row.hour_start ?? '') >= since(back));
+    const kept = await stored(rig.rows, 'report_hourly', [...Object.keys(told[0] ?? {}), 'is_final']);
+    const text = (row: Cells): string => JSON.stringify({ ...row, is_final: undefined });
+    return {
+      told: told.map(text).sort(),
+      here: kept
+        .filter((row) => (row.hour_start ?? '') >= since(back))
+        .map(text)
+        .sort(),
+      final: kept.filter(({ is_final }) => is_final === 'true').map((row) => row.hour_start ?? ''),
+    };
+  };
+  await rig.sync({ streams });
+  clock.advance(day);
+  await rig.sync({ streams });
+  const night = await hours(3);
+  expect(night.here).toEqual(night.told);
+  expect(night.told.some((row) => row.includes(since(3)))).toBe(true);
+  clock.advance(7 * day);
+  await rig.sync({ streams });
+  const week = await hours(13);
+  expect(week.here).toEqual(week.told);
+  expect(week.final.length).toBeGreaterThan(0);
+  expect(week.final.filter((at) => at >= since(13))).toEqual([]);
 });
 
 test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {

@@ -75,7 +75,7 @@ async function quiet(rig: AdsRig, world: AdsWorld, dialect: Dialect): Promise<vo
   clock.advance(60_000);
   const last = await checked('second quiet run', rig, world, dialect, plain('sync'));
   expectThat(last?.status === 'succeeded', `the second quiet run ${last?.status}: ${last?.error?.message}`);
-  // Hours are restated every night only: what was read before, by a walk that was cut short too, and is older stays as it was told then.
+  // Hours further back than the nightly ones are restated each week: what was read since then, and is older, is as it was told then.
   const nightly = midnight(clock.now()).getTime() - reread[0] * day;
   const hours = new Date(Math.min(nightly, midnight(read?.at ?? new Date(0)).getTime()));
   same('in the end', await adsDifferences(rig.rows, truthOf(rig, dialect, start, hours), notRead(rig, start, hours)));

@@ -39,7 +39,10 @@ export const reportDaily = (reports: Reports): Stream =>
     },
   });
 
-/** By hour, as long as the platform tells: two weeks. Thirteen days and the present one: the fourteenth is no longer whole. */
+/** As many whole days of hours as the platform tells: of the two weeks the fourteenth is no longer whole. */
+export const hourlyDays = 13;
+
+/** By hour, as long as the platform tells, restated as the days are. What is due less often than that comes too late. */
 export const reportHourly = (reports: Reports): Stream =>
   aggregate(reports, 'HOUR', {
     name: 'report_hourly',
@@ -47,10 +50,12 @@ export const reportHourly = (reports: Reports): Stream =>
     days: {
       column: 'hour_start',
       start: reports.start,
-      oldest: 13,
+      oldest: hourlyDays,
       present: true,
       longest: 14,
-      reread: reports.reread.slice(0, 1),
+      reread: reports.reread
+        .filter(({ every }) => every <= hourlyDays)
+        .map(({ every, back }) => ({ every, back: Math.min(back, hourlyDays) })),
       joined: lateLevels,
     },
   });
