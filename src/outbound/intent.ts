@@ -1,5 +1,6 @@
 /** Intends hand-offs: a row, derived from a run that succeeded, before anything is asked of the engine. handoff.ts carries it out. */
 
+import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 
@@ -33,12 +34,21 @@ export async function intend(db: Kysely<AnyDatabase>, done: Done, then: Then): P
   const text = Object.entries(params)
     .map(([name, value]) => `${name}=${/[\s"]/.test(value) ? JSON.stringify(value) : value}`)
     .join(' ');
-  // Engines take letters, digits, hyphens and underscores.
-  const remote = `tidemark-${pipeline}-${runKey}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+  const remote = remoteId(pipeline, runKey);
   await sql`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait, changed_from, changed_to)
     values (${pipeline}, ${runKey}, ${then.dag}, ${text}, ${remote}, ${then.wait === true}, ${from}::timestamptz, ${to}::timestamptz)
     on conflict (pipeline, run_key, dag) do nothing`.execute(db);
 }
+
+/**
+ * What the run is called at the engine. Engines take letters, digits, hyphens and underscores, 64 at most: of a longer one the vendor's 1.30.2
+ * says that it is started, and runs nothing (measured). The end is random: an engine that remembers a run of this name, of a warehouse that was
+ * made anew or under a key that is written alike, would take ours for that one.
+ */
+const remoteId = (pipeline: string, runKey: string): string => {
+  const named = `tidemark-${pipeline}-${runKey}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+  return `${named.slice(0, 51)}-${crypto.randomBytes(6).toString('hex')}`;
+};
 
 /** Instants as text: a Date has no microseconds, and a row of the last one must not fall between two hand-offs. */
 async function changed(

@@ -81,7 +81,7 @@ describe.each([true, false])('handing over to an engine that takes run ids: %s',
       {
         dag: 'reports',
         params: expect.stringMatching(/^RUN_ID=7 TO=2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z WHO="the board"$/),
-        runId: 'tidemark-nightly-7',
+        runId: expect.stringMatching(/^tidemark-nightly-7-[0-9a-f]{12}$/),
       },
     ]);
     expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
@@ -142,6 +142,19 @@ test('without run ids, a cut-off start behind which somebody else’s run is see
   await driven(to);
   expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('cannot be told') }]);
   expect(to.starts).toBe(1);
+});
+
+test('no two runs are one to the engine, whatever they are called here, and none has a longer id than it takes', async () => {
+  const to = engine(true);
+  const long = 'nightly-sync-0b7c1b6e-8a4c-4a55-9a51-2f1d0c0e9b11';
+  for (const runKey of ['a.b', 'a:b', long, `${long}-2`]) await intended(false, runKey);
+  await driven(to);
+  await database.warehouse.pool.query('truncate ops.handoffs');
+  // A new warehouse counts its runs from the beginning, beside an engine that remembers those of the old one.
+  await intended(false, 'a.b');
+  await driven(to);
+  expect(to.runs).toHaveLength(5);
+  for (const { runId } of to.runs) expect(runId).toMatch(/^tidemark-nightly-[\w-]{1,47}$/);
 });
 
 test('a run whose process died behind its success is handed over later, older ones are not', async () => {
@@ -221,7 +234,7 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     expect((await run(database.warehouse.db, runId))?.handoffs).toEqual([
       {
         dag: 'reports',
-        dagRunId: `tidemark-tracker-${runId}`,
+        dagRunId: expect.stringMatching(`^tidemark-tracker-${runId}-[0-9a-f]{12}$`),
         params: expect.stringContaining('FROM='),
         status: 'failed',
         engineStatus: null,

@@ -120,6 +120,13 @@ test('an id that the engine does not know is nobody, although it then shows its 
   await expect(engine.stop('reports', 'tidemark-nightly-7', signal)).rejects.toMatchObject({ code: 'missing' });
 });
 
+test('an id that the vendor would say is started, and run nothing of, is not sent', async () => {
+  await open({ dialect: 'dagu-v2' });
+  const start = engine.start('reports', told({ runId: 'a'.repeat(65) }), signal);
+  await expect(start).rejects.toMatchObject({ code: 'misconfigured' });
+  expect(startsOf()).toEqual([]);
+});
+
 test("the contract's engine that is running is asked again later, not failed for good", async () => {
   await open({ dialect: 'contract' });
   simulator.state.start('reports');

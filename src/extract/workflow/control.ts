@@ -26,8 +26,8 @@ export interface At {
   readonly signal: AbortSignal;
 }
 
-/** What the vendor takes as a run's id (its OpenAPI, `DAGRunId`). */
-const vendorId = /^[a-zA-Z0-9_-]+$/;
+/** What the vendor takes as a run's id (its OpenAPI, `DAGRunId`); a longer one 1.30.2 answers with 200 and runs nothing (measured). */
+const vendorId = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
  * Starts a DAG. `runId`: where the engine takes one, a run of that id which is there already is the success of an earlier try, and the
