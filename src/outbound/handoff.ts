@@ -4,7 +4,7 @@
  */
 
 import { type Kysely, sql } from 'kysely';
-import { AuthFailed, Forbidden, Missing, Refused, TidemarkError } from '../core/errors.ts';
+import { AuthFailed, Forbidden, Missing, Refused, TidemarkError, Transient } from '../core/errors.ts';
 import { minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Engine, EngineRun } from './engine.ts';
@@ -41,6 +41,8 @@ const hold = minutes(5);
 const pollEvery = seconds(10);
 const tryAgain = seconds(30);
 const mostTries = 10;
+/** The engine's clock may be so far behind the database's; many engines tell whole seconds alone. */
+const skew = minutes(2);
 
 async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<boolean> {
   const handoff = await claim(db);
@@ -54,7 +56,9 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     const final =
       error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
     const over = final || handoff.attempts >= mostTries;
-    await sql`update ops.handoffs set status = ${over && handoff.status !== 'started' ? 'failed' : handoff.status === 'pending' ? 'starting' : handoff.status},
+    // An engine that said that it is busy has started nothing; of any other start it is not known.
+    const busy = error instanceof Transient && error.cause instanceof Refused;
+    await sql`update ops.handoffs set status = ${over && handoff.status !== 'started' ? 'failed' : handoff.status === 'pending' && !busy ? 'starting' : handoff.status},
         error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
   }
@@ -92,7 +96,8 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
 function whose({ runKey, startingAt }: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
   if (there === undefined) return 'not started';
   if (there.params !== undefined && ` ${there.params} `.includes(` RUN_ID=${runKey} `)) return 'ours';
-  const before = there.startedAt !== undefined && startingAt !== null && there.startedAt < startingAt;
+  const before =
+    there.startedAt !== undefined && startingAt !== null && there.startedAt.getTime() + skew < startingAt.getTime();
   return before ? 'not started' : 'nobody knows';
 }
 

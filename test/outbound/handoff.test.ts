@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Missing, Transient } from '../../src/core/errors.ts';
+import { Missing, Refused, Transient } from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
@@ -142,6 +142,57 @@ test('without run ids, a cut-off start behind which somebody else’s run is see
   await driven(to);
   expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('cannot be told') }]);
   expect(to.starts).toBe(1);
+});
+
+/** An engine without run ids whose newest run is the one given, and which takes every start. */
+const showing = (newest: () => Partial<EngineRun> | undefined): Engine & { starts: number } => {
+  const shown: Engine & { starts: number } = {
+    starts: 0,
+    takesRunId: async () => false,
+    start: async () => {
+      shown.starts += 1;
+      return { runId: undefined };
+    },
+    status: async () => {
+      const run = newest();
+      return run && { runId: undefined, state: 'active', label: '', params: undefined, startedAt: undefined, ...run };
+    },
+  };
+  return shown;
+};
+
+test.each([
+  { clock: 'tells whole seconds', shift: (now: number) => Math.floor(now / 1000) * 1000 - 1000 },
+  { clock: 'is a minute slow', shift: (now: number) => now - 60_000 },
+])('a start whose answer is lost is not repeated where the engine’s clock $clock', async ({ shift }) => {
+  let startedAt: Date | undefined;
+  const to = showing(() => startedAt && { startedAt });
+  const { start } = to;
+  to.start = async (...how) => {
+    await start(...how);
+    startedAt = new Date(shift(Date.now()));
+    throw new Transient('cut off');
+  };
+  await intended(false);
+  await driven(to);
+  await driven(to);
+  expect(to.starts).toBe(1);
+  expect(await stored()).toMatchObject([{ status: 'unknown' }]);
+});
+
+test('without run ids, a start that is put off because another run began just now is asked for again', async () => {
+  const to = showing(() => ({ startedAt: new Date(Date.now() - 60_000) }));
+  const { start } = to;
+  to.start = async (...how) => {
+    const answer = await start(...how);
+    if (to.starts === 1) throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
+    return answer;
+  };
+  await intended(false);
+  await driven(to);
+  await driven(to);
+  expect(to.starts).toBe(2);
+  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
 });
 
 test('no two runs are one to the engine, whatever they are called here, and none has a longer id than it takes', async () => {
