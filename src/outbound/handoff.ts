@@ -73,9 +73,11 @@ interface Settled {
 
 /** One step: start, find out about a start that was cut off, or look how the run is going. */
 async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Settled> {
-  if (handoff.status === 'started')
-    return outcome(handoff, await engine.status(handoff.dag, handoff.remoteRunId, signal));
   const sure = await engine.takesRunId(signal);
+  if (handoff.status === 'started') {
+    const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
+    return sure || there === undefined ? outcome(handoff, there) : outcomeOfNewest(handoff, there);
+  }
   if (handoff.status === 'starting' && !sure) {
     const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
     const verdict = whose(handoff, there);
@@ -95,10 +97,27 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
 /** Of an engine without run ids: whether its newest run is the one that we asked for. */
 function whose({ runKey, startingAt }: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
   if (there === undefined) return 'not started';
-  if (there.params !== undefined && ` ${there.params} `.includes(` RUN_ID=${runKey} `)) return 'ours';
+  if (there.params !== undefined && isNamedIn(there.params, runKey)) return 'ours';
   const before =
     there.startedAt !== undefined && startingAt !== null && there.startedAt.getTime() + skew < startingAt.getTime();
   return before ? 'not started' : 'nobody knows';
+}
+
+/** Whether parameters, as NAME=value pairs or JSON, hold the run that was given as RUN_ID. */
+const isNamedIn = (params: string, runKey: string): boolean =>
+  ` ${params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=')} `.includes(` RUN_ID=${runKey} `);
+
+/** Where a run stands whose start was answered, by the newest run of an engine without run ids: that may be another one. */
+function outcomeOfNewest(handoff: Handoff, there: EngineRun): Settled {
+  const verdict = whose(handoff, there);
+  // It is accepted and has not begun: what is shown is the run before it.
+  if (verdict === 'not started') return { status: 'started' };
+  if (verdict === 'nobody knows' && there.params !== undefined)
+    return {
+      status: 'unknown',
+      error: `${handoff.dag} has run since with other parameters: it cannot be told how this run ended`,
+    };
+  return outcome(handoff, there);
 }
 
 function outcome(handoff: Handoff, there: EngineRun | undefined): Settled {

@@ -195,6 +195,32 @@ test('without run ids, a start that is put off because another run began just no
   expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
 });
 
+describe('without run ids, the end that is waited for is that of our run', () => {
+  test('a run that ended before ours began is not taken for it', async () => {
+    let newest: Partial<EngineRun> = {
+      state: 'succeeded',
+      params: 'RUN_ID=6',
+      startedAt: new Date(Date.now() - 86_400_000),
+    };
+    const to = showing(() => newest);
+    await intended(true);
+    await driven(to);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started' }]);
+    newest = { state: 'failed', label: 'failed', params: '{"RUN_ID": "7"}', startedAt: new Date() };
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
+  });
+
+  test('nor is one of somebody else that came behind it', async () => {
+    const to = showing(() => ({ state: 'succeeded', params: 'RUN_ID=70', startedAt: new Date() }));
+    await intended(true);
+    await driven(to);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('cannot be told') }]);
+  });
+});
+
 test('no two runs are one to the engine, whatever they are called here, and none has a longer id than it takes', async () => {
   const to = engine(true);
   const long = 'nightly-sync-0b7c1b6e-8a4c-4a55-9a51-2f1d0c0e9b11';
