@@ -76,3 +76,17 @@ export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly stri
     cause: `${stream} was last complete ${hours} hours ago; no run brought it up to date since`,
   }));
 }
+
+/**
+ * What is made of several pipelines (`nightly`) and is well again: a request of it for every stream succeeded since it was found bad. No run in
+ * `ops.runs` is its own and could say so.
+ */
+export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Finding[]> {
+  const { rows } = await sql<{ pipeline: string; run: string }>`
+    select distinct on (h.pipeline) h.pipeline, d.dag_run_id as run
+    from ops.health h join ops.dag_runs d using (pipeline)
+    where h.state <> 'ok' and not exists (select from ops.sources s where s.name = h.pipeline)
+      and d.status = 'succeeded' and d.does in ('sync', 'full') and d.streams is null and d.finished_at > h.since
+    order by h.pipeline, d.seq desc`.execute(db);
+  return rows.map(({ pipeline, run }) => ({ pipeline, state: 'ok' as const, run, cause: null }));
+}

@@ -6,7 +6,7 @@ import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
 import type { Engine } from './engine.ts';
 import { drive, isAnyDue } from './handoff.ts';
-import { type Finding, findings, takeIn } from './health.ts';
+import { type Finding, findings, recoveries, takeIn } from './health.ts';
 import { intend, intendMissed, type Then } from './intent.ts';
 
 export interface Outbound {
@@ -61,7 +61,8 @@ export async function lookAround(
   const { db, channels, onSuccess } = outbound;
   for (const [pipeline, next] of Object.entries(onSuccess))
     if (pipelines.includes(pipeline)) await intendMissed(db, pipeline, next);
-  for (const finding of [...(await findings(db, pipelines)), ...more]) await takeIn(db, names(channels), finding);
+  const found = [...(await recoveries(db)), ...(await findings(db, pipelines)), ...more];
+  for (const finding of found) await takeIn(db, names(channels), finding);
   await sendOut(outbound, signal);
 }
 

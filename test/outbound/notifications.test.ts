@@ -175,6 +175,38 @@ describe('notifications', () => {
     ]);
   });
 
+  test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {
+    const { pool } = database.warehouse;
+    await pool.query('truncate ops.dag_runs');
+    const night = async (id: string, does: string): Promise<void> => {
+      await pool.query(
+        `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
+        values ($1, 'nightly', $2, 'schedule', 'schedule', 'running', clock_timestamp())`,
+        [id, does],
+      );
+      const stuck = { pipeline: 'nightly', state: 'stuck', run: id, cause: null } as const;
+      await lookAround(outbound(), ['tracker'], [stuck], signal);
+    };
+    const over = (id: string, status: string) =>
+      pool.query('update ops.dag_runs set status = $2, finished_at = clock_timestamp() where dag_run_id = $1', [
+        id,
+        status,
+      ]);
+    await night('n1', 'sync');
+    await over('n1', 'partly_failed');
+    await later();
+    await night('n2', 'census');
+    await over('n2', 'succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stuck']);
+    await night('n3', 'sync');
+    await over('n3', 'succeeded');
+    await later();
+    await later();
+    await night('n4', 'sync');
+    expect(heard()).toEqual(['pipeline.stuck', 'pipeline.recovered', 'pipeline.stuck']);
+  });
+
   test('a run of a part that fails is told as any is', async () => {
     await ended('failed', {}, { streams: ['projects'] });
     expect(heard()).toEqual(['pipeline.failed']);
