@@ -15,8 +15,10 @@ export interface Catalogue {
   readonly fieldsById: ReadonlyMap<string, FieldFact>;
   /** Ids of the story point fields, best first: a site can have one for company-managed and one for team-managed projects. */
   readonly storyPoints?: readonly string[] | undefined;
-  readonly sprintField?: string | undefined;
-  readonly epicLink?: string | undefined;
+  /** Ids of the sprint fields: a site that others were imported into can have several, and an issue uses one of them. */
+  readonly sprintFields?: readonly string[] | undefined;
+  /** Ids of the epic link fields, as many for the same reason. */
+  readonly epicLinks?: readonly string[] | undefined;
 }
 
 export const noCatalogue: Catalogue = { fieldsById: new Map() };
@@ -31,7 +33,8 @@ const STORY_POINTS = 'com.pyxis.greenhopper.jira:jsw-story-points';
  */
 export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalogue => {
   const custom = [...fieldsById].filter(([, fact]) => fact.custom).sort(([a], [b]) => (a < b ? -1 : 1));
-  const typed = (key: string): string | undefined => custom.find(([, fact]) => fact.schemaCustom === key)?.[0];
+  const typed = (key: string): readonly string[] =>
+    custom.flatMap(([id, fact]) => (fact.schemaCustom === key ? [id] : []));
   const points = custom.filter(
     ([, fact]) =>
       fact.schemaCustom === STORY_POINTS ||
@@ -40,7 +43,7 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalog
   return {
     fieldsById,
     storyPoints: points.map(([id]) => id),
-    sprintField: typed(SPRINT),
-    epicLink: typed(EPIC_LINK),
+    sprintFields: typed(SPRINT),
+    epicLinks: typed(EPIC_LINK),
   };
 };

@@ -179,6 +179,7 @@ const countWithin = (r: Reading, fields: JsonObject, key: string, count: string)
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const keys: string[] = [];
   const values: Json[] = [];
+  const knowsSprints = sprintFieldsOf(catalogue).length > 0;
   let sprints: string[] | undefined;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
@@ -186,7 +187,7 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
     if (key.startsWith('customfield_') || catalogue.fieldsById.get(key)?.custom === true) {
       keys.push(key);
       values.push(customValue(value));
-      if (catalogue.sprintField === undefined && looksLikeSprints(value)) {
+      if (!knowsSprints && looksLikeSprints(value)) {
         sprints ??= [];
         sprints.push(key);
       }
@@ -195,7 +196,7 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   return { json: r.jsonMembers('fields.', keys, values), sprints };
 };
 
-/** Sprints of the issue's sprint field, and of `sprint` and `closedSprints`, which the agile API adds. Each once. */
+/** Sprints of the issue's sprint fields, and of `sprint` and `closedSprints`, which the agile API adds. Each once. */
 const sprintsOf = (
   r: Reading,
   fields: JsonObject,
@@ -203,9 +204,10 @@ const sprintsOf = (
   catalogue: Catalogue,
   alike: readonly string[] | undefined,
 ): readonly IssueSprintRow[] => {
-  const keys = catalogue.sprintField === undefined ? alike : [catalogue.sprintField];
+  const known = sprintFieldsOf(catalogue);
+  const keys = known.length > 0 ? known : (alike ?? known);
   const found: IssueSprintRow[] = [];
-  for (const key of keys === undefined ? AGILE_FIELDS : [...keys, ...AGILE_FIELDS]) {
+  for (const key of keys.length === 0 ? AGILE_FIELDS : [...keys, ...AGILE_FIELDS]) {
     const value = own(fields, key);
     if (value === undefined || value === null) continue;
     if (!Array.isArray(value) && !isObject(value)) r.flip(`fields.${key}`, value, 'a list of sprints');
@@ -214,6 +216,9 @@ const sprintsOf = (
   return found.length < 2 ? found : [...new Map(found.map((row) => [row.sprint_id, row])).values()];
 };
 
+const sprintFieldsOf = ({ sprintFields }: Catalogue): readonly string[] => sprintFields ?? NO_FIELDS;
+
+const NO_FIELDS: readonly string[] = [];
 const AGILE_FIELDS: readonly string[] = ['closedSprints', 'sprint'];
 
 /** The first story point field that is set. */
@@ -227,15 +232,24 @@ const pointsOf = (r: Reading, fields: JsonObject, { storyPoints }: Catalogue): s
 };
 
 /** The epic: stated by the agile API with its id, by the epic link with its key, or the parent where that is of an epic's level. */
-const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epicLink }: Catalogue) => {
+const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epicLinks }: Catalogue) => {
   const stated = object(r, fields, 'epic', 'fields.epic');
-  const link = epicLink === undefined ? null : text(r, fields, epicLink, `fields.${epicLink}`);
+  const link = linkOf(r, fields, epicLinks ?? NO_FIELDS);
   const epic = stated ?? (parent !== null && isEpic(parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
     id: epic && id(r, epic, 'id', `${path}.id`),
     key: (epic && text(r, epic, 'key', `${path}.key`)) ?? link,
   };
+};
+
+/** The first epic link field that is set. */
+const linkOf = (r: Reading, fields: JsonObject, epicLinks: readonly string[]): string | null => {
+  for (const key of epicLinks) {
+    const link = text(r, fields, key, `fields.${key}`);
+    if (link !== null) return link;
+  }
+  return null;
 };
 
 /** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */

@@ -174,8 +174,8 @@ export const walks = { changelog: walk('changelog'), comments: walk('comments'),
 export const catalogue: Catalogue = {
   fieldsById: new Map(),
   storyPoints: ['customfield_10016', 'customfield_10026'],
-  sprintField: 'customfield_10020',
-  epicLink: 'customfield_10014',
+  sprintFields: ['customfield_10020'],
+  epicLinks: ['customfield_10014'],
 };
 
 export const mapIssue = (record: unknown, known: Catalogue = catalogue, options: IssueOptions = {}): Mapped =>

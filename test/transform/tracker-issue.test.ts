@@ -409,9 +409,24 @@ describe('custom fields', () => {
     );
     expect(found).toMatchObject({
       storyPoints: ['customfield_1', 'customfield_2'],
-      sprintField: 'customfield_3',
-      epicLink: 'customfield_4',
+      sprintFields: ['customfield_3'],
+      epicLinks: ['customfield_4'],
     });
+  });
+
+  it('are read from whichever field of their type the issue uses, where an import left the site with several', () => {
+    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const several = catalogueOf(
+      new Map<string, FieldFact>([
+        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10008', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
+        ['customfield_10014', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
+      ]),
+    );
+    const { row, children } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }), several);
+    expect(children.sprints).toMatchObject([{ sprint_id: 7 }]);
+    expect(row.epic_key).toBe('PROJ-2');
   });
 });
 
