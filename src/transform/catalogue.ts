@@ -1,4 +1,5 @@
 /** What is known of a site's fields, and which of them mean something to us. */
+import { isSystemField } from './system-fields.ts';
 
 /** One field of the site. */
 export interface FieldFact {
@@ -19,6 +20,8 @@ export interface Catalogue {
   readonly sprintFields?: readonly string[] | undefined;
   /** Ids of the epic link fields, as many for the same reason. */
   readonly epicLinks?: readonly string[] | undefined;
+  /** Ids of the custom fields by name, where a name means but one of them. */
+  readonly customByName?: ReadonlyMap<string, string> | undefined;
 }
 
 export const noCatalogue: Catalogue = { fieldsById: new Map() };
@@ -45,5 +48,28 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalog
     storyPoints: points.map(([id]) => id),
     sprintFields: typed(SPRINT),
     epicLinks: typed(EPIC_LINK),
+    customByName: byName(custom),
   };
 };
+
+/** Several sprint fields of one name mean the same; other fields of one name do not. */
+const byName = (custom: readonly (readonly [string, FieldFact])[]): ReadonlyMap<string, string> => {
+  const found = new Map<string, readonly [string, FieldFact]>();
+  const unclear = new Set<string>();
+  for (const [id, fact] of custom) {
+    const other = found.get(fact.name)?.[1];
+    if (other === undefined) found.set(fact.name, [id, fact]);
+    else if (other.schemaCustom !== SPRINT || fact.schemaCustom !== SPRINT) unclear.add(fact.name);
+  }
+  return new Map([...found].flatMap(([name, [id]]) => (unclear.has(name) ? [] : [[name, id] as const])));
+};
+
+/** The key of an issue, as changes of it are told: `issuekey` in every language, or the vendor's `Key`. */
+export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fieldId);
+
+/**
+ * The id of a custom field that a change tells by its name alone: that of the site's only field of the name, else the name. One that is gone
+ * by now and was called like a field of the tracker's own (`status`, `Key`) must not be taken for that.
+ */
+export const customFieldId = (name: string, { customByName }: Catalogue): string =>
+  customByName?.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `custom field ${name}` : name);

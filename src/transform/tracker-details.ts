@@ -2,6 +2,7 @@
 import { ExactNumber } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
 import type { CommentRow, Integer, IssueChangeRow, IssueKeyRow, WorklogRow } from '../tables/tracker.ts';
+import { type Catalogue, customFieldId, isIssueKey } from './catalogue.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { identityOf, personId } from './people.ts';
 import { kindOf, type Reading } from './reading.ts';
@@ -66,7 +67,12 @@ export const eachOnce = (records: readonly Json[]): readonly Json[] => {
 };
 
 /** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */
-export const changeRows = (r: Reading, issueId: Integer, record: Json): readonly IssueChangeRow[] => {
+export const changeRows = (
+  r: Reading,
+  issueId: Integer,
+  record: Json,
+  catalogue: Catalogue,
+): readonly IssueChangeRow[] => {
   const history = requireRecord(r, record);
   const historyId = requiredId(r, history, 'id');
   const changedAt = requiredInstant(r, history, 'created');
@@ -76,7 +82,8 @@ export const changeRows = (r: Reading, issueId: Integer, record: Json): readonly
   return items.map((item: Json, place): IssueChangeRow => {
     if (!isObject(item)) throw r.reject('bad_type', 'items[]', `has ${kindOf(item)} in %, expected objects`);
     const name = changedValue(r, item, 'field');
-    const id = changedValue(r, item, 'fieldId') ?? name;
+    const isCustom = own(item, 'fieldtype') === 'custom';
+    const id = changedValue(r, item, 'fieldId') ?? (isCustom && name !== null ? customFieldId(name, catalogue) : name);
     if (id === null) throw r.reject('missing_field', 'items[].field', 'has no %');
     return {
       history_id: historyId,
@@ -119,8 +126,8 @@ export const keyRows = (
 ): readonly IssueKeyRow[] => {
   let keys: Set<string> | undefined;
   for (const change of changes) {
-    // The vendor writes `field: "Key"`; the id `issuekey` survives other languages.
-    if (change.field_name !== 'Key' && change.field_id !== 'issuekey') continue;
+    // By the id: a custom field may be called Key, too.
+    if (!isIssueKey(change.field_id)) continue;
     keys ??= new Set([key]);
     for (const other of [change.from_text, change.to_text])
       if (other !== null && other !== '') keys.add(keyText(r, 'changelog', other));

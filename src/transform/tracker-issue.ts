@@ -84,7 +84,7 @@ export const issueMapper =
     const components = componentRows(r, issueId, fields);
     const fixed = versionRows(r, issueId, fields, 'fixVersions');
     const affected = versionRows(r, issueId, fields, 'versions');
-    const details = detailsOf(r, issue, fields, issueId, key, tails, options);
+    const details = detailsOf(r, issue, fields, issueId, key, catalogue, tails, options);
     const children = {
       labels: labelRows(issueId, tags),
       components,
@@ -266,6 +266,7 @@ const detailsOf = (
   fields: JsonObject,
   issueId: Integer,
   key: string,
+  catalogue: Catalogue,
   walksOf: (issueId: string, key: string) => DetailWalks,
   { fetchDetails = NO_DETAILS }: IssueOptions,
 ): { readonly children: Readonly<Record<string, readonly Row[]>>; readonly tails: readonly Tail[] } => {
@@ -274,8 +275,9 @@ const detailsOf = (
   const worklogs = delivered(r, fields, 'worklog', 'worklogs', 'fields.worklog');
   // Also of a truncated list: its keys are true, and its faults are faults.
   const changes: readonly IssueChangeRow[] =
-    changelog?.records.flatMap((history, at) => changeRows(r.element('changelog.histories', at), issueId, history)) ??
-    [];
+    changelog?.records.flatMap((history, at) =>
+      changeRows(r.element('changelog.histories', at), issueId, history, catalogue),
+    ) ?? [];
 
   const keys = keyRows(r, issueId, key, changes);
   const children: Record<string, readonly Row[]> = { keys };
@@ -299,13 +301,17 @@ const detailsOf = (
   const walks = walksOf(String(issueId), key);
   const tails: Tail[] = [];
   if (openChangelog) {
-    tails.push({ child: 'changelog', walk: walks.changelog, rows: (records) => changesOf(issueId, records) });
+    tails.push({
+      child: 'changelog',
+      walk: walks.changelog,
+      rows: (records) => changesOf(issueId, records, catalogue),
+    });
     tails.push({
       child: 'keys',
       walk: walks.changelog,
       rows: (records) => {
         const told = new Set(keys.map((row) => row.key));
-        return keyRows(r, issueId, key, changesOf(issueId, records)).filter((row) => !told.has(row.key));
+        return keyRows(r, issueId, key, changesOf(issueId, records, catalogue)).filter((row) => !told.has(row.key));
       },
     });
   }
@@ -319,9 +325,9 @@ const detailsOf = (
 const NO_TAILS: readonly Tail[] = [];
 
 /** Rows of a list that was fetched by itself. */
-const changesOf = (issueId: Integer, records: readonly Json[]): readonly IssueChangeRow[] =>
+const changesOf = (issueId: Integer, records: readonly Json[], catalogue: Catalogue): readonly IssueChangeRow[] =>
   eachOnce(records).flatMap((record) =>
-    changeRows(new Reading('tracker.issue_changelog', `issue ${issueId}: change`, record), issueId, record),
+    changeRows(new Reading('tracker.issue_changelog', `issue ${issueId}: change`, record), issueId, record, catalogue),
   );
 
 const commentsOf = (issueId: Integer, records: readonly Json[]): readonly Row[] =>

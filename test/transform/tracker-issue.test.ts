@@ -279,6 +279,43 @@ describe('lists that come with an issue', () => {
     expect(children.changelog?.map((row) => row.author_id)).toEqual([null, null, null, 'JIRAUSER1', 'ann']);
   });
 
+  it('tell a custom field that is called Key from the key of the issue', () => {
+    const custom = { field: 'Key', fieldtype: 'custom', from: null, fromString: 'LICENCE-1', to: null };
+    const items = [
+      { ...custom, fieldId: 'customfield_10077', toString: 'LICENCE-2' },
+      // Of a field that was deleted: nobody knows its id any more.
+      { ...custom, toString: 'x'.repeat(3000) },
+      { field: 'Key', fieldtype: 'jira', from: null, fromString: 'OLD-3', to: null, toString: 'PROJ-7' },
+    ];
+    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
+    expect(children.keys).toEqual([
+      { key: 'PROJ-7', issue_id: 10063 },
+      { key: 'OLD-3', issue_id: 10063 },
+    ]);
+    expect(children.changelog?.map((row) => row.field_id)).toEqual(['customfield_10077', 'custom field Key', 'Key']);
+  });
+
+  it('tell a custom field without its id by its name, where that is clear, and never as one of the tracker itself', () => {
+    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const known = catalogueOf(
+      new Map<string, FieldFact>([
+        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_1', fact('Team', 'com.example:team')],
+        ['customfield_2', fact('Team', 'com.example:team')],
+      ]),
+    );
+    const told = (field: string, fieldtype: string) => ({ field, fieldtype, from: '', to: '7' });
+    const items = [told('Sprint', 'custom'), told('Team', 'custom'), told('status', 'custom'), told('status', 'jira')];
+    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), known);
+    expect(children.changelog?.map((row) => row.field_id)).toEqual([
+      'customfield_10007',
+      'Team',
+      'custom field status',
+      'status',
+    ]);
+  });
+
   it('keep values of any type in the changelog as text', () => {
     const items = [{ field: 'f', from: 1, fromString: true, to: new ExactNumber('9007199254740993'), toString: ['a'] }];
     const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
