@@ -39,7 +39,8 @@ export function daysWithin(
 
 /**
  * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due, counted in days that are
- * over. `readAt(back)` is when the last so many days were last read, by the source's clock.
+ * over. One that is overdue reaches back as far as it would have reached on time: of these days nobody has had the last look since.
+ * `readAt(back)` is when the last so many days were last read, by the source's clock.
  */
 export async function daysDue(
   days: Days,
@@ -48,13 +49,15 @@ export async function daysDue(
   readAt: (back: number) => Promise<Date | undefined>,
 ): Promise<Window | undefined> {
   const { from, to } = daysThere(days, clock);
-  let back = 0;
-  for (const one of days.reread) {
-    const last = one.every <= 1 ? undefined : await readAt(one.back);
-    if (last === undefined || clock.getTime() - last.getTime() >= one.every * day) back = Math.max(back, one.back);
+  let since = earlier(midnight(watermark), midnight(clock));
+  for (const { every, back } of days.reread) {
+    const last = every <= 1 ? watermark : await readAt(back);
+    if (every > 1 && last !== undefined && clock.getTime() - last.getTime() < every * day) continue;
+    const onTime = last === undefined ? clock : earlier(clock, plus(last, every));
+    since = earlier(since, plus(midnight(onTime), -back));
   }
-  const since = later(from, earlier(midnight(watermark), plus(midnight(clock), -back)));
-  return since < to ? { field: 'day', from: since, to } : undefined;
+  const first = later(from, since);
+  return first < to ? { field: 'day', from: first, to } : undefined;
 }
 
 /** When so many of the last days were last read completely. */

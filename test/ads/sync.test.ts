@@ -226,6 +226,32 @@ test('the hours of as many whole days are read again as the days are, each night
   expect(week.final.filter((at) => at >= since(13))).toEqual([]);
 });
 
+test('days whose last reading fell into nights without a run are read by the next one, before they are final', async () => {
+  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 });
+  await rig.sync();
+  const { state, clock } = rig.platform;
+  const streams = ['report_daily', 'report_hourly'];
+  const [row] = await rig.rows<{ id: string; hour: string }>(`select entity_id as id,
+      to_char(hour_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as hour from ads.report_hourly
+    where entity_type = 'AD' and hour_start >= '2026-06-29' and hour_start < '2026-06-30' order by hour_start limit 1`);
+  const { id = '', hour = '' } = row ?? {};
+  state.restate('AD', id, hour, 'CLICKS', '4711.0');
+  state.restate('AD', id, '2026-06-29', 'CLICKS', '4712.0');
+  clock.advance(5 * day);
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  expect(
+    await rig.rows(
+      `select clicks::int, is_final from ads.report_hourly where entity_type = 'AD' and entity_id = $1 and hour_start = $2::timestamptz
+      union all select clicks::int, is_final from ads.report_daily where entity_type = 'AD' and entity_id = $1 and day = '2026-06-29'
+       order by clicks`,
+      [id, `${hour}:00:00Z`],
+    ),
+  ).toEqual([
+    { clicks: 4711, is_final: true },
+    { clicks: 4712, is_final: false },
+  ]);
+});
+
 test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {
   rig = await openAdsRig({ ...small, dialect: 'contract' });
   await rig.sync();
