@@ -225,7 +225,7 @@ describe('metrics that a server does not have', () => {
     };
 
   test.each([
-    ['by name', () => 'SKIPS and UNMUTES are no fields', 2],
+    ['by name', () => 'SKIPS and UNMUTES are no fields', 4],
     ['one at a time', (asked: readonly string[]) => `${asked.includes('SKIPS') ? 'SKIPS' : 'UNMUTES'} is no field`, 40],
     ['without a name', () => 'Bad Request', 60],
   ])('refused %s are left out, found out once, and told', async (_, says, most) => {
@@ -234,12 +234,53 @@ describe('metrics that a server does not have', () => {
     expect(await rowsOf(() => stream, reports, slice('AD'))).toHaveLength(9);
     expect(server.requests.length).toBeLessThanOrEqual(most);
     expect(server.fired).toContain('status 400');
-    const last = queries().at(-1)?.getAll('fields') ?? [];
-    expect(last).toHaveLength(metricsOf('aggregate').length - 2);
     expect(notes).toEqual([expect.stringMatching(/does not know SKIPS, UNMUTES|does not know UNMUTES, SKIPS/)]);
     const before = server.requests.length;
     await rowsOf(() => stream, reports, slice('AD'));
     expect(server.requests.length - before).toBe(1);
+    const last = queries().at(-1)?.getAll('fields') ?? [];
+    expect(last).toHaveLength(metricsOf('aggregate').length - 2);
+  });
+
+  test.each([
+    ['what is to be asked for instead', () => 'SKIPS is deprecated, use SPEND or STREAMS instead', 8],
+    ['the beginning of what there is', () => 'fields: accepted are CLICKS, COMPLETES, SPEND, …', 20],
+    ['one that is refused, and examples', () => 'SKIPS is not accepted; accepted are e.g. CLICKS, IMPRESSIONS', 8],
+  ])('cost no others where the refusal names %s', async (_, says, most) => {
+    const { reports, server, queries, notes } = await open(refusing(['SKIPS'], says));
+    expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(9);
+    expect(server.requests.length).toBeLessThanOrEqual(most);
+    const stream = reportDaily(reports);
+    await rowsOf(() => stream, reports, slice('AD'));
+    const asked = metricsOf('aggregate').flatMap(([, { names }]) => names.aggregate ?? []);
+    expect(queries().at(-1)?.getAll('fields').sort()).toEqual(asked.filter((field) => field !== 'SKIPS').sort());
+    expect(notes).toEqual([expect.stringContaining('does not know SKIPS;')]);
+  });
+
+  test('that are refused together: the first of them are asked for', async () => {
+    const { reports, queries, notes } = await open((arrived) => {
+      const fields = new URL(arrived.url, 'http://x').searchParams.getAll('fields');
+      return fields.includes('SPEND') && fields.includes('REACH')
+        ? play.json({ messages: ['REACH cannot be had beside SPEND'] }, {}, 400)
+        : reporting()(arrived);
+    });
+    expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(9);
+    expect(queries().some((query) => query.getAll('fields').includes('SPEND'))).toBe(true);
+    expect(notes).toEqual([expect.stringContaining('does not know REACH;')]);
+  });
+
+  test('at one level are asked for at the others', async () => {
+    const { reports, queries } = await open((arrived) => {
+      const { searchParams } = new URL(arrived.url, 'http://x');
+      return searchParams.get('entity_type') === 'AD_ACCOUNT' && searchParams.getAll('fields').includes('FREQUENCY')
+        ? play.json({ messages: ['FREQUENCY is not accepted for AD_ACCOUNT'] }, {}, 400)
+        : reporting()(arrived);
+    });
+    const stream = reportDaily(reports);
+    await rowsOf(() => stream, reports, slice('AD_ACCOUNT'));
+    expect(queries().at(-1)?.getAll('fields')).not.toContain('FREQUENCY');
+    await rowsOf(() => stream, reports, slice('AD'));
+    expect(queries().at(-1)?.getAll('fields')).toContain('FREQUENCY');
   });
 
   test('are found out once, however many ask at the same time', async () => {

@@ -6,9 +6,10 @@ import { namedIn } from './named.ts';
 
 /**
  * An `Http` that leaves out of `fields` what the server refuses (400, 422), found out from its answers and kept from then on for questions of
- * that kind (endpoint, granularity, dimension). Which metrics a server knows is not in the contract, and new names come. A refusal that names
- * some is believed if the rest is answered; of one that names none, the fields are found out by asking for halves. `note` hears of each kind.
- * A refusal that does not go with the fields is thrown.
+ * that kind (endpoint, granularity, dimension, level). Which metrics a server knows is not in the contract, and new names come. A refusal that
+ * names some is believed if the rest is answered, and of those that are refused beside it: a message may name what is to be asked for instead. Of
+ * one that names none, the fields are found out by asking for halves. `note` hears of each kind. A refusal that does not go with the fields is
+ * thrown.
  */
 export function withKnownFields(http: Http, note: (message: string) => void): Http {
   const taken = new Map<string, readonly string[]>();
@@ -53,7 +54,9 @@ const isRefusal = (error: unknown): error is Refused =>
 
 /** Questions that a server takes or refuses for the same reasons. */
 const kindOf = ({ endpoint, query }: Request): string =>
-  [endpoint, query?.granularity, query?.insight_dimension].map(String).join(' ');
+  [endpoint, query?.granularity, query?.insight_dimension, query?.entity_type ?? query?.entity_ids_type]
+    .map(String)
+    .join(' ');
 
 const fieldsOf = ({ query }: Request): readonly string[] => {
   const fields = query?.fields;
@@ -93,12 +96,24 @@ const takenOf = async (
     const middle = Math.ceil(fields.length / 2);
     return [...(await halved(fields.slice(0, middle))), ...(await halved(fields.slice(middle)))];
   };
+  /** With those of `more` that are taken beside them; all that were asked for are known to be refused. */
+  const joined = async (some: Taken, more: readonly string[]): Promise<Taken> => {
+    const both = asked.filter((field) => some.fields.includes(field) || more.includes(field));
+    if (more.length === 0) return some;
+    const found = both.length === asked.length ? undefined : await attempt(both);
+    if (found !== undefined || more.length === 1) return found ?? some;
+    const middle = Math.ceil(more.length / 2);
+    return joined(await joined(some, more.slice(0, middle)), more.slice(middle));
+  };
 
   const named = namedIn(cause.whole, asked);
   if (named.length > 0 && named.length < asked.length) {
-    // It names those that it does not have, or those that it has.
-    const found = (await attempt(asked.filter((field) => !named.includes(field)))) ?? (await attempt(named));
-    if (found !== undefined) return found;
+    const others = asked.filter((field) => !named.includes(field));
+    // It names those that it does not have, or those that it has: all of them, or only some.
+    const rest = await attempt(others);
+    if (rest !== undefined) return joined(rest, named);
+    const those = await attempt(named);
+    if (those !== undefined) return joined(those, others);
   }
   // Understood and not done (422): that is not for what is asked, e.g. because there is not enough data.
   if (named.length === 0 && cause.status === 422) throw cause;
