@@ -302,6 +302,26 @@ describe('metrics that a server does not have', () => {
 describe('an insight report', () => {
   const ofAccount: Slice = { partition: { ad_account_id: account } };
 
+  test('of a dimension that is refused for campaigns is asked for of ad sets; one that is refused is told', async () => {
+    const { reports, queries, notes } = await open(({ url }) => {
+      const asked = new URL(url, 'http://x').searchParams;
+      return asked.get('insight_dimension') === 'ACT_AND_SET' && asked.get('entity_ids_type') === 'CAMPAIGN'
+        ? play.json({ messages: ['insight_dimension ACT_AND_SET is not for CAMPAIGN'] }, {}, 400)
+        : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] });
+    });
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    const states: Json[] = [];
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      states.push(...step.value.records);
+    expect(states).toHaveLength(29);
+    expect(
+      queries().some(
+        (one) => one.get('insight_dimension') === 'ACT_AND_SET' && one.get('entity_ids_type') === 'AD_SET',
+      ),
+    ).toBe(true);
+    expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET \(CAMPAIGN\)$/)]);
+  });
+
   test('that has not enough data is a state with its code; another 422 is an error', async () => {
     const { reports, server } = await open(({ url }) =>
       url.includes('entity_ids=c1')

@@ -9,6 +9,7 @@ import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
 import { accountIn } from '../streams/ofAccount.ts';
 import { insightDimensions, insightFields } from './fields.ts';
+import { namedIn } from './named.ts';
 import type { Reports } from './reports.ts';
 
 const endpoint = '/ad_accounts/{id}/insight_reports';
@@ -76,9 +77,10 @@ function reading(
   signal: AbortSignal,
 ): Reading {
   const rowsOf = listNamed(endpoint, 'rows');
+  // By level: what is not told of campaigns may be told of ad sets.
   const unknown = new Set<string>();
   const ask = async (question: Question, until: AbortSignal): Promise<Answered | undefined> => {
-    if (unknown.has(question.dimension)) return undefined;
+    if (unknown.has(levelled(question))) return undefined;
     try {
       const answer = await http.send(requestOf(slice, question), until);
       return { question, answer, rows: rowsOf(answer.body) };
@@ -88,8 +90,8 @@ function reading(
       if (!(cause instanceof Refused)) throw cause;
       const code = codeOf(cause);
       if (code !== undefined) return { question, code };
-      if (cause.status !== 400 || !cause.messages.some((message) => message.includes(question.dimension))) throw cause;
-      unknown.add(question.dimension);
+      if (cause.status !== 400 || namedIn(cause.messages, [question.dimension]).length === 0) throw cause;
+      unknown.add(levelled(question));
       return undefined;
     }
   };
@@ -107,6 +109,8 @@ function reading(
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
   return { pages: pages(), id, bytes: (_, page) => page.raw };
 }
+
+const levelled = ({ type, dimension }: Question): string => `${dimension} (${type})`;
 
 type Answered =
   | { readonly question: Question; readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
