@@ -11,7 +11,7 @@ import {
   Unreachable,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Flow, Parents, Slice } from '../core/stream.ts';
 import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { slicesOf, slicesSince } from './days.ts';
@@ -21,6 +21,7 @@ import { readSlice } from './read-slice.ts';
 import {
   addSlices,
   beginSlice,
+  hasAnswered,
   leaveSlice,
   type OpenSlice,
   partitionsOf,
@@ -61,6 +62,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       ownersOf(walk),
     );
     const late = owners.filter((partition) => !known.has(partitionText(partition)));
+    await passFormer(stream, flow.stream.parents);
     const { days } = flow.stream;
     const at = { sourceId: context.run.sourceId, stream: flow.stream, clock: context.clock ?? new Date() };
     const slices =
@@ -78,6 +80,9 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const gone: Gone[] = [];
   let over = 0;
   const before = stream.tally.slices;
+  // What is left of a walk may be what is gone: that others have the list is known from the run before.
+  const answeredBefore = walk.resumed && (await patiently(() => hasAnswered(db, walk)));
+  const answered = (): boolean => answeredBefore || stream.tally.slices > before;
   const failure = new AbortController();
   const work = async (part: Part): Promise<void> => {
     const { open } = part;
@@ -106,7 +111,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         }
         if (error instanceof Missing && flow.stream.parents !== undefined) {
           gone.push({ open, error });
-          if (!isUnavailable(flow, gone, stream.tally.slices - before, false)) return [];
+          if (!isUnavailable(flow, gone, answered(), false)) return [];
         }
         const verdict = await sliceFailed(stream, open, error);
         if (verdict === 'ends the stream') {
@@ -126,7 +131,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
   const read = stream.tally.slices - before;
   const [first] = gone;
-  if (first !== undefined && isUnavailable(flow, gone, read, true)) throw first.error;
+  if (first !== undefined && isUnavailable(flow, gone, answered(), true)) throw first.error;
   for (const one of gone) await closeAbsent(stream, one);
   const passed = problems.every((problem) => problem.status === 'forbidden');
   // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, halves of one slice included.
@@ -147,13 +152,24 @@ const missesUntilUnavailable = 3;
  * Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. Of an endpoint that
  * the contract promises all owners are asked before that is believed.
  */
-const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: number, atEnd: boolean): boolean =>
-  answered === 0 &&
+const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
+  !answered &&
   (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
 
 /** Closes the slice of an owner whose part cannot be read. */
 const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Unread): Promise<void> =>
   patiently(() => leaveSlice(context.deps.warehouse.db, sliceId, context.run.runId, 'absent', { code, message }));
+
+/** Closes the unread slices of who was an owner when the walk began and is none now: it left the configuration, or its list. */
+async function passFormer(stream: StreamContext, parents: Parents): Promise<void> {
+  const { context, flow, walk } = stream;
+  const { db } = context.deps.warehouse;
+  const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.name, parents, 'all');
+  const names = new Set(owners.map(partitionText));
+  for (const open of await patiently(() => unreadSlices(db, walk)))
+    if (!names.has(partitionText(open.slice.partition ?? {})))
+      await passBy(stream, open, { code: 'no_owner', message: 'its owner is none any more' });
+}
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
 async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {

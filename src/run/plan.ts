@@ -21,6 +21,9 @@ export interface StreamPlan extends WalkPlan {
   readonly mode: Mode;
 }
 
+/** The words of a walk over everything that has changed. */
+const changesWords = 'changes';
+
 /** Where the server cannot filter by change, everything is walked again this often. */
 const fullEvery = days(7);
 
@@ -60,7 +63,7 @@ export async function planStream(
   if (await lacksOpened(deps.warehouse.db, sourceId, flow)) return everything;
   if ((await windows.changes(signal)) === 'updated') {
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
-    return { mode: 'incremental', kind: 'incremental', words: 'changes', window: { field: 'updated', from } };
+    return { mode: 'incremental', kind: 'incremental', words: changesWords, window: { field: 'updated', from } };
   }
   if (!isFresh(checkpoint, clock)) return everything;
   const now = clock ?? checkpoint.watermark;
@@ -108,10 +111,13 @@ function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): b
 /**
  * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows of if that is older
  * (a source whose index fell behind does not show its changes when the clock says it should; guarantee G4). Records dated in the
- * future do not count.
+ * future do not count. Nor does a watermark that walks over recent records alone have moved: what is older may have changed since.
  */
 async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: Checkpoint): Promise<number> {
-  const watermark = checkpoint.watermark.getTime();
+  const watermark = Math.min(
+    checkpoint.watermark.getTime(),
+    await allShownUntil(deps.warehouse.db, { sourceId, stream: flow.stream.name }, checkpoint),
+  );
   if (flow.table.order === undefined) return watermark;
   const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(flow.table.order)}) as newest
     from ${sql.id(flow.table.schema, flow.table.name)}
@@ -120,6 +126,19 @@ async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: 
   );
   const newest = rows[0]?.newest?.getTime();
   return newest === undefined ? watermark : Math.min(watermark, newest);
+}
+
+/** Until when everything that had changed was shown: the clock of the last walk over changes, or over everything. */
+async function allShownUntil(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: string },
+  { watermark, fullAt }: Checkpoint,
+): Promise<number> {
+  const { rows } = await sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
+    where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind = 'incremental'
+      and words = ${changesWords}`.execute(db);
+  const shown = [rows[0]?.last ?? undefined, fullAt].flatMap((one) => one?.getTime() ?? []);
+  return shown.length === 0 ? watermark.getTime() : Math.max(...shown);
 }
 
 /** Which owners a walk of a partitioned stream is about. */

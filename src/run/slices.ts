@@ -71,6 +71,13 @@ export async function unreadSlices(db: Kysely<AnyDatabase>, walk: SlicedWalk): P
   return rows.map((row) => openSlice(row, walk));
 }
 
+/** Whether the source has answered for a slice of the walk, in this run or one before it. */
+export async function hasAnswered(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<boolean> {
+  const { rows } = await sql<{ answered: boolean }>`select exists (select from ops.slices
+    where walk_id = ${walk.walkId}::bigint and status in ('done', 'partial')) as answered`.execute(db);
+  return rows[0]?.answered === true;
+}
+
 /** Partitions that already have a slice in the walk, as canonical text. */
 export async function partitionsOf(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ partition: Partition }>`select partition from ops.slices

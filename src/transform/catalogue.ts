@@ -67,9 +67,16 @@ const byName = (custom: readonly (readonly [string, FieldFact])[]): ReadonlyMap<
 /** The key of an issue, as changes of it are told: `issuekey` in every language, or the vendor's `Key`. */
 export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fieldId);
 
+/** What a custom field without an id is called where its name alone would pass for a field of the tracker's own. */
+const unnumbered = 'custom field ';
+
 /**
  * The id of a custom field that a change tells by its name alone: that of the site's only field of the name, else the name. One that is gone
  * by now and was called like a field of the tracker's own (`status`, `Key`) must not be taken for that.
  */
 export const customFieldId = (name: string, { customByName }: Catalogue): string =>
-  customByName?.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `custom field ${name}` : name);
+  customByName?.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `${unnumbered}${name}` : name);
+
+/** Whether an id is that of a custom field: the vendor's, or one that `customFieldId` made. */
+export const isCustomId = (fieldId: string): boolean =>
+  fieldId.startsWith('customfield_') || fieldId.startsWith(unnumbered);

@@ -2,7 +2,7 @@
 import { ExactNumber } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
 import type { CommentRow, Integer, IssueChangeRow, IssueKeyRow, WorklogRow } from '../tables/tracker.ts';
-import { type Catalogue, customFieldId, isIssueKey } from './catalogue.ts';
+import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './catalogue.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { identityOf, personId } from './people.ts';
 import { kindOf, type Reading } from './reading.ts';
@@ -126,8 +126,8 @@ export const keyRows = (
 ): readonly IssueKeyRow[] => {
   let keys: Set<string> | undefined;
   for (const change of changes) {
-    // By the id: a custom field may be called Key, too.
-    if (!isIssueKey(change.field_id)) continue;
+    // A custom field may be called Key, too.
+    if (!isIssueKey(change.field_id) && (change.field_name !== 'Key' || isCustomId(change.field_id))) continue;
     keys ??= new Set([key]);
     for (const other of [change.from_text, change.to_text])
       if (other !== null && other !== '') keys.add(keyText(r, 'changelog', other));

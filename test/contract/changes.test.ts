@@ -230,3 +230,23 @@ test('a record dated in the future does not move the watermark past what is to c
   await rig.sync(issues);
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
+
+test('changes that nights without `updated` could not show are read when it can be asked for again', async () => {
+  await open({ dialect: 'contract', years: 1 });
+  await rig.sync(issues);
+  const { state, clock } = rig.tracker;
+  const [old = ''] = idsByAge();
+  expect(clock.now().getTime() - state.issue(old).created).toBeGreaterThan(181 * day);
+  clock.advance(day);
+  state.update(old, { summary: 'An old one, changed' });
+  for (let night = 0; night < 3; night += 1) {
+    clock.advance(day);
+    state.touch(idsByAge().at(-1) ?? '');
+    expect(await rig.sync(issues, { settings: { changes: 'created' } })).toMatchObject({ status: 'succeeded' });
+  }
+  expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
+  const from = rig.tracker.log.length;
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(jqls(from)).toEqual([expect.stringContaining('updated >=')]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+});

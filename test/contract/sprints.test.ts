@@ -107,3 +107,25 @@ test('a sprint of which only deleted issues tell is not made of them', async () 
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   expect(await rowsOf(id)).toEqual([]);
 });
+
+test('a board that went before an interrupted walk came to it does not stand for all: sprints stay as their boards list them', async () => {
+  const { id, boardId } = await open('vendor');
+  const { script, state } = rig.tracker;
+  const other = rig.tracker.oracle().boards.find((one) => one.type === 'scrum' && one.id !== boardId);
+  const list = {
+    endpoint: '/rest/agile/1.0/board/{id}/sprint',
+    times: Infinity,
+    match: ({ path }: { readonly path: string }) => path.endsWith(`/${other?.id}/sprint`),
+  };
+  const sprints = { streams: ['sprints'] };
+  await rig.sync({ streams: ['boards', 'issues'] });
+  state.updateSprint(id, { name: 'Listed by a board' });
+  const broken = script.at(list, status(500));
+  expect(await rig.sync(sprints)).toMatchObject({ status: 'partly_failed' });
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
+  broken.cancel();
+  script.at(list, status(404));
+  const again = await rig.sync(sprints);
+  expect(again.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'ok' });
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
+});

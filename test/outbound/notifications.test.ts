@@ -177,7 +177,7 @@ describe('notifications', () => {
 
   test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {
     const { pool } = database.warehouse;
-    await pool.query('truncate ops.dag_runs');
+    await pool.query('truncate ops.dag_runs, ops.checkpoints');
     const night = async (id: string, does: string): Promise<void> => {
       await pool.query(
         `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)

@@ -77,13 +77,14 @@ describe('facts by day', () => {
     expect(lab.asked.sort()).toEqual(['a 2026-06-28/2026-07-01', 'b 2026-06-28/2026-07-01']);
     moveTo('2026-07-08');
     await lab.run();
-    expect(lab.asked).toContain('a 2026-06-24/2026-07-08');
+    // A day late: as far back as it would have been read on the seventh.
+    expect(lab.asked).toContain('a 2026-06-23/2026-07-08');
     moveTo('2026-07-09');
     await lab.run();
     expect(lab.asked).toContain('a 2026-07-06/2026-07-09');
     moveTo('2026-07-31');
     await lab.run();
-    expect(lab.asked.filter((line) => line.startsWith('a')).sort()[0]).toMatch(/^a 2026-05-02/);
+    expect(lab.asked.filter((line) => line.startsWith('a')).sort()[0]).toMatch(/^a 2026-05-01/);
   });
 
   test('after weeks of standing still the next run reads all that was missed', async () => {
@@ -91,7 +92,7 @@ describe('facts by day', () => {
     lab.facts.push(fact('a', '2026-07-03'), fact('b', '2026-07-20'));
     moveTo('2026-07-22');
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
-    expect(lab.asked).toContain('a 2026-06-30/2026-07-22');
+    expect(lab.asked).toContain('a 2026-06-23/2026-07-22');
     expect(await stored()).toEqual(told(lab.facts));
   });
 
@@ -193,6 +194,53 @@ describe('facts by day', () => {
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(told(lab.facts));
     expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+  });
+
+  test('owners that went before an interrupted walk came to them are passed by, and new days go on coming', async () => {
+    await lab.run();
+    let broken = true;
+    lab.owners.push(owner('c'));
+    lab.facts.push(fact('a', '2026-06-30'), fact('c', '2026-01-02'));
+    lab.answer = ({ partition }) => {
+      if (partition?.owner !== 'c') return;
+      throw broken ? new Transient('the report failed') : new Missing('there is no c', 404);
+    };
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    // It had no time to be read: each piece of its history is asked for once more, and answers 404.
+    broken = false;
+    lab.facts.push(fact('a', '2026-07-01'));
+    moveTo('2026-07-02');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await rows(`select owner as line from lab.facts where day >= '2026-06-30' order by day`)).toEqual([
+      'a',
+      'a',
+    ]);
+    expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+  });
+
+  test('an owner that failed and is no owner any more is not asked for again, and the run is well', async () => {
+    await lab.run();
+    lab.owners.push(owner('c'));
+    lab.answer = ({ partition }) => {
+      if (partition?.owner === 'c') throw new Transient('the report failed');
+    };
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    lab.owners = lab.owners.filter(({ id }) => id !== 'c');
+    lab.facts.push(fact('a', '2026-07-01'));
+    moveTo('2026-07-02');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(lab.asked.filter((line) => line.startsWith('c'))).toEqual([]);
+    expect(await stored()).toEqual(told(lab.facts));
+    expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
+    // It is back, and read whole.
+    lab.owners.push(owner('c'));
+    lab.facts.push(fact('c', '2026-01-02'));
+    lab.answer = () => undefined;
+    moveTo('2026-07-03');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(told(lab.facts));
   });
 
   test('days that the source no longer tells are passed by, and keep nothing waiting', async () => {
