@@ -10,7 +10,8 @@ export interface Tail {
   readonly fields: number;
   /** Bytes of its last span that stay behind. */
   readonly without: number;
-  readonly with: Buffer;
+  /** The fields that come behind, encoded. */
+  readonly with: (record: BatchRecord) => Buffer;
 }
 
 /** Where rows go. */
@@ -65,14 +66,16 @@ function* chunks(
   chunk.writeInt32BE(0, at);
   chunk.writeInt32BE(0, at + 4);
   at += 8;
-  for (const { firstSpan, endSpan } of records) {
+  for (const record of records) {
+    const { firstSpan, endSpan } = record;
+    const ending = tail?.with(record);
     let begun = false;
     for (let span = firstSpan * 3; span < endSpan * 3; span += 3) {
       if (numbers[span] !== index) continue;
       const ends = index !== 0 || begun;
       const from = numbers[span + 1] ?? 0;
       const to = (numbers[span + 2] ?? 0) - (ends && tail !== undefined ? tail.without : 0);
-      const most = to - from + (tail?.with.length ?? 0);
+      const most = to - from + (ending?.length ?? 0);
       if (at + most > chunk.length) {
         yield chunk.subarray(0, at);
         chunk = Buffer.allocUnsafe(Math.max(chunkBytes, most));
@@ -83,9 +86,9 @@ function* chunks(
         chunk.set(source.subarray(from, to), at);
         at += to - from;
       } else for (let byte = from; byte < to; byte += 1) chunk[at++] = source[byte] ?? 0;
-      if (tail === undefined) continue;
+      if (tail === undefined || ending === undefined) continue;
       if (!begun || index !== 0) chunk.writeInt16BE(tail.fields, start);
-      if (ends) for (let byte = 0; byte < tail.with.length; byte += 1) chunk[at++] = tail.with[byte] ?? 0;
+      if (ends) for (let byte = 0; byte < ending.length; byte += 1) chunk[at++] = ending[byte] ?? 0;
       begun = true;
     }
   }

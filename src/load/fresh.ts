@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Flow } from '../core/stream.ts';
 import type { Table } from '../core/table.ts';
 import type { Batch, BatchRecord } from './batch.ts';
+import { binaryWriter } from './binary.ts';
 import { copyRows, type Tail } from './copy.ts';
 import { childrenOf, type Layout, rootExtras } from './layout.ts';
 import type { Merge } from './merge.ts';
@@ -57,27 +58,32 @@ function copyInto(
   index: number,
   { table, content }: Layout,
   records: readonly BatchRecord[],
-  { sourceId, runId }: Merge,
+  merge: Merge,
 ): Promise<number> {
   const isRoot = index === 0;
-  // The children's `_synced_at` is the column's default, the transaction's time, as in a merge.
+  const moves = childrenOf(batch.flow.children)[index - 1]?.[1].moves === true;
+  // Other children's `_synced_at` is the column's default, the transaction's time, as in a merge.
   const columns = [
     ...content.map(([name]) => name),
     ...(table.entity ? [rootExtras.hash] : []),
     ...(isRoot ? ['_synced_at'] : []),
     'source_id',
     '_run_id',
+    ...(moves ? ['_synced_at'] : []),
   ];
-  const tail: Tail = { fields: columns.length, without: isRoot ? deliveredBytes : 0, with: ending(sourceId, runId) };
+  const behind = binaryWriter(32);
+  behind.field('smallint', merge.sourceId);
+  behind.field('bigint', BigInt(merge.runId));
+  const same = behind.bytes(0, behind.length);
+  const tail: Tail = {
+    fields: columns.length,
+    without: isRoot ? deliveredBytes : 0,
+    with: ({ fetchedAt }) => {
+      if (!moves) return same;
+      behind.rewind(same.length);
+      behind.field('timestamptz', fetchedAt);
+      return behind.bytes(0, behind.length);
+    },
+  };
   return copyRows(session, batch, index, records, { into: `"${table.schema}"."${table.name}"`, columns }, tail);
-}
-
-/** `source_id` (smallint) and `_run_id` (bigint) as encoded fields. */
-function ending(sourceId: number, runId: string): Buffer {
-  const bytes = Buffer.alloc(18);
-  bytes.writeInt32BE(2, 0);
-  bytes.writeInt16BE(sourceId, 4);
-  bytes.writeInt32BE(8, 6);
-  bytes.writeBigInt64BE(BigInt(runId), 10);
-  return bytes;
 }

@@ -207,6 +207,7 @@ async function writeChildren(
   const delivered = staged.filter(({ rows }) => rows > 0);
   await mergeChildren(
     session,
+    root,
     delivered.map(({ child }) => child),
     how,
   );

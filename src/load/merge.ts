@@ -73,14 +73,41 @@ export async function mergeRoot(session: Session, layout: Layout, merge: Merge):
  * Staged rows of child tables into those tables, all in one statement; behind `removeAbsent`: a key may have gone from one parent to
  * another.
  */
-export async function mergeChildren(session: Session, children: readonly Child[], merge: Merge): Promise<void> {
+export async function mergeChildren(
+  session: Session,
+  root: Layout,
+  children: readonly Child[],
+  merge: Merge,
+): Promise<void> {
   if (children.length === 0) return;
-  const statements = children.map(({ table }) => {
-    const { insert, among, update } = upsert(layoutOf(table), merge, sql`now()`, sql`true`);
-    return sql`${insert} from ${stageOf(table)} s ${among} ${update}`;
+  const statements = children.map((child) => {
+    const { insert, among, update } = child.moves
+      ? upsert(layoutOf(child.table), merge, sql.id('s', rootExtras.fetched), stillTheirs(child, merge))
+      : upsert(layoutOf(child.table), merge, sql`now()`, sql`true`);
+    return sql`${insert} from ${child.moves ? lastRead(root, child) : sql`${stageOf(child.table)} s`} ${among} ${update}`;
   });
   await atOnce(statements, sql`select`).execute(session.trx);
 }
+
+/** Staged rows `s` of a child with the moment when their parent was fetched; of a key that came with several parents, the last one's. */
+function lastRead(root: Layout, { table, parent }: Child): RawBuilder<unknown> {
+  const key = columns(keyOf(layoutOf(table)), 'c');
+  const fetched = sql.id('p', rootExtras.fetched);
+  return sql`(select distinct on (${key}) c.*, ${fetched} from ${stageOf(table)} c join ${stageOf(root.table)} p on ${isChild(root, parent)}
+    order by ${key}, ${fetched} desc) s`;
+}
+
+/** True unless the row was written for another parent that this run has read since. */
+const stillTheirs = ({ parent }: Child, { runId }: Merge): RawBuilder<unknown> =>
+  sql`((${columns(parent, 't')}) is not distinct from (${columns(parent, 'excluded')}) or t._deleted_at is not null
+    or t._run_id is distinct from ${runId}::bigint or t._synced_at <= excluded._synced_at)`;
+
+/** True where the child row `c` belongs to the staged row `p`. */
+const isChild = (root: Layout, parent: readonly string[]): RawBuilder<unknown> =>
+  sql.join(
+    parent.map((name, i) => sql`${sql.id('c', name)} = ${sql.id('p', keyOf(root)[i] ?? '')}`),
+    sql` and `,
+  );
 
 /** Statements that write to different tables, as one: a warehouse may be far away. They are called `written0`, `written1` … by `end`. */
 const atOnce = <T>(statements: readonly RawBuilder<unknown>[], end: RawBuilder<T>): RawBuilder<T> =>
@@ -170,11 +197,7 @@ export async function removeAbsent(
 
 function notDelivered(root: Layout, { child, bit, rows }: StagedChild, merge: Merge): RawBuilder<unknown> {
   const layout = layoutOf(child.table);
-  const rootKey = keyOf(root);
-  const own = sql.join(
-    child.parent.map((name, i) => sql`${sql.id('c', name)} = ${sql.id('p', rootKey[i] ?? '')}`),
-    sql` and `,
-  );
+  const own = isChild(root, child.parent);
   const key = columns(keyOf(layout), 'c');
   // From the parents to their rows, by index (`offset 0` keeps the planner to it); then by hash to what was delivered.
   const theirs = sql`(select o.* from ${stageOf(root.table)} p cross join lateral (

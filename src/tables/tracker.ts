@@ -596,8 +596,8 @@ export const issueChildren = {
   links: { table: issueLinks, parent: ['issue_id'], absent: 'deleted' },
   sprints: { table: issueSprints, parent: ['issue_id'], absent: 'deleted' },
   changelog: { table: issueChangelog, parent: ['issue_id'], absent: 'deleted' },
-  comments: { table: comments, parent: ['issue_id'], absent: 'deleted' },
-  worklogs: { table: worklogs, parent: ['issue_id'], absent: 'deleted' },
+  comments: { table: comments, parent: ['issue_id'], absent: 'deleted', moves: true },
+  worklogs: { table: worklogs, parent: ['issue_id'], absent: 'deleted', moves: true },
   // A key that an issue once had goes on leading to it.
   keys: { table: issueKeys, parent: ['issue_id'], absent: 'kept' },
 } as const satisfies Readonly<Record<string, Child>>;

@@ -95,6 +95,58 @@ test('children are replaced with their parent: relations go, entities become tom
   expect(await rowsOf(warehouse, 'select * from lab.thing_tags')).toEqual([]);
 });
 
+describe('an entity that goes from one parent to another', () => {
+  const note = (thing_id: number) => ({ notes: [{ id: 7, thing_id, body: 'hi' }] });
+  const owner = () =>
+    rowsOf(database.warehouse, 'select thing_id from lab.thing_notes where id = 7 and _deleted_at is null');
+
+  test.each([
+    ['first', [thing(1, 'a', 10n, note(1)), thing(2, 'b', 10n, note(2))], [2000n, 1000n], '1'],
+    ['last', [thing(1, 'a', 10n, note(1)), thing(2, 'b', 10n, note(2))], [1000n, 2000n], '2'],
+  ])(
+    'while they are read, and comes with both, belongs to the one read last (%s in the batch)',
+    async (_, records, fetchedAt, last) => {
+      await loadBatch(database.warehouse, batchOf(thingFlow, records, fetchedAt));
+      expect(await owner()).toEqual([[last]]);
+      // Known already, too.
+      await loadBatch(
+        database.warehouse,
+        batchOf(
+          thingFlow,
+          records.map((one) => ({ ...one, row: { ...one.row, name: 'other', updated_at: 11n } })),
+          fetchedAt,
+        ),
+      );
+      expect(await owner()).toEqual([[last]]);
+    },
+  );
+
+  test('stays with the parent that was read last, whichever batch is committed first', async () => {
+    const { warehouse } = database;
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(2, 'b', 10n, note(2))], [2000n]));
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, note(1))], [1000n]));
+    expect(await owner()).toEqual([['2']]);
+    // The next run reads the one that it left without it, and the one that has it is as it was.
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 11n, { notes: [] }), thing(2, 'b', 10n, note(2))]), {
+      runId: '2',
+    });
+    expect(await owner()).toEqual([['2']]);
+  });
+
+  test('goes back, also by the word of a process whose clock is behind', async () => {
+    const { warehouse } = database;
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, note(1))], [5000n]));
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(2, 'b', 10n, note(2)), thing(1, 'a', 11n, { notes: [] })]), {
+      runId: '2',
+    });
+    expect(await owner()).toEqual([['2']]);
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(2, 'b', 11n, { notes: [] })], [9000n]), { runId: '3' });
+    expect(await owner()).toEqual([]);
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 12n, note(1))], [500n]), { runId: '3' });
+    expect(await owner()).toEqual([['1']]);
+  });
+});
+
 test('children that were not delivered stay as they are', async () => {
   const { warehouse } = database;
   const tags = [{ thing_id: 1, tag: 'x', weight: null }];

@@ -59,7 +59,7 @@ export const thingFlow: Flow = {
   table: things,
   children: {
     tags: { table: thingTags, parent: ['thing_id'], absent: 'deleted' },
-    notes: { table: thingNotes, parent: ['thing_id'], absent: 'deleted' },
+    notes: { table: thingNotes, parent: ['thing_id'], absent: 'deleted', moves: true },
   },
   via: () => {
     throw new Error('nothing is mapped here');
