@@ -172,13 +172,29 @@ const folder = (from: URL): MigrationProvider => ({
   },
 });
 
+const duplicates: ReadonlySet<unknown> = new Set(['42P07', '42710', '42723']); // duplicate_table, duplicate_object, duplicate_function
+
 function explained(error: unknown, address: string): unknown {
   const cause = error instanceof StepFailed ? error.cause : error;
-  if (!(cause instanceof Error && 'code' in cause && cause.code === '42501')) return error;
+  if (!(cause instanceof Error && 'code' in cause)) return error;
   const database = address.slice(address.indexOf('/') + 1);
+  const facts = { cause: error };
+  const ownDatabase = 'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
+  if (duplicates.has(cause.code))
+    return new Misconfigured(
+      `${address}: another program keeps its tables where Tidemark's belong (${cause.message}): ${ownDatabase}`,
+      facts,
+    );
+  if (cause.code !== '42501') return error;
+  const schema = /^(?:permission denied for|must be owner of) schema (\w+)$/.exec(cause.message)?.[1];
+  if (schema !== undefined && schema !== 'public')
+    return new Misconfigured(
+      `${address}: the schema ${schema} belongs to another user: let that one run: alter schema ${schema} owner to <user>; or, where it is another program's, ${ownDatabase}`,
+      facts,
+    );
   return new Misconfigured(
     `${address}: this user may not change the schema (${cause.message}): ` +
       `let the owner run: grant create on database "${database}" to <user>; tables made by another user must be given to it`,
-    { cause: error },
+    facts,
   );
 }

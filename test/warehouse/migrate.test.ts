@@ -173,6 +173,9 @@ test('an ordinary role that owns its database, or may create schemas in it, need
   try {
     await expect(migrate(plain)).rejects.toThrow(/may not change the schema.*grant create on database/s);
     await asOwner((client) => client.query(`alter database ${database.name} owner to ${role}`));
+    await asOwner((client) => client.query('create schema bi'), database.name);
+    await expect(migrate(plain)).rejects.toThrow(/the schema bi belongs to another user.*a database of its own/s);
+    await asOwner((client) => client.query('drop schema bi'), database.name);
     expect(await migrate(plain)).toContain('0001_ops');
   } finally {
     await plain.close();
@@ -180,4 +183,13 @@ test('an ordinary role that owns its database, or may create schemas in it, need
     await sql.raw(`drop owned by ${role} cascade`).execute(database.warehouse.db);
     await asOwner((client) => client.query(`drop role ${role}`));
   }
+});
+
+test('a database where another program has tables of the same names is refused, and they stay as they are', async () => {
+  const { warehouse } = database;
+  await warehouse.pool.query('create schema ops; create table ops.runs (theirs int)');
+  const refused = migrate(warehouse);
+  await expect(refused).rejects.toThrow(Misconfigured);
+  await expect(refused).rejects.toThrow(/another program keeps its tables.*"runs" already exists.*createdb/s);
+  expect((await warehouse.pool.query('select theirs from ops.runs')).rows).toEqual([]);
 });
