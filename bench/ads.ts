@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { RunReport } from '../src/core/run.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
 import { measure, service } from './processes.ts';
-import { dump, rawCopy } from './rawCopy.ts';
+import { dump, rawCopy } from './raw-copy.ts';
 import type { Figure } from './report.ts';
 
 /** What the bench lends. */
@@ -67,7 +67,7 @@ export const adsParts: readonly Part[] = [
 export async function measureAds(part: Part, lent: Lent): Promise<readonly Figure[]> {
   const { letter, stream, what } = part;
   lent.say(`ads: ${what} …`);
-  const platform = await service<Variables>('bench/adsPlatform.ts', part.platform);
+  const platform = await service<Variables>('bench/ads-platform.ts', part.platform);
   const dumped = path.join(lent.folder, `ads-${letter}`);
   const firsts: number[] = [];
   const raws: number[] = [];

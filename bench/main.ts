@@ -9,7 +9,7 @@ import { openEmbedded } from '../src/warehouse/embedded.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
 import { type Cost, measure, service } from './processes.ts';
-import { dump, rawCopy, tablesOf } from './rawCopy.ts';
+import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
 
 /**
@@ -98,7 +98,7 @@ async function syncOnce(url: string, at: Address, ...flags: readonly string[]): 
 
 /** Every measure reads answers that the simulator has given before: it is the reader that is measured. */
 const httpOnce = async (at: Address, ...since: readonly string[]): Promise<number> => {
-  const cost = await measure(['bench/httpOnly.ts', at.url, at.email, at.token, String(concurrency), ...since], {});
+  const cost = await measure(['bench/http-only.ts', at.url, at.email, at.token, String(concurrency), ...since], {});
   if (cost.code !== 0) throw new Error(cost.err);
   return (JSON.parse(cost.out) as { seconds: number }).seconds;
 };

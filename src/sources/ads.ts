@@ -6,7 +6,7 @@ import { askAccount } from '../extract/ads/account.ts';
 import type { Ads } from '../extract/ads/ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from '../extract/ads/client.ts';
 import { reportsOf } from '../extract/ads/reports/reports.ts';
-import { adsFlows } from './adsFlows.ts';
+import { adsFlows } from './ads-flows.ts';
 
 /** What opening an ads platform takes; `AdsConfig` of src/config.ts is one. */
 export interface AdsSettings extends ClientSettings {

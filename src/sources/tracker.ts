@@ -18,7 +18,7 @@ import type { Tracker } from '../extract/tracker/tracker.ts';
 import { catalogueOf, type FieldFact, noCatalogue } from '../transform/catalogue.ts';
 import { field } from '../transform/tracker.ts';
 import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
-import { trackerFlows } from './trackerFlows.ts';
+import { trackerFlows } from './tracker-flows.ts';
 
 export type { HttpEvent } from '../extract/http/options.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
 import { start } from '../cli/command.ts';
-import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/adsTruth.ts';
+import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/ads-truth.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let platform: AdsSimulator;

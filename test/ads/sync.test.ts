@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
 import { insightValues } from '../../src/simulator/ads/insight.ts';
 import { status } from '../../src/simulator/shared/faults.ts';
-import { stored } from '../support/adsCompared.ts';
-import { insightDifferences } from '../support/adsInsights.ts';
-import { type Cells, pictureOf } from '../support/adsPicture.ts';
-import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
-import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/adsTruth.ts';
+import { stored } from '../support/ads-compared.ts';
+import { insightDifferences } from '../support/ads-insights.ts';
+import { type Cells, pictureOf } from '../support/ads-picture.ts';
+import { type AdsRig, openAdsRig } from '../support/ads-rig.ts';
+import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/ads-truth.ts';
 
 let rig: AdsRig;
 afterEach(async () => {

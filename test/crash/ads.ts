@@ -1,9 +1,9 @@
 /** The ads platform's stages: what is run, and what must hold of its warehouse. */
 
 import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
-import { adsDifferences, adsHalves } from '../support/adsCompared.ts';
-import { adsBooks, type Before, beforeOf } from '../support/adsHistory.ts';
-import { type Cells, type Picture, pictureOf } from '../support/adsPicture.ts';
+import { adsDifferences, adsHalves } from '../support/ads-compared.ts';
+import { adsBooks, type Before, beforeOf } from '../support/ads-history.ts';
+import { type Cells, type Picture, pictureOf } from '../support/ads-picture.ts';
 import { testDatabase } from '../support/postgres.ts';
 import { adsEnvironment } from '../support/tidemark.ts';
 import { claimed, closedBooks, countsHold, isThere, movedTo, type Rows } from './books.ts';

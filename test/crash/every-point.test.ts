@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Cut } from '../support/postgresProxy.ts';
-import { everyAct, everyChange } from '../support/postgresWire.ts';
+import type { Cut } from '../support/postgres-proxy.ts';
+import { everyAct, everyChange } from '../support/postgres-wire.ts';
 import * as ads from './ads.ts';
 import type { Stage } from './stage.ts';
 import * as tracker from './tracker.ts';

@@ -1,7 +1,7 @@
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { databaseUrl } from '../support/postgres.ts';
-import { type Cut, postgresProxy } from '../support/postgresProxy.ts';
-import type { Ear } from '../support/postgresWire.ts';
+import { type Cut, postgresProxy } from '../support/postgres-proxy.ts';
+import type { Ear } from '../support/postgres-wire.ts';
 import { removeDatabase } from '../support/spares.ts';
 import { tidemark } from '../support/tidemark.ts';
 import type { Rows } from './books.ts';

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Cut } from '../support/postgresProxy.ts';
+import type { Cut } from '../support/postgres-proxy.ts';
 import { type Counting, crash, type Outcome } from './point.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { play, seen } from './adsHistory.ts';
-import { adsFaults, changeNames, history, parade, type Step } from './adsSteps.ts';
+import { play, seen } from './ads-history.ts';
+import { adsFaults, changeNames, history, parade, type Step } from './ads-steps.ts';
 import { playing, seconds, seed, timeoutFor } from './playing.ts';
 
 const time = seconds(6);

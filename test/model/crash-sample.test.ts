@@ -3,7 +3,7 @@ import * as ads from '../crash/ads.ts';
 import type { Stage } from '../crash/stage.ts';
 import * as tracker from '../crash/tracker.ts';
 import { crashAt, diceOf, lengthOf, sample } from '../crash/walk.ts';
-import { everyAct } from '../support/postgresWire.ts';
+import { everyAct } from '../support/postgres-wire.ts';
 
 /** Another one each time; `CRASH_SEED` repeats one. */
 const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));

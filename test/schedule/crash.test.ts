@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { due } from '../../src/schedule/cron.ts';
 import { tick } from '../../src/schedule/ticks.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { type Cut, postgresProxy } from '../support/postgresProxy.ts';
+import { type Cut, postgresProxy } from '../support/postgres-proxy.ts';
 import { type Running, run, until } from '../support/processes.ts';
 import { catalogue, conduct, dag, report, runnerOf, timed } from './orchestra.ts';
 

@@ -3,7 +3,7 @@ import { parseJson } from '../../src/core/json.ts';
 import type { Flow, Mapped, Slice } from '../../src/core/stream.ts';
 import type { Child, Table } from '../../src/core/table.ts';
 import type { Load } from '../../src/load/load.ts';
-import { absurdPrices, finalDaily, finalHourly } from '../../src/sources/adsAfterwards.ts';
+import { absurdPrices, finalDaily, finalHourly } from '../../src/sources/ads-afterwards.ts';
 import * as tables from '../../src/tables/ads.ts';
 import * as transform from '../../src/transform/ads.ts';
 import { batchOf, loadBatch, rowsOf, thingFlow } from '../load/things.ts';

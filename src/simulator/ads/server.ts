@@ -6,9 +6,9 @@ import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
 import { aggregateRoute } from './aggregate.ts';
 import { type AdsTokens, adsTokens } from './auth.ts';
-import { draftRoutes } from './draftRoutes.ts';
-import { entityRoutes } from './entityRoutes.ts';
-import { helperRoutes } from './helperRoutes.ts';
+import { draftRoutes } from './draft-routes.ts';
+import { entityRoutes } from './entity-routes.ts';
+import { helperRoutes } from './helper-routes.ts';
 import { insightRoute } from './insight.ts';
 import { jobRoutes } from './jobs.ts';
 import { type RateLimits, rateLimiter } from './limits.ts';

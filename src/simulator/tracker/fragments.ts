@@ -1,5 +1,5 @@
 import type { Body } from '../shared/http.ts';
-import type { IssueWriter, Projection } from './issueJson.ts';
+import type { IssueWriter, Projection } from './issue-json.ts';
 import type { Hit } from './search.ts';
 import type { TrackerState } from './state.ts';
 

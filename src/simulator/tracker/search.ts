@@ -1,5 +1,5 @@
 import { type Condition, JqlError, type Operand, type Operator, type OrderTerm, parseJql } from './jql.ts';
-import { type DateTongue, dateOf } from './jqlDates.ts';
+import { type DateTongue, dateOf } from './jql-dates.ts';
 import type { Issue } from './model.ts';
 import type { TrackerState } from './state.ts';
 

@@ -4,22 +4,22 @@ import { compressed, deliver, spoiled } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
-import { agileRoutes } from './agileRoutes.ts';
+import { agileRoutes } from './agile-routes.ts';
 import { callerOf } from './auth.ts';
 import { company } from './company.ts';
 import { dialectOf } from './dialect.ts';
 import { entities } from './entities.ts';
 import { createFragments } from './fragments.ts';
-import { issueWriter, type Projection } from './issueJson.ts';
-import { issueRoutes } from './issueRoutes.ts';
+import { issueWriter, type Projection } from './issue-json.ts';
+import { issueRoutes } from './issue-routes.ts';
 import { JqlError } from './jql.ts';
-import { listRoutes } from './listRoutes.ts';
+import { listRoutes } from './list-routes.ts';
 import { type Oracle, oracle, type Tally, tally } from './oracle.ts';
 import { type Found, find, type SearchRules } from './search.ts';
-import { contractSearch } from './searchRoutes.ts';
+import { contractSearch } from './search-routes.ts';
 import type { Site } from './site.ts';
 import { TrackerState } from './state.ts';
-import { vendorSearch } from './vendorSearch.ts';
+import { vendorSearch } from './vendor-search.ts';
 
 export interface TrackerOptions {
   /** The same seed (and sizes and `now`) gives the same company. Default 1. */

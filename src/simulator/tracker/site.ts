@@ -2,7 +2,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { Dialect } from './dialect.ts';
 import type { Entities } from './entities.ts';
 import type { Fragments } from './fragments.ts';
-import type { IssueWriter } from './issueJson.ts';
+import type { IssueWriter } from './issue-json.ts';
 import type { Issue } from './model.ts';
 import type { Found, Hit } from './search.ts';
 import type { TrackerState } from './state.ts';

@@ -5,8 +5,8 @@ import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
 import { type TrueRun, truth, WorkflowState } from './state.ts';
-import { json, statusRoutes } from './statusRoutes.ts';
-import { vendorRoutes } from './vendorRoutes.ts';
+import { json, statusRoutes } from './status-routes.ts';
+import { vendorRoutes } from './vendor-routes.ts';
 
 export interface WorkflowOptions {
   /**

@@ -17,7 +17,7 @@ import {
   march,
   openReports,
   type Script,
-} from './csvPlatform.ts';
+} from './csv-platform.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { Interrupted } from '../../../src/core/errors.ts';
-import { type AdsRig, openAdsRig } from '../../support/adsRig.ts';
+import { type AdsRig, openAdsRig } from '../../support/ads-rig.ts';
 
 let rig: AdsRig;
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { boardSprintsFromSprints, sprintsFromIssues } from '../../../src/sources/sprintFallback.ts';
+import { boardSprintsFromSprints, sprintsFromIssues } from '../../../src/sources/sprint-fallback.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 let database: TestDatabase;

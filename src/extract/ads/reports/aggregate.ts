@@ -13,7 +13,7 @@ import { pages } from '../../pages.ts';
 import { continuation } from '../../paging.ts';
 import { ofAccount } from '../ads.ts';
 import { pageSize } from '../lists.ts';
-import { accountIn } from '../streams/ofAccount.ts';
+import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
 import type { Reports } from './reports.ts';

@@ -9,9 +9,9 @@ import { recordsBy } from '../../csv/records.ts';
 import { type Download, download } from '../../download.ts';
 import { awaitJob, type Jobs, readyAgain } from '../../jobs.ts';
 import { textAt } from '../../lists.ts';
-import { accountIn } from '../streams/ofAccount.ts';
-import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csvJob.ts';
-import { type Columns, judgeLines, type Kind, readColumns } from './csvRows.ts';
+import { accountIn } from '../streams/of-account.ts';
+import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csv-job.ts';
+import { type Columns, judgeLines, type Kind, readColumns } from './csv-rows.ts';
 import type { Reports } from './reports.ts';
 
 /**

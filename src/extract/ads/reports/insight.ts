@@ -7,7 +7,7 @@ import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
-import { accountIn } from '../streams/ofAccount.ts';
+import { accountIn } from '../streams/of-account.ts';
 import { insightDimensions, insightFields } from './fields.ts';
 import { namedIn } from './named.ts';
 import type { Reports } from './reports.ts';

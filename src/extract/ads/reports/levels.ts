@@ -1,7 +1,7 @@
 /** The four levels of the hierarchy that numbers are told for, and where the ids of each are known. */
 
 import type { Given, KeySet, Slice } from '../../../core/stream.ts';
-import { accountIn } from '../streams/ofAccount.ts';
+import { accountIn } from '../streams/of-account.ts';
 
 export type Level = 'AD_ACCOUNT' | 'CAMPAIGN' | 'AD_SET' | 'AD';
 

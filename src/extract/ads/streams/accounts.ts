@@ -7,7 +7,7 @@ import type { Given, Stream } from '../../../core/stream.ts';
 import { idBy } from '../../lists.ts';
 import { pages } from '../../pages.ts';
 import { type Ads, ofAccount } from '../ads.ts';
-import { byId } from '../byId.ts';
+import { byId } from '../by-id.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
 
 export const businessPlace: Place = { endpoint: '/businesses', key: 'businesses' };

@@ -2,7 +2,7 @@
 
 import type { Stream } from '../../../core/stream.ts';
 import type { Ads } from '../ads.ts';
-import { listOfAccount } from './ofAccount.ts';
+import { listOfAccount } from './of-account.ts';
 
 export const campaignDrafts = (ads: Ads): Stream =>
   listOfAccount(ads, {

@@ -4,9 +4,9 @@ import { Missing } from '../../../core/errors.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../reading.ts';
 import { type Ads, accounts, ofAccount } from '../ads.ts';
-import { byId } from '../byId.ts';
+import { byId } from '../by-id.ts';
 import { listing, type Place } from '../lists.ts';
-import { accountIn, listOfAccount } from './ofAccount.ts';
+import { accountIn, listOfAccount } from './of-account.ts';
 
 export const campaigns = (ads: Ads): Stream =>
   listOfAccount(ads, {

@@ -3,7 +3,7 @@
 import type { Stream } from '../../../core/stream.ts';
 import type { Ads } from '../ads.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
-import { listOfAccount } from './ofAccount.ts';
+import { listOfAccount } from './of-account.ts';
 
 export const assets = (ads: Ads): Stream =>
   listOfAccount(ads, {

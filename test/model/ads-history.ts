@@ -2,13 +2,13 @@ import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core
 import type { RunReport } from '../../src/core/run.ts';
 import type { AdsOptions } from '../../src/simulator/ads/server.ts';
 import type { Fault } from '../../src/simulator/shared/faults.ts';
-import { adsDifferences, type Beside } from '../support/adsCompared.ts';
-import { adsBooks, beforeOf } from '../support/adsHistory.ts';
-import { insightDifferences } from '../support/adsInsights.ts';
-import { type Picture, pictureOf } from '../support/adsPicture.ts';
-import { type AdsRig, openAdsRig } from '../support/adsRig.ts';
-import type { Event, RunKind, Step } from './adsSteps.ts';
-import { type AdsWorld, adsWorldOf } from './adsWorld.ts';
+import { adsDifferences, type Beside } from '../support/ads-compared.ts';
+import { adsBooks, beforeOf } from '../support/ads-history.ts';
+import { insightDifferences } from '../support/ads-insights.ts';
+import { type Picture, pictureOf } from '../support/ads-picture.ts';
+import { type AdsRig, openAdsRig } from '../support/ads-rig.ts';
+import type { Event, RunKind, Step } from './ads-steps.ts';
+import { type AdsWorld, adsWorldOf } from './ads-world.ts';
 import { books, checkpoints, expectThat, same, watermarks } from './checks.ts';
 import { faults } from './faults.ts';
 

@@ -6,7 +6,7 @@ import * as streams from '../extract/tracker/streams.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
 import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
-import { boardSprintsFromSprints, sprintsFromIssues, unlistedSprints } from './sprintFallback.ts';
+import { boardSprintsFromSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
 export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [

@@ -1,6 +1,6 @@
 import { type Call, pieces, type Route } from '../shared/http.ts';
 import type { Issue } from './model.ts';
-import { wantsChangelog } from './searchRoutes.ts';
+import { wantsChangelog } from './search-routes.ts';
 import type { Site } from './site.ts';
 
 const epoch = (text: string | null, otherwise: number): number =>

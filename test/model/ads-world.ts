@@ -1,6 +1,6 @@
 import { type Level, levels } from '../../src/simulator/ads/model.ts';
 import type { AdsSimulator } from '../../src/simulator/ads/server.ts';
-import type { Change } from './adsSteps.ts';
+import type { Change } from './ads-steps.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -2,7 +2,7 @@
 
 import type { Answer, Call, Route } from '../shared/http.ts';
 import { adFields, adSetFields, type Body, bodyOf, campaignFields, choiceIn, textIn } from './body.ts';
-import { inAccount } from './entityRoutes.ts';
+import { inAccount } from './entity-routes.ts';
 import * as json from './json.ts';
 import type { Draft } from './model.ts';
 import type { Site } from './site.ts';

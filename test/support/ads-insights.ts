@@ -1,8 +1,8 @@
 import { metrics } from '../../src/simulator/ads/fields.ts';
 import { insightOf, insightValues } from '../../src/simulator/ads/insight.ts';
 import type { AdsState } from '../../src/simulator/ads/state.ts';
-import { stored } from './adsCompared.ts';
-import { type Cells, numbers } from './adsPicture.ts';
+import { stored } from './ads-compared.ts';
+import { type Cells, numbers } from './ads-picture.ts';
 import type { Rig } from './rig.ts';
 
 const key = ['entity_type', 'entity_id', 'dimension', 'value'] as const;

@@ -3,7 +3,7 @@
 import { parseJson } from '../../src/core/json.ts';
 import type { ColumnType } from '../../src/core/table.ts';
 import { adsTables } from '../../src/tables/ads.ts';
-import { type Cells, type Picture, type PictureOf, plain } from './adsPicture.ts';
+import { type Cells, type Picture, type PictureOf, plain } from './ads-picture.ts';
 import type { Rig } from './rig.ts';
 
 type Rows = Rig['rows'];

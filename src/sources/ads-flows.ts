@@ -8,7 +8,7 @@ import * as reportStreams from '../extract/ads/reports.ts';
 import * as streams from '../extract/ads/streams.ts';
 import * as tables from '../tables/ads.ts';
 import * as transforms from '../transform/ads.ts';
-import { absurdPrices, finalDaily, finalHourly } from './adsAfterwards.ts';
+import { absurdPrices, finalDaily, finalHourly } from './ads-afterwards.ts';
 
 export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
   kept(streams.businesses(ads), tables.businesses, transforms.business),

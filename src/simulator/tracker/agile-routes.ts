@@ -1,7 +1,7 @@
 import { type Answer, type Call, pieces, type Route } from '../shared/http.ts';
 import type { PageSize } from './dialect.ts';
 import type { Board, Sprint } from './model.ts';
-import { wantsChangelog } from './searchRoutes.ts';
+import { wantsChangelog } from './search-routes.ts';
 import type { Site } from './site.ts';
 
 const size: PageSize = { standard: 50, max: 100 };

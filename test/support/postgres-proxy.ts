@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { type Ear, everyAct, firstMessage } from './postgresWire.ts';
+import { type Ear, everyAct, firstMessage } from './postgres-wire.ts';
 
 /** Where in the conversation with Postgres the wire is cut. */
 export interface Cut {

@@ -4,7 +4,7 @@
  */
 import { type Answer, type Call, Refusal, type Route } from '../shared/http.ts';
 import { type Dag, type Run, type Step, statuses, type WorkflowState } from './state.ts';
-import { json } from './statusRoutes.ts';
+import { json } from './status-routes.ts';
 
 export interface VendorRules {
   readonly prefix: '/api/v1' | '/api/v2';

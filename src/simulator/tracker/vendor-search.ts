@@ -1,6 +1,6 @@
 import { type Answer, type Call, pieces, Refusal, type Route } from '../shared/http.ts';
-import type { Projection } from './issueJson.ts';
-import { bodyOf, stringsOf, wantsChangelog } from './searchRoutes.ts';
+import type { Projection } from './issue-json.ts';
+import { bodyOf, stringsOf, wantsChangelog } from './search-routes.ts';
 import type { Site } from './site.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { type Call, pieces, type Route } from '../shared/http.ts';
-import type { Projection } from './issueJson.ts';
+import type { Projection } from './issue-json.ts';
 import type { Site } from './site.ts';
 
 type Body = Readonly<Record<string, unknown>>;
