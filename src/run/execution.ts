@@ -49,7 +49,7 @@ export async function withRun(
     });
     await lease.name(runId);
     const run: Run = { runId, sourceId, pipeline, kind };
-    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: await hasOpenWalk(db, sourceId) });
+    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: await hasOpenWalk(db, sourceId, kind) });
     const before = { ...deps.source.http.counters };
     let settled: readonly PromiseSettledResult<StreamReport>[] = [];
     let thrown: unknown;

@@ -1,6 +1,7 @@
 /** Walks as they stand in `ops.walks`, and the checkpoints that they move. */
 
 import { type Kysely, sql } from 'kysely';
+import type { RunKind } from '../core/run.ts';
 import type { Slice, Window } from '../core/stream.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
@@ -52,21 +53,26 @@ export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, strea
 /** How long finished walks and their slices are kept. */
 const keptFor = '30 days';
 
-/** Forgets walks that ended long ago, with their slices; receipts per stream and run stay in `ops.run_streams`. */
+/**
+ * Forgets walks that ended long ago, with their slices; receipts per stream and run stay in `ops.run_streams`. The last of each kind that read a
+ * stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read.
+ */
 export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
   await sql`with old as (
-      delete from ops.walks where source_id = ${sourceId} and status <> 'open' and closed_at < now() - ${keptFor}::interval
+      delete from ops.walks w where source_id = ${sourceId} and status <> 'open' and closed_at < now() - ${keptFor}::interval
+        and (status <> 'done' or kind not in ('full', 'incremental') or exists (
+          select from ops.walks n where n.source_id = w.source_id and n.stream = w.stream and n.kind = w.kind and n.status = 'done'
+            and n.walk_id > w.walk_id))
       returning walk_id)
     delete from ops.slices s using old where s.walk_id = old.walk_id`.execute(db);
 }
 
-/** Whether an earlier run of the source left a walk open. */
-export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number): Promise<boolean> {
+/** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
+export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number, kind: RunKind): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`select exists (
     select from ops.walks w left join ops.streams s using (source_id, stream)
-    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'census %' and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(
-    db,
-  );
+    where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'census %' and (w.kind = 'backfill') = ${kind === 'backfill'}
+      and coalesce(s.state, '') not in ('unavailable', 'forbidden')) as open`.execute(db);
   return rows[0]?.open === true;
 }
 

@@ -97,21 +97,25 @@ async function staged(options: AdsOptions, { meanwhile }: Plot): Promise<Stage> 
   };
 }
 
-/** How far back hours are read again: as far as ADS_RESTATE_DAYS says of each night. */
+/** How far back numbers are read again one night later: as far as ADS_RESTATE_DAYS says of each night. */
 const nightly = 3;
 
-/** The newer picture, with what is not read again as it was: what an earlier night captured, and hours older than the nightly restatement. */
+/** The newer picture, with what is not read again as it was: what an earlier night captured, and numbers older than the nightly restatement. */
 function standing(old: Picture | undefined, young: Picture, now: Date): Picture {
   if (old === undefined) return young;
   const since = new Date(Math.floor(now.getTime() / day) * day - nightly * day).toISOString();
   const rows = (of: Picture, table: string): readonly Cells[] => of.get(table)?.rows ?? [];
-  const isOld = (row: Cells): boolean => (row.hour_start ?? '') < since;
+  const isOld = ({ hour_start, day: on }: Cells): boolean =>
+    (hour_start ?? on ?? '') < since.slice(0, (hour_start ?? on ?? '').length);
+  const numbers = (table: string): readonly Cells[] => [
+    ...rows(old, table).filter(isOld),
+    ...rows(young, table).filter((row) => !isOld(row)),
+  ];
   const merged: Readonly<Record<string, readonly Cells[]>> = {
     report_lifetime: [...rows(old, 'report_lifetime'), ...rows(young, 'report_lifetime')],
-    report_hourly: [
-      ...rows(old, 'report_hourly').filter(isOld),
-      ...rows(young, 'report_hourly').filter((row) => !isOld(row)),
-    ],
+    report_hourly: numbers('report_hourly'),
+    report_daily: numbers('report_daily'),
+    report_csv: numbers('report_csv'),
   };
   return new Map([...young].map(([table, one]) => [table, { ...one, rows: merged[table] ?? one.rows }]));
 }

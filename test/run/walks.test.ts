@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
 import type { Slice } from '../../src/core/stream.ts';
 import { splitSlice, unreadSlices } from '../../src/run/slices.ts';
-import { openWalk, openWalks, type Walk, type WalkPlan } from '../../src/run/walks.ts';
+import { hasOpenWalk, openWalk, openWalks, pruneWalks, type Walk, type WalkPlan } from '../../src/run/walks.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -61,4 +61,26 @@ test('a slice is cut once: its halves are given with their numbers, and whoever 
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
   await expect(split()).rejects.toBeInstanceOf(Fenced);
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+});
+
+test('a backfill that nobody goes on with is no interrupted sync', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await walkOf(1);
+  expect([await hasOpenWalk(db, 1, 'sync'), await hasOpenWalk(db, 1, 'backfill')]).toEqual([false, true]);
+});
+
+test('of walks that ended long ago those stay that tell since when a stream is stale', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at)
+    select 1, stream, kind, words, status, 1, now() - days * interval '1 day' from (values
+      ('issues', 'full', 'full', 'done', 90), ('issues', 'incremental', 'changes', 'done', 80), ('issues', 'incremental', 'changes', 'done', 70),
+      ('issues', 'backfill', 'backfill a', 'done', 60), ('boards', 'full', 'full', 'abandoned', 50), ('boards', 'full', 'full', 'done', 5)
+    ) as walks (stream, kind, words, status, days)`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query<{ line: string }>(
+    `select concat_ws(' ', stream, words, round(extract(epoch from now() - closed_at) / 86400)) as line from ops.walks order by 1`,
+  );
+  expect(rows.map(({ line }) => line)).toEqual(['boards full 5', 'issues changes 70', 'issues full 90']);
 });
