@@ -60,16 +60,15 @@ export async function daysDue(
   return first < to ? { field: 'day', from: first, to } : undefined;
 }
 
-/** When so many of the last days were last read completely, or all that there were. */
+/** When so many of the last days were last read completely. A history that is shorter never was: each run reads all of it. */
 export async function lastRead(
   db: Kysely<AnyDatabase>,
   at: { readonly sourceId: number; readonly stream: string },
-  { start }: Days,
   back: number,
 ): Promise<Date | undefined> {
   const { rows } = await sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
     where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental')
-      and (window_to - window_from >= ${back} * interval '1 day' or window_from <= ${midnight(start)})`.execute(db);
+      and window_to - window_from >= ${back} * interval '1 day'`.execute(db);
   return rows[0]?.last ?? undefined;
 }
 

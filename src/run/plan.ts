@@ -92,7 +92,7 @@ async function planDays(
     const words = fullWords(days.scope, asked.full);
     return { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
   }
-  const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, days, back));
+  const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, back));
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
 

@@ -82,7 +82,7 @@ async function staged(options: AdsOptions, { meanwhile }: Plot): Promise<Stage> 
     meanwhile(platform);
     clock.advance(60_000);
   }
-  const truth = standing(old, pictureOf(state, shown), clock.now());
+  const truth = standing(old, pictureOf(state, shown));
   const told: Told = { platform, old, before, truth, clock: clock.now() };
   return {
     words,
@@ -97,27 +97,16 @@ async function staged(options: AdsOptions, { meanwhile }: Plot): Promise<Stage> 
   };
 }
 
-/** How far back numbers are read again one night later: as far as ADS_RESTATE_DAYS says of each night. */
-const nightly = 3;
-
-/** The newer picture, with what is not read again as it was: what an earlier night captured, and numbers older than the nightly restatement. */
-function standing(old: Picture | undefined, young: Picture, now: Date): Picture {
+/** The newer picture, with what an earlier night captured. So short a history is read whole each night. */
+function standing(old: Picture | undefined, young: Picture): Picture {
   if (old === undefined) return young;
-  const since = new Date(Math.floor(now.getTime() / day) * day - nightly * day).toISOString();
-  const rows = (of: Picture, table: string): readonly Cells[] => of.get(table)?.rows ?? [];
-  const isOld = ({ hour_start, day: on }: Cells): boolean =>
-    (hour_start ?? on ?? '') < since.slice(0, (hour_start ?? on ?? '').length);
-  const numbers = (table: string): readonly Cells[] => [
-    ...rows(old, table).filter(isOld),
-    ...rows(young, table).filter((row) => !isOld(row)),
-  ];
-  const merged: Readonly<Record<string, readonly Cells[]>> = {
-    report_lifetime: [...rows(old, 'report_lifetime'), ...rows(young, 'report_lifetime')],
-    report_hourly: numbers('report_hourly'),
-    report_daily: numbers('report_daily'),
-    report_csv: numbers('report_csv'),
-  };
-  return new Map([...young].map(([table, one]) => [table, { ...one, rows: merged[table] ?? one.rows }]));
+  const rows = (of: Picture): readonly Cells[] => of.get('report_lifetime')?.rows ?? [];
+  return new Map(
+    [...young].map(([table, one]) => [
+      table,
+      table === 'report_lifetime' ? { ...one, rows: [...rows(old), ...rows(young)] } : one,
+    ]),
+  );
 }
 
 /** Guarantees G1, G2, G13 and G21 at any instant: no part is half, no checkpoint ahead of its data, no history without its change. */
