@@ -120,3 +120,20 @@ export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
   );
   return fc.array(step, { minLength: 3, maxLength: 9 });
 };
+
+const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({ run: kind, page: 3, concurrency: 4, during });
+const lasting: readonly (typeof faultNames)[number][] = ['503 for a while', '401'];
+
+/** One history in which every fault strikes, things change meanwhile, and every kind of run is made: what no dice decide, no test misses. */
+export const parade: readonly Step[] = [
+  plain('full', [
+    ...faultNames.filter((fault) => !lasting.includes(fault)).map((fault, n): Event => ({ at: 12 + 5 * n, fault })),
+    { at: 8, change: { is: 'create', project: 0 } },
+    { at: 14, change: { is: 'edit', issue: 3 } },
+    { at: 20, change: { is: 'move', issue: 5, project: 1 } },
+    { at: 26, change: { is: 'delete', issue: 7 } },
+  ]),
+  ...lasting.map((fault) => plain('sync', [{ at: 8, fault }])),
+  plain('census'),
+  plain('backfill', [{ at: 6, stop: true }]),
+];
