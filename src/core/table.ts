@@ -80,7 +80,7 @@ export interface Child<R extends Row = Row> {
   readonly parent: readonly (keyof R & string)[];
   /** What happens to rows that a re-read parent no longer has: removed (or tombstoned where the table can), or kept for ever. */
   readonly absent: 'deleted' | 'kept';
-  /** Its rows can go from one parent to another: of two parents that were read with the same row, the one that was read last has it. */
+  /** Its rows can go from one parent to another: of two parents that were read with the same row, the one that was read last has it. The table has tombstones. */
   readonly moves?: boolean;
 }
 

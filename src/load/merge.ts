@@ -47,6 +47,12 @@ const notGoneSince = (table: Table, merge: Merge): RawBuilder<unknown> =>
     ? sql`(t._deleted_at is null or t._deleted_at <= excluded._synced_at)`
     : sql`true`;
 
+/** True where what is staged was read after the row `t`: by a later run, or by this run later; of what was fetched long ago only the moment counts. */
+const isLater = ({ late, runId }: Merge): RawBuilder<unknown> => {
+  const fetchedLater = sql`t._synced_at <= excluded._synced_at`;
+  return late === true ? fetchedLater : sql`(t._run_id is distinct from ${runId}::bigint or ${fetchedLater})`;
+};
+
 /**
  * Staged rows of a flow's own table into that table. A row is written where the content differs (or the row was a tombstone) and what
  * is staged is not older: larger order wins; equal or unordered, a later run wins, and within a run the later fetch.
@@ -54,9 +60,7 @@ const notGoneSince = (table: Table, merge: Merge): RawBuilder<unknown> =>
 export async function mergeRoot(session: Session, layout: Layout, merge: Merge): Promise<Written> {
   const { table } = layout;
   const order = layout.order;
-  const fetchedLater = sql`t._synced_at <= excluded._synced_at`;
-  const later =
-    merge.late === true ? fetchedLater : sql`(t._run_id is distinct from ${merge.runId}::bigint or ${fetchedLater})`;
+  const later = isLater(merge);
   const notOlder =
     order === undefined
       ? later
@@ -81,10 +85,11 @@ export async function mergeChildren(
 ): Promise<void> {
   if (children.length === 0) return;
   const statements = children.map((child) => {
-    const { insert, among, update } = child.moves
-      ? upsert(layoutOf(child.table), merge, sql.id('s', rootExtras.fetched), stillTheirs(child, merge))
-      : upsert(layoutOf(child.table), merge, sql`now()`, sql`true`);
-    return sql`${insert} from ${child.moves ? lastRead(root, child) : sql`${stageOf(child.table)} s`} ${among} ${update}`;
+    const [from, syncedAt, wins] = child.moves
+      ? [lastRead(root, child), sql.id('s', rootExtras.fetched), stillTheirs(child, merge)]
+      : [sql`${stageOf(child.table)} s`, sql`now()`, sql`true`];
+    const { insert, among, update } = upsert(layoutOf(child.table), merge, syncedAt, wins);
+    return sql`${insert} from ${from} ${among} ${update}`;
   });
   await atOnce(statements, sql`select`).execute(session.trx);
 }
@@ -97,10 +102,9 @@ function lastRead(root: Layout, { table, parent }: Child): RawBuilder<unknown> {
     order by ${key}, ${fetched} desc) s`;
 }
 
-/** True unless the row was written for another parent that this run has read since. */
-const stillTheirs = ({ parent }: Child, { runId }: Merge): RawBuilder<unknown> =>
-  sql`((${columns(parent, 't')}) is not distinct from (${columns(parent, 'excluded')}) or t._deleted_at is not null
-    or t._run_id is distinct from ${runId}::bigint or t._synced_at <= excluded._synced_at)`;
+/** True unless the row was written for another parent that has been read since. */
+const stillTheirs = ({ parent }: Child, merge: Merge): RawBuilder<unknown> =>
+  sql`((${columns(parent, 't')}) is not distinct from (${columns(parent, 'excluded')}) or t._deleted_at is not null or ${isLater(merge)})`;
 
 /** True where the child row `c` belongs to the staged row `p`. */
 const isChild = (root: Layout, parent: readonly string[]): RawBuilder<unknown> =>

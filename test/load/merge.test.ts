@@ -133,6 +133,13 @@ describe('an entity that goes from one parent to another', () => {
     expect(await owner()).toEqual([['2']]);
   });
 
+  test('stays where a later run saw it, whatever a record that was fetched before says when it is replayed', async () => {
+    const { warehouse } = database;
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(2, 'b', 10n, note(2))], [2000n]), { runId: '2' });
+    await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, note(1))], [1000n]), { runId: '3', late: true });
+    expect(await owner()).toEqual([['2']]);
+  });
+
   test('goes back, also by the word of a process whose clock is behind', async () => {
     const { warehouse } = database;
     await loadBatch(warehouse, batchOf(thingFlow, [thing(1, 'a', 10n, note(1))], [5000n]));
