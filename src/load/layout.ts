@@ -43,4 +43,4 @@ export const childrenOf = (children: Readonly<Record<string, Child>>): readonly 
 
 /** The bits of the children of these names. */
 export const bitsOf = (children: ReturnType<typeof childrenOf>, names: readonly string[]): number =>
-  children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);
+  names.length === 0 ? 0 : children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);

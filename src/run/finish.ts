@@ -11,25 +11,14 @@ import {
   Unreachable,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
-import type { Flow, Parents, Slice } from '../core/stream.ts';
+import type { Flow, Slice } from '../core/stream.ts';
 import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
-import { slicesOf, slicesSince } from './days.ts';
 import { fenced } from './fenced.ts';
-import { ownersOf, partitionsFrom, scopeText } from './plan.ts';
+import { passBy, renewOwners } from './owners.ts';
+import { scopeText } from './plan.ts';
 import { readSlice } from './read-slice.ts';
-import {
-  addSlices,
-  beginSlice,
-  hasAnswered,
-  leaveSlice,
-  type OpenSlice,
-  partitionsOf,
-  partitionText,
-  tooOld,
-  type Unread,
-  unreadSlices,
-} from './slices.ts';
+import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, tooOld, unreadSlices } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
 import { closeIfLast } from './walks.ts';
@@ -52,25 +41,7 @@ export const endsRun = (error: unknown): boolean =>
 export async function finishWalk(stream: StreamContext, clock: Date | undefined): Promise<Problem | undefined> {
   const { context, flow, walk } = stream;
   const { db } = context.deps.warehouse;
-  if (walk.resumed && flow.stream.parents !== undefined) {
-    const known = await partitionsOf(db, walk);
-    const owners = await partitionsFrom(
-      db,
-      context.run.sourceId,
-      flow.stream.name,
-      flow.stream.parents,
-      ownersOf(walk),
-    );
-    const late = owners.filter((partition) => !known.has(partitionText(partition)));
-    await passFormer(stream, flow.stream.parents);
-    const { days } = flow.stream;
-    const at = { sourceId: context.run.sourceId, stream: flow.stream, clock: context.clock ?? new Date() };
-    const slices =
-      days === undefined || walk.window === undefined || walk.kind !== 'incremental'
-        ? slicesOf(flow.stream, walk.window, late)
-        : await slicesSince(db, { ...at, days }, walk.window, late);
-    await addSlices(db, walk, slices);
-  }
+  if (walk.resumed) await renewOwners(stream);
   const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {
     await closeWalk(stream);
@@ -155,21 +126,6 @@ const missesUntilUnavailable = 3;
 const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
   !answered &&
   (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
-
-/** Closes the slice of an owner whose part cannot be read. */
-const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Unread): Promise<void> =>
-  patiently(() => leaveSlice(context.deps.warehouse.db, sliceId, context.run.runId, 'absent', { code, message }));
-
-/** Closes the unread slices of who was an owner when the walk began and is none now: it left the configuration, or its list. */
-async function passFormer(stream: StreamContext, parents: Parents): Promise<void> {
-  const { context, flow, walk } = stream;
-  const { db } = context.deps.warehouse;
-  const owners = await partitionsFrom(db, context.run.sourceId, flow.stream.name, parents, 'all');
-  const names = new Set(owners.map(partitionText));
-  for (const open of await patiently(() => unreadSlices(db, walk)))
-    if (!names.has(partitionText(open.slice.partition ?? {})))
-      await passBy(stream, open, { code: 'no_owner', message: 'its owner is none any more' });
-}
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
 async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {

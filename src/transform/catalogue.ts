@@ -11,20 +11,18 @@ export interface FieldFact {
   readonly schemaCustom?: string | null | undefined;
 }
 
-/** The fields of a site. Everything in it may be missing: sprints are then known by their shape, points and epic links not at all. */
+/** The fields of a site. Everything in it may be empty: sprints are then known by their shape, points and epic links not at all. */
 export interface Catalogue {
   readonly fieldsById: ReadonlyMap<string, FieldFact>;
   /** Ids of the story point fields, best first: a site can have one for company-managed and one for team-managed projects. */
-  readonly storyPoints?: readonly string[] | undefined;
+  readonly storyPoints: readonly string[];
   /** Ids of the sprint fields: a site that others were imported into can have several, and an issue uses one of them. */
-  readonly sprintFields?: readonly string[] | undefined;
+  readonly sprintFields: readonly string[];
   /** Ids of the epic link fields, as many for the same reason. */
-  readonly epicLinks?: readonly string[] | undefined;
+  readonly epicLinks: readonly string[];
   /** Ids of the custom fields by name, where a name means but one of them. */
-  readonly customByName?: ReadonlyMap<string, string> | undefined;
+  readonly customByName: ReadonlyMap<string, string>;
 }
-
-export const noCatalogue: Catalogue = { fieldsById: new Map() };
 
 const SPRINT = 'com.pyxis.greenhopper.jira:gh-sprint';
 const EPIC_LINK = 'com.pyxis.greenhopper.jira:gh-epic-link';
@@ -52,8 +50,10 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalog
   };
 };
 
+export const noCatalogue: Catalogue = catalogueOf(new Map());
+
 /** Several sprint fields of one name mean the same; other fields of one name do not. */
-const byName = (custom: readonly (readonly [string, FieldFact])[]): ReadonlyMap<string, string> => {
+function byName(custom: readonly (readonly [string, FieldFact])[]): ReadonlyMap<string, string> {
   const found = new Map<string, readonly [string, FieldFact]>();
   const unclear = new Set<string>();
   for (const [id, fact] of custom) {
@@ -62,7 +62,7 @@ const byName = (custom: readonly (readonly [string, FieldFact])[]): ReadonlyMap<
     else if (other.schemaCustom !== SPRINT || fact.schemaCustom !== SPRINT) unclear.add(fact.name);
   }
   return new Map([...found].flatMap(([name, [id]]) => (unclear.has(name) ? [] : [[name, id] as const])));
-};
+}
 
 /** The key of an issue, as changes of it are told: `issuekey` in every language, or the vendor's `Key`. */
 export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fieldId);
@@ -75,7 +75,7 @@ const unnumbered = 'custom field ';
  * by now and was called like a field of the tracker's own (`status`, `Key`) must not be taken for that.
  */
 export const customFieldId = (name: string, { customByName }: Catalogue): string =>
-  customByName?.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `${unnumbered}${name}` : name);
+  customByName.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `${unnumbered}${name}` : name);
 
 /** Whether an id is that of a custom field: the vendor's, or one that `customFieldId` made. */
 export const isCustomId = (fieldId: string): boolean =>

@@ -131,7 +131,7 @@ export const issueMapper =
       updated_at: requiredInstant(r, fields, 'updated', 'fields.updated'),
       resolved_at: instant(r, fields, 'resolutiondate', 'fields.resolutiondate'),
       status_category_changed_at: instant(r, fields, 'statuscategorychangedate', 'fields.statuscategorychangedate'),
-      story_points: pointsOf(r, fields, catalogue),
+      story_points: firstSet(decimal, r, fields, catalogue.storyPoints),
       original_estimate_seconds:
         integer(r, fields, 'timeoriginalestimate', 'fields.timeoriginalestimate') ??
         integer(r, timetracking, 'originalEstimateSeconds', 'fields.timetracking.originalEstimateSeconds'),
@@ -179,7 +179,7 @@ const countWithin = (r: Reading, fields: JsonObject, key: string, count: string)
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const keys: string[] = [];
   const values: Json[] = [];
-  const knowsSprints = sprintFieldsOf(catalogue).length > 0;
+  const knowsSprints = catalogue.sprintFields.length > 0;
   let sprints: string[] | undefined;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
@@ -201,13 +201,11 @@ const sprintsOf = (
   r: Reading,
   fields: JsonObject,
   issueId: Integer,
-  catalogue: Catalogue,
+  { sprintFields }: Catalogue,
   alike: readonly string[] | undefined,
 ): readonly IssueSprintRow[] => {
-  const known = sprintFieldsOf(catalogue);
-  const keys = known.length > 0 ? known : (alike ?? known);
   const found: IssueSprintRow[] = [];
-  for (const key of keys.length === 0 ? AGILE_FIELDS : [...keys, ...AGILE_FIELDS]) {
+  for (const key of [...(alike ?? sprintFields), ...AGILE_FIELDS]) {
     const value = own(fields, key);
     if (value === undefined || value === null) continue;
     if (!Array.isArray(value) && !isObject(value)) r.flip(`fields.${key}`, value, 'a list of sprints');
@@ -216,17 +214,13 @@ const sprintsOf = (
   return found.length < 2 ? found : [...new Map(found.map((row) => [row.sprint_id, row])).values()];
 };
 
-const sprintFieldsOf = ({ sprintFields }: Catalogue): readonly string[] => sprintFields ?? NO_FIELDS;
-
-const NO_FIELDS: readonly string[] = [];
 const AGILE_FIELDS: readonly string[] = ['closedSprints', 'sprint'];
 
-/** The first story point field that is set. */
-const pointsOf = (r: Reading, fields: JsonObject, { storyPoints }: Catalogue): string | null => {
-  if (storyPoints === undefined) return null;
-  for (const key of storyPoints) {
-    const points = decimal(r, fields, key, `fields.${key}`);
-    if (points !== null) return points;
+/** The value of the first of these fields that is set, as `read` reads it. */
+const firstSet = (read: typeof text, r: Reading, fields: JsonObject, keys: readonly string[]): string | null => {
+  for (const key of keys) {
+    const value = read(r, fields, key, `fields.${key}`);
+    if (value !== null) return value;
   }
   return null;
 };
@@ -234,22 +228,13 @@ const pointsOf = (r: Reading, fields: JsonObject, { storyPoints }: Catalogue): s
 /** The epic: stated by the agile API with its id, by the epic link with its key, or the parent where that is of an epic's level. */
 const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epicLinks }: Catalogue) => {
   const stated = object(r, fields, 'epic', 'fields.epic');
-  const link = linkOf(r, fields, epicLinks ?? NO_FIELDS);
+  const link = firstSet(text, r, fields, epicLinks);
   const epic = stated ?? (parent !== null && isEpic(parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
     id: epic && id(r, epic, 'id', `${path}.id`),
     key: (epic && text(r, epic, 'key', `${path}.key`)) ?? link,
   };
-};
-
-/** The first epic link field that is set. */
-const linkOf = (r: Reading, fields: JsonObject, epicLinks: readonly string[]): string | null => {
-  for (const key of epicLinks) {
-    const link = text(r, fields, key, `fields.${key}`);
-    if (link !== null) return link;
-  }
-  return null;
 };
 
 /** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */

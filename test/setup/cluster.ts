@@ -36,13 +36,17 @@ declare module 'vitest' {
  * in a temporary directory, careless of power cuts, which is removed at the end unless a failed test keeps its database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  sweep();
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
+  fs.chmodSync(directory, 0o711);
+  fs.writeFileSync(path.join(directory, 'run'), String(process.pid));
   const given = process.env.TIDEMARK_TEST_POSTGRES;
-  return given === undefined ? ownServer(project) : givenServer(project, given);
+  return given === undefined ? ownServer(project, directory) : givenServer(project, directory, given);
 }
 
-async function givenServer(project: TestProject, server: string): Promise<() => Promise<void>> {
+async function givenServer(project: TestProject, directory: string, server: string): Promise<() => Promise<void>> {
   const url = (database: string) => Object.assign(new URL(server), { pathname: `/${database}` }).href;
-  const keep = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-kept-')), 'keep');
+  const keep = path.join(directory, 'keep');
   const template = `tidemark_template_${process.pid}`;
   project.provide('postgres', { url: url('postgres'), template, keep, ...(await prepare(url, template)) });
   return async () => {
@@ -57,15 +61,11 @@ async function givenServer(project: TestProject, server: string): Promise<() => 
       await admin.close();
     }
     if (fs.existsSync(keep)) console.error(`Kept for a look:\n${fs.readFileSync(keep, 'utf8')}`);
-    fs.rmSync(path.dirname(keep), { recursive: true, force: true });
+    fs.rmSync(directory, { recursive: true, force: true });
   };
 }
 
-async function ownServer(project: TestProject): Promise<() => Promise<void>> {
-  sweep();
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
-  fs.chmodSync(directory, 0o711);
-  fs.writeFileSync(path.join(directory, 'run'), String(process.pid));
+async function ownServer(project: TestProject, directory: string): Promise<() => Promise<void>> {
   const cluster = clusterIn(directory);
   const password = 'test';
   await make(cluster, password);

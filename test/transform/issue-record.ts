@@ -176,6 +176,7 @@ export const catalogue: Catalogue = {
   storyPoints: ['customfield_10016', 'customfield_10026'],
   sprintFields: ['customfield_10020'],
   epicLinks: ['customfield_10014'],
+  customByName: new Map(),
 };
 
 export const mapIssue = (record: unknown, known: Catalogue = catalogue, options: IssueOptions = {}): Mapped =>

@@ -405,7 +405,7 @@ describe('custom fields', () => {
   });
 
   it('that only the catalogue knows as custom are custom; other unknown fields are kept in _extra', () => {
-    const known = { fieldsById: new Map([['risk', { name: 'Risk', custom: true }]]) };
+    const known = { ...noCatalogue, fieldsById: new Map([['risk', { name: 'Risk', custom: true }]]) };
     const { row } = mapIssue(issue({ risk: 'high', attachment: [{ id: '1' }], nothing: null }), known);
     expect(json(row.custom_fields)).toMatchObject({ risk: 'high' });
     expect(json(row._extra)).toEqual({ attachment: [{ id: '1' }] });

@@ -137,10 +137,8 @@ const meaning: Readonly<Record<RunState, EngineRun['state']>> = {
   unknown: 'unknown',
 };
 
-const standing = ({ run }: ToldRun) => standingTold(run);
-
 const engineRun = (told: ToldRun): EngineRun => {
-  const { word, state } = standing(told);
+  const { word, state } = standingTold(told.run);
   const started = instantText(told.run.startedAt);
   return {
     runId: textOf(told.run.runId),
@@ -168,7 +166,7 @@ export const stopDag = async (
   }
   const told = await runOf(http, dialect, { dag, runId: runId ?? 'latest', signal });
   if (told === undefined) throw new Missing(`${http.origin} knows no run ${runId ?? ''} of ${dag}`, 404);
-  if (isOver(standing(told).state)) return;
+  if (isOver(standingTold(told.run).state)) return;
   const root = `${dialect.prefix}/dag-runs`;
   // Runs are addressed by the name of the DAG, DAGs by that of their file.
   const name = textOf(told.run.name) ?? dag;
@@ -177,7 +175,7 @@ export const stopDag = async (
   } catch (cause) {
     // It may have ended between the two questions.
     const now = cause instanceof Refused && (await runOf(http, dialect, { dag, runId: told.id, signal }));
-    if (!now || !isOver(standing(now).state)) throw cause;
+    if (!now || !isOver(standingTold(now.run).state)) throw cause;
   }
 };
 
