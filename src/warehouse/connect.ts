@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import { Kysely, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import { Secret } from '../config/secret.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { address, connectionString, withoutTls } from './address.ts';
+import { Postgres } from './dialect.ts';
 import { isPassing, refusal, unreachable } from './refusals.ts';
 import { types } from './types.ts';
 
@@ -85,7 +86,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, options) }) });
+  const db = new Kysely<AnyDatabase>({ dialect: new Postgres({ pool: patient(pool, options) }) });
   let closed: Promise<void> | undefined;
   return {
     db,

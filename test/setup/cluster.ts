@@ -10,6 +10,7 @@ import { unprivileged } from '../../src/warehouse/place.ts';
 import { freePort } from '../../src/warehouse/ports.ts';
 import { running } from '../../src/warehouse/postmaster.ts';
 import { type Pristine, pristine } from '../support/pristine.ts';
+import { placeOfData } from './memory.ts';
 
 /** What a test needs to know of the run's Postgres. */
 export interface TestCluster {
@@ -33,7 +34,8 @@ declare module 'vitest' {
 
 /**
  * One Postgres for the entire run: the server that `TIDEMARK_TEST_POSTGRES` names (14 or newer, as a superuser, for tests alone), or one of its own
- * in a temporary directory, careless of power cuts, which is removed at the end unless a failed test keeps its database.
+ * in a temporary directory, its data in memory where there is room, careless of power cuts, which is removed at the end unless a failed test keeps
+ * its database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   sweep();
@@ -81,11 +83,24 @@ async function ownServer(project: TestProject, directory: string): Promise<() =>
       console.error(
         `Kept for a look:\n${fs.readFileSync(keep, 'utf8')}Serve them again${cluster.as ? ` as user ${cluster.as.uid}` : ''} with\n  ${again}`,
       );
-    } else fs.rmSync(directory, { recursive: true, force: true });
+    } else remove(directory);
   };
 }
 
 const prefix = 'tidemark-test-';
+
+/** The entry of a run's directory that leads to its server's data, wherever that is. */
+const link = 'server';
+const dataIn = (directory: string): string => path.join(directory, link, 'data');
+
+/** Away with a run's directory and with its server's data. */
+function remove(directory: string): void {
+  const server = path.join(directory, link);
+  if (fs.existsSync(server)) fs.rmSync(fs.realpathSync(server), { recursive: true, force: true, ...patience });
+  fs.rmSync(directory, { recursive: true, force: true, ...patience });
+}
+
+const patience = { maxRetries: 10, retryDelay: 100 };
 
 /** Removes what runs that were killed have left, server included, and what was kept for a look longer than a day ago. */
 function sweep(): void {
@@ -96,9 +111,9 @@ function sweep(): void {
     if (isAlive(Number(fs.readFileSync(ours, 'utf8')))) continue;
     if (fs.existsSync(path.join(directory, 'keep')) && Date.now() - fs.statSync(directory).mtimeMs < 86_400_000)
       continue;
-    const server = running(path.join(directory, 'data'));
+    const server = running(dataIn(directory));
     if (server) process.kill(server.pid, 'SIGQUIT');
-    fs.rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    remove(directory);
   }
 }
 
@@ -120,7 +135,6 @@ const careless = {
   max_wal_size: '2GB',
   jit: 'off',
   timezone: 'UTC',
-  autovacuum_naptime: '5s',
   log_min_messages: 'fatal',
 };
 
@@ -131,7 +145,10 @@ function clusterIn(directory: string): Cluster {
   const log = path.join(directory, 'log');
   fs.mkdirSync(log);
   lend(log, as);
-  return { native, as, data: path.join(directory, 'data'), log, startLog: path.join(directory, 'start.log') };
+  const server = fs.mkdtempSync(path.join(placeOfData(directory), 'tidemark-data-'));
+  fs.chmodSync(server, 0o711);
+  fs.symlinkSync(server, path.join(directory, link));
+  return { native, as, data: path.join(server, 'data'), log, startLog: path.join(directory, 'start.log') };
 }
 
 async function prepare(

@@ -47,9 +47,8 @@ export const demo: Verb<{
   const { startTracker } = await import('../../simulator/tracker/server.ts');
   // At the beginning of today: the same seed gives the same company all day, and its last sprint is this week's.
   const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
-  const tracker = parts.keep(await startTracker({ seed, issues, now, ...(issues < 1000 ? small : {}) }), (part) =>
-    part.close(),
-  );
+  const { people, advertising } = issues < 1000 ? small : middling;
+  const tracker = parts.keep(await startTracker({ seed, issues, now, ...people }), (part) => part.close());
   say(`tracker:   ${tracker.url}, seed ${seed}`);
   const { startAds } = await import('../../simulator/ads/server.ts');
   const platform = parts.keep(await startAds({ seed, now, ...advertising }), (part) => part.close());
@@ -116,11 +115,17 @@ export const demo: Verb<{
   return failed ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
 
-/** A company in proportion to few issues. */
-const small = { projects: 3, users: 30, years: 1 };
+/** The company that a user sees; its two advertisers are small enough to be read in seconds. */
+const middling = {
+  people: {},
+  advertising: { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60, csv: { polls: 0 } },
+};
 
-/** Two advertisers, small enough to be read in seconds. */
-const advertising = { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60, csv: { polls: 0 } };
+/** A company in proportion to few issues. */
+const small = {
+  people: { projects: 3, users: 30, years: 1 },
+  advertising: { ...middling.advertising, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 2, days: 20 },
+};
 
 /** The defaults a user gets, read from these variables and from no `.env`. */
 const configFor = (variables: NodeJS.ProcessEnv): Config =>
