@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Clock, runningClock, standingClock } from '../shared/clock.ts';
-import { compressed, deliver, spoiled } from '../shared/deliver.ts';
+import { compressed, deliver, spoiled, untilGone } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
@@ -160,8 +160,7 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const left = new AbortController();
-    response.once('close', () => left.abort());
+    const signal = untilGone(response, closing.signal);
     const body = await bytesOf(request);
     const url = new URL(request.url ?? '/', base);
     const path = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length) : url.pathname;
@@ -194,7 +193,6 @@ export const startAds = async (options: AdsOptions = {}): Promise<AdsSimulator> 
       params: {},
       anonymous: false,
     };
-    const signal = AbortSignal.any([left.signal, closing.signal]);
     const scene: Scene = { call, base, number: heard.number, request, response, now: clock.now().getTime(), signal };
     for (const fault of faults) call = fault.call?.(call) ?? call;
     const replaced = faults.find((one) => one.instead !== undefined)?.instead?.(scene);

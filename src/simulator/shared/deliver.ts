@@ -1,9 +1,19 @@
+import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Fault, Scene, Whole } from './faults.ts';
 import { type Answer, lengthOf, wholeOf } from './http.ts';
 
 const packed = promisify(gzip);
+
+/** Aborted when the client goes before it has its answer, or when the server closes. */
+export const untilGone = (response: ServerResponse, closing: AbortSignal): AbortSignal => {
+  const left = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) left.abort();
+  });
+  return AbortSignal.any([left.signal, closing]);
+};
 
 /** Writes an answer as it should be. */
 const plainly = async (answer: Answer, scene: Scene): Promise<void> => {

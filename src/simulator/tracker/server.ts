@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Clock, runningClock, standingClock } from '../shared/clock.ts';
-import { compressed, deliver, spoiled } from '../shared/deliver.ts';
+import { compressed, deliver, spoiled, untilGone } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, type Route, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
@@ -239,8 +239,7 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const left = new AbortController();
-    response.once('close', () => left.abort());
+    const signal = untilGone(response, closing.signal);
     const body = await bytesOf(request);
     const url = new URL(request.url ?? '/', base);
     const matched = routeOf(routes, url.pathname);
@@ -276,7 +275,6 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
       params: {},
       anonymous: caller.who !== 'account',
     };
-    const signal = AbortSignal.any([left.signal, closing.signal]);
     const scene: Scene = { call, base, number, request, response, now: date.getTime(), signal };
     for (const fault of faults) call = fault.call?.(call) ?? call;
     const replaced = faults.find((one) => one.instead !== undefined)?.instead?.(scene);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type Clock, runningClock, standingClock } from '../shared/clock.ts';
-import { deliver, spoiled } from '../shared/deliver.ts';
+import { deliver, spoiled, untilGone } from '../shared/deliver.ts';
 import { pause, type Scene } from '../shared/faults.ts';
 import { type Answer, type Call, lengthOf, Refusal, routeOf } from '../shared/http.ts';
 import { createScript, type LoggedRequest, type Script } from '../shared/script.ts';
@@ -80,8 +80,7 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const left = new AbortController();
-    response.once('close', () => left.abort());
+    const signal = untilGone(response, closing.signal);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk));
     const url = new URL(request.url ?? '/', base);
@@ -106,7 +105,6 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
     response.setHeader('date', now.toUTCString());
     let call: Call = { method, path, query, headers, body, params: {}, anonymous: false };
     for (const fault of faults) call = fault.call?.(call) ?? call;
-    const signal = AbortSignal.any([left.signal, closing.signal]);
     const scene: Scene = { call, base, number, request, response, now: now.getTime(), signal };
     const replaced = faults.find((one) => one.instead !== undefined)?.instead?.(scene);
     const made = replaced === undefined ? answerOf(call) : { ...replaced, body: [replaced.body] };
