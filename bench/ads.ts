@@ -87,6 +87,7 @@ export async function measureAds(part: Part, lent: Lent): Promise<readonly Figur
     } else {
       const again = await lent.freshDatabase('bench_ads_raw');
       raws.push(await rawCopy(again.warehouse.pool, 'ads', dumped));
+      await lent.settled(again.warehouse);
       await again.warehouse.close();
       firsts.push(first.seconds);
       lent.say(
