@@ -193,3 +193,24 @@ test('without a list of fields the field called Sprint is taken, and the id coun
     ),
   ).toEqual([['Other', 'ELSE-1', true, false, '2024-03-02 00:00:00+00']]);
 });
+
+test('a sprint that was opened again is judged as of now, though it still says when it was closed', async () => {
+  const closed = await fared('1');
+  await read(`update tracker.sprints set state = 'active' where source_id = 1 and id = 1`);
+  try {
+    const [yes, no] = [true, false];
+    expect((await fared('1')).filter((row) => !closed.some((was) => String(was) === String(row)))).toEqual([
+      // 202 was done, 210 reopened, 211 taken out, 212 put in and 213 created when the sprint had been closed for the first time.
+      ['PROJ-202', yes, yes, no, no, yes, no],
+      ['PROJ-210', yes, yes, no, no, no, yes],
+      ['PROJ-211', no, yes, no, yes, no, no],
+      ['PROJ-212', yes, no, yes, no, no, yes],
+      ['PROJ-213', yes, no, yes, no, no, yes],
+    ]);
+    expect(await read(`select completed_at from bi.sprints where source = 'tracker' and sprint_id = '1'`)).toEqual([
+      [null],
+    ]);
+  } finally {
+    await read(`update tracker.sprints set state = 'closed' where source_id = 1 and id = 1`);
+  }
+});
