@@ -99,6 +99,31 @@ test('an issue is told with the names of what it points to, in hours and UTC day
   expect(await read(`select age_days from bi.issues where issue_key = 'PROJ-2'`)).toEqual([['3.500']]);
 });
 
+test('issues that name their epic by its key alone tell the key it has today, also when it has moved since', async () => {
+  await insert(database, issueColumns, [
+    `1, 50, 'OPS-4', 20, 2, 1, null, null, '2024-01-01Z', '2024-03-01Z', null`,
+    `1, 51, 'PROJ-51', 10, 2, 1, null, null, '2024-01-01Z', '2024-02-01Z', null`,
+    `1, 52, 'PROJ-52', 10, 2, 1, null, null, '2024-01-01Z', '2024-04-01Z', null`,
+    `2, 50, 'PROJ-50', 10, 1, 4, null, null, '2024-01-01Z', '2024-03-01Z', null`,
+  ]);
+  await insert(database, 'tracker.issue_keys (source_id, key, issue_id)', [
+    `1, 'PROJ-50', 50`,
+    `1, 'OPS-4', 50`,
+    `2, 'PROJ-50', 50`,
+  ]);
+  await read(
+    `update tracker.issues set epic_key = case id when 51 then 'PROJ-50' else 'OPS-4' end where source_id = 1 and id in (51, 52)`,
+  );
+  try {
+    expect(
+      await read(`select epic_issue_key, count(*)::integer from bi.issues where issue_id in ('51', '52') group by 1`),
+    ).toEqual([['OPS-4', 2]]);
+  } finally {
+    await read('delete from tracker.issues where id between 50 and 52');
+    await read('delete from tracker.issue_keys where issue_id = 50');
+  }
+});
+
 test('work is dated in the zone of its author, in UTC where Postgres does not know that zone', async () => {
   expect(
     await read(
