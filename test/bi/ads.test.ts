@@ -216,6 +216,24 @@ test('a change shows its fields, without e-mail addresses', async () => {
   expect(JSON.stringify(await read('select * from bi.ad_change_history'))).not.toContain('example.com');
 });
 
+test('a field that had no value before has none in the history either', async () => {
+  await insert(database, 'ads.change_history (source_id, id, ad_account_id, changed_at, entity_type, entity_id)', [
+    `1, 'j', 'acc', '2024-03-03Z', 'AD_SET', 'life'`,
+  ]);
+  await insert(database, 'ads.change_history_items (source_id, change_id, item, field_type, before, after)', [
+    `1, 'j', 0, 'END_AT', '{}', '{"value": "2024-04-01"}'`,
+    `1, 'j', 1, 'BID', '{"value": 1.5}', '{"value": null}'`,
+    `1, 'j', 2, 'TARGETS', '[]', '{"genders": ["FEMALE"]}'`,
+  ]);
+  expect(
+    await read(`select old_value, new_value from bi.ad_change_history where change_id = 'j' order by field_number`),
+  ).toEqual([
+    [null, '2024-04-01'],
+    ['1.5', null],
+    ['[]', '{"genders": ["FEMALE"]}'],
+  ]);
+});
+
 test('restatements say whose number it was, in which currency, also when the row is gone', async () => {
   await insert(
     database,
