@@ -8,7 +8,6 @@ import { createHttp } from '../extract/http/http.ts';
 import type { HttpOptions } from '../extract/http/options.ts';
 import { once } from '../extract/once.ts';
 import { type Account, askAccount } from '../extract/tracker/account.ts';
-import type { Dialect } from '../extract/tracker/dialect.ts';
 import { fieldRecords, issueFields } from '../extract/tracker/fields.ts';
 import { trackerHttp } from '../extract/tracker/http.ts';
 import { filterOf } from '../extract/tracker/jql.ts';
@@ -64,17 +63,18 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       account: (signal) => tracker.account(signal),
       changes: settings.changes,
       note: (message) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message }),
-      fields: (dialect, signal) => learn(dialect)(signal),
+      fields: (signal) => learn(signal),
     }),
   };
   /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. */
   const learning = once(async (signal) => fieldRecords(tracker, signal));
-  /** Once it is known whether the search gives changelogs: what to ask for, and how to read it. */
-  const learn = (dialect: Dialect) => async (signal: AbortSignal) => {
+  /** What to ask for of an issue, and how to read it. */
+  const learn = async (signal: AbortSignal): Promise<readonly string[]> => {
     const known = await learning(signal);
     const facts = known && factsOf(known.records);
     const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
-    mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: !dialect.changelog } });
+    // Also where the search gives changelogs: it may leave out that of a single issue, or have had no issue to show that it gives none.
+    mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: true } });
     // A list that did not add up still says what its fields mean, but not that there are no others.
     return issueFields(known?.complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
   };
@@ -114,14 +114,14 @@ const httpOptions = (
 const preflight = async (
   account: Account,
   tracker: Tracker,
-  learn: (dialect: Dialect) => (signal: AbortSignal) => Promise<readonly string[]>,
+  learn: (signal: AbortSignal) => Promise<readonly string[]>,
   signal: AbortSignal,
 ): Promise<Preflight> => {
   const problems: TidemarkError[] = [];
   const dialect = [account.known ? `account: ${account.name}` : 'account: the server does not say'];
   try {
     const found = await tracker.search.dialect(signal);
-    const fields = await learn(found)(signal);
+    const fields = await learn(signal);
     dialect.push(
       ...found.words,
       `fields: ${fields.includes('*all') ? 'all (the server has no complete list of them)' : fields.length}`,

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { status, total } from '../../src/simulator/shared/faults.ts';
+import { emptyPage, type Fault, status, total } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -194,5 +194,40 @@ test('a full sync fetches the lists of issues that have not changed, and writes 
   await rig.sync(issues);
   expect(await lacking()).not.toEqual([]);
   expect(await rig.sync({ ...issues, full: true })).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  expect(await all()).toEqual([]);
+});
+
+/** A list as the search tells it with an issue, told otherwise. */
+type Told = Readonly<Record<string, unknown>> | undefined;
+const retold = (change: (list: Told, name: string, issueId: string) => unknown): Fault => ({
+  name: 'retold lists',
+  answer: (answer) => {
+    const body = JSON.parse(answer.body.toString());
+    for (const issue of body.issues ?? []) {
+      if (issue.fields?.summary === undefined) continue;
+      issue.changelog = change(issue.changelog, 'histories', issue.id);
+      issue.fields.comment = change(issue.fields.comment, 'comments', issue.id);
+      issue.fields.worklog = change(issue.fields.worklog, 'worklogs', issue.id);
+    }
+    return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+  },
+});
+const searches = { endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY };
+
+test('a history that the search leaves out of single issues is fetched', async () => {
+  const without = retold((list, name, id) => (name === 'histories' && Number(id) % 7 === 3 ? undefined : list));
+  rig.tracker.script.at(searches, without);
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await all()).toEqual([]);
+});
+
+test('histories are fetched where the search gives none and had no issue to show that', async () => {
+  // As of a site whose first issue comes between the question and the walk.
+  rig.tracker.script.at({ ...searches, match: ({ body }) => /"maxResults":1\b/.test(JSON.stringify(body)) }, emptyPage);
+  rig.tracker.script.at(
+    searches,
+    retold((list, name) => (name === 'histories' ? undefined : list)),
+  );
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   expect(await all()).toEqual([]);
 });

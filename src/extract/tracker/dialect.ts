@@ -31,8 +31,8 @@ export interface SearchOptions {
   readonly http: Http;
   readonly scope: Scope;
   readonly account: (signal: AbortSignal) => Promise<Account>;
-  /** The fields of an issue to ask for, given what the search understands. */
-  readonly fields: (dialect: Dialect, signal: AbortSignal) => Promise<readonly string[]>;
+  /** The fields of an issue to ask for. */
+  readonly fields: (signal: AbortSignal) => Promise<readonly string[]>;
   readonly changes: 'auto' | 'updated' | 'created';
   /** Told what a person should know. */
   readonly note: (message: string) => void;

@@ -35,7 +35,7 @@ export const openSearch = (options: SearchOptions): Search => {
     dialect,
     async walk(slice, signal) {
       const { found, jql } = await query(slice, signal);
-      const fields = await options.fields(found, signal);
+      const fields = await options.fields(signal);
       const body = { jql, maxResults: 100, fields };
       return walkOf(found.tongue, found.changelog ? { ...body, expand: 'changelog' } : body);
     },
