@@ -28,8 +28,8 @@ export interface Delivered {
 }
 
 /**
- * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once; undefined where none was delivered.
- * A total that is no count is not believed: the list then counts as truncated.
+ * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once; undefined where none was delivered. One that
+ * cannot be read, and one that came without the envelope that tells how many there are, count as truncated.
  */
 export const delivered = (
   r: Reading,
@@ -38,22 +38,29 @@ export const delivered = (
   name: string,
   path: string,
 ): Delivered | undefined => {
-  const envelope = object(r, holder, key, path);
-  if (envelope === null) return undefined;
-  const found = own(envelope, name);
-  if (found === undefined || found === null) return undefined;
+  const envelope = own(holder, key);
+  if (envelope === undefined || envelope === null) return undefined;
+  const found = isObject(envelope) ? own(envelope, name) : envelope;
   if (!Array.isArray(found)) {
-    r.flip(path, envelope, `a list of ${name}`);
-    return undefined;
+    if (found !== undefined && found !== null) r.flip(path, envelope, `a list of ${name}`);
+    return { records: [], complete: false };
   }
   const records = eachOnce(found);
-  const total = own(envelope, 'total');
-  const complete =
-    total === undefined ||
-    total === null ||
-    (typeof total === 'number' && Number.isInteger(total) && total >= 0 && records.length >= total);
-  return { records, complete };
+  return { records, complete: isObject(envelope) && isWhole(envelope, records.length) };
 };
+
+/**
+ * Whether an envelope whose list has `count` records says that this is all. A total that is no count is not believed. Where there is none, a
+ * list that fills its page, or begins later than at the first record, may go on.
+ */
+const isWhole = (envelope: JsonObject, count: number): boolean => {
+  const total = own(envelope, 'total') ?? null;
+  if (total !== null) return isCount(total) && count >= total;
+  const most = own(envelope, 'maxResults') ?? null;
+  return (most === null || (isCount(most) && count < most)) && (own(envelope, 'startAt') ?? 0) === 0;
+};
+
+const isCount = (value: Json): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
 
 /** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */
 export const eachOnce = (records: readonly Json[]): readonly Json[] => {

@@ -231,3 +231,14 @@ test('histories are fetched where the search gives none and had no issue to show
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   expect(await all()).toEqual([]);
 });
+
+test.each<[string, (list: Told, name: string) => unknown]>([
+  ['say no total', (list) => list && { ...list, total: undefined }],
+  ['begin later, without a total', (list) => list && { ...list, total: undefined, maxResults: 50, startAt: 3 }],
+  ['are bare arrays', (list, name) => list?.[name]],
+  ['are counts alone', (list) => list && { total: list.total }],
+])('lists that may not be whole, for they %s, are fetched', async (_, change) => {
+  rig.tracker.script.at(searches, retold(change));
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect((await all()).filter((line) => line.endsWith('missing'))).toEqual([]);
+});
