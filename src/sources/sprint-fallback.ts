@@ -60,6 +60,30 @@ export const unlistedSprints: Afterwards = {
   ),
 };
 
+/**
+ * The vendor may list a sprint without the board it was created on. Several boards can list it, so none of them is taken at its word: the
+ * issues in it may know, else it is the first of those that show it. Leaves the hash: to the merge the row stays as it was listed.
+ */
+export const boardsOfSprints: Afterwards = {
+  about:
+    "Sprints that are listed without their board have it from the issues' sprint field, else from the boards that show them.",
+  after: ['sprints'],
+  evenInPart: true,
+  sql: `
+    with found as (
+      select s.id, coalesce(
+        (select min(i.board_id) from tracker.issue_sprints i where i.source_id = $1::smallint and i.sprint_id = s.id),
+        (select min(b.board_id) from tracker.board_sprints b where b.source_id = $1::smallint and b.sprint_id = s.id)) as board_id
+      from tracker.sprints s
+      where s.source_id = $1::smallint and s.board_id is null and s._row_hash is not null and $3::timestamptz is not null
+    ), written as (
+      update tracker.sprints s set board_id = found.board_id, _synced_at = now(), _run_id = $2::bigint
+      from found where s.source_id = $1::smallint and s.id = found.id and found.board_id is not null
+      returning 1
+    )
+    select 0::bigint as inserted, count(*) as updated from written`,
+};
+
 /** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says. Adds, never removes. */
 export const boardSprintsFromSprints: Fallback = {
   reason: 'the server does not list the sprints of its boards; each is taken to show on the board it was created on',

@@ -6,7 +6,7 @@ import * as streams from '../extract/tracker/streams.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
 import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
-import { boardSprintsFromSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
+import { boardSprintsFromSprints, boardsOfSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
 export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [
@@ -25,7 +25,10 @@ export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly 
     fallback: sprintsFromIssues,
     afterwards: [unlistedSprints],
   },
-  relation(streams.boardSprints(), tables.boardSprints, transforms.boardSprint, boardSprintsFromSprints),
+  {
+    ...relation(streams.boardSprints(), tables.boardSprints, transforms.boardSprint, boardSprintsFromSprints),
+    afterwards: [boardsOfSprints],
+  },
   relation(streams.sprintIssues(), tables.sprintIssues, transforms.sprintIssue),
 ];
 

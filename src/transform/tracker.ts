@@ -186,7 +186,7 @@ export const board = mapper(
   },
 );
 
-/** Partition `board_id`, where sprints are listed by board. That the sprint shows on it is `boardSprint`'s to say. */
+/** Listed by board. That the sprint shows on that one is `boardSprint`'s to say: it may have been created on another. */
 export const sprint = mapper(
   'tracker.sprints',
   'sprint',
@@ -194,14 +194,11 @@ export const sprint = mapper(
     ...['id', 'name', 'state', 'originBoardId', 'goal', 'createdDate', 'startDate', 'endDate', 'completeDate'],
     ...['self', 'boardId'],
   ],
-  (r, record, slice): Content<SprintRow> => ({
+  (r, record): Content<SprintRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
     state: requiredText(r, record, 'state').toLowerCase(),
-    board_id:
-      id(r, record, 'originBoardId') ??
-      id(r, record, 'boardId') ??
-      (slice.partition?.board_id === undefined ? null : ownerId(r, slice, 'board_id')),
+    board_id: id(r, record, 'originBoardId') ?? id(r, record, 'boardId'),
     goal: text(r, record, 'goal'),
     created_at: instant(r, record, 'createdDate'),
     start_at: instant(r, record, 'startDate'),

@@ -129,3 +129,31 @@ test('a board that went before an interrupted walk came to it does not stand for
   expect(again.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'ok' });
   expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board' }]);
 });
+
+test('a sprint that is listed without the board it was created on has one, and the same each night, whichever board lists it last', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  rig.tracker.script.at(
+    { endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity },
+    {
+      name: 'no originBoardId',
+      answer: (answer) => ({
+        ...answer,
+        body: Buffer.from(answer.body.toString().replace(/,"originBoardId":\d+/g, '')),
+      }),
+    },
+  );
+  const { sprints, boardSprints, sprintIssues } = rig.tracker.oracle();
+  const shared = ({ id }: { readonly id: number }) => boardSprints.filter((one) => one.sprintId === id).length > 1;
+  expect(sprints.filter(shared).length).toBeGreaterThan(0);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  const boards = () =>
+    rig.rows<{ id: number; board: number }>('select id::int, board_id::int as board from tracker.sprints');
+  const first = new Map((await boards()).map(({ id, board }) => [id, board]));
+  for (const { id, boardId } of sprints) {
+    const named = sprintIssues.some((one) => one.sprintId === id);
+    const showing = boardSprints.flatMap((one) => (one.sprintId === id ? [one.boardId] : []));
+    expect(first.get(id)).toBe(named ? boardId : Math.min(...showing));
+  }
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+  expect(new Map((await boards()).map(({ id, board }) => [id, board]))).toEqual(first);
+});

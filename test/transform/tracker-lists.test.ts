@@ -147,7 +147,7 @@ describe('boards and sprints', () => {
       },
       children: {},
     });
-    expect(transform.sprint({ id: 7, name: 'S', state: 'active' }, slice).row.board_id).toBe(2);
+    expect(transform.sprint({ id: 7, name: 'S', state: 'active' }, slice).row.board_id).toBeNull();
     expect(transform.boardSprint({ id: 7 }, slice).row).toEqual({ board_id: 2, sprint_id: 7 });
   });
 
