@@ -144,9 +144,7 @@ export const firstThatFits = (first: Scheme, ...others: readonly Scheme[]): Sche
 
 /** Whether the answer's `nextPage` is no cursor but the next place by number: then the offset leads, which sees by its seam that the list moved. */
 const onlyCountsOn = (body: Json): boolean =>
-  natural(body, 'startAt') !== undefined &&
-  totalOf(body) !== undefined &&
-  /[?&]startAt=\d/.test(String(field(body, 'nextPage')));
+  natural(body, 'startAt') !== undefined && /[?&]startAt=\d/.test(String(field(body, 'nextPage')));
 
 /** The request for what follows place `end`, beginning with the last record of this page (the seam), unless it would then not get on. */
 const from = (end: number, sent: Request, parameter: string, count: number): Next => {

@@ -165,6 +165,7 @@ describe('firstThatFits', () => {
     const page = { isLast: false, startAt: 0, total: 9 };
     const onward = 'https://x.example/field/search?maxResults=2&startAt=2';
     expect(fields.next({ ...page, nextPage: onward }, list, 2)?.request).toEqual(at(list, 1));
+    expect(fields.next({ startAt: 0, nextPage: onward }, list, 2)?.request).toEqual(at(list, 1));
     const url = 'https://x.example/field/search?cursor=c1';
     expect(fields.next({ ...page, nextPage: url }, list, 2)?.request).toEqual({ ...list, url });
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AuthFailed, Forbidden, Missing } from '../../../src/core/errors.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { systemFields } from '../../../src/extract/tracker/fields.ts';
-import { status, total } from '../../../src/simulator/shared/faults.ts';
+import { loweredMaxResults, status, total } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened } from './opened.ts';
 
 const dialects = [
@@ -301,6 +301,21 @@ describe('fields', () => {
     const { ids } = await tracker.read('fields');
     const truth = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
     expect(ids).toEqual(expect.arrayContaining(truth.map(({ id }) => id)));
+  });
+
+  it('are read to their end where the pages say neither how many there are nor which is the last', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const silent = tracker.simulator.script.at({ endpoint: search, times: Infinity }, loweredMaxResults(20), {
+      name: 'no total, no isLast',
+      answer: (answer) => {
+        const { total: _, isLast: __, ...body } = JSON.parse(answer.body.toString());
+        return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+      },
+    });
+    const { ids, end } = await tracker.read('fields');
+    expect(silent.fired).toBeGreaterThan(2);
+    expect(ids).toEqual(tracker.simulator.oracle().fields.map(({ id }) => id));
+    expect(end.matched).toBe(true);
   });
 
   it('must be known before an issue becomes rows', async () => {
