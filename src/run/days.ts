@@ -184,9 +184,22 @@ export function halfDays(slice: Slice): readonly [Slice, Slice] | undefined {
   if (window?.from === undefined || window.to === undefined) return undefined;
   const count = Math.round((window.to.getTime() - window.from.getTime()) / day);
   if (count < 2) return undefined;
-  const middle = plus(window.from, Math.floor(count / 2));
-  return [
-    { ...slice, window: { ...window, to: middle } },
-    { ...slice, window: { ...window, from: middle } },
-  ];
+  return cutAt(slice, plus(window.from, Math.floor(count / 2)));
 }
+
+/**
+ * What the source does not tell any more of a slice that an earlier run has planned, and the rest, which it still does; undefined where the slice
+ * is all of one kind.
+ */
+export function goneAndThere(slice: Slice, days: Days, clock: Date): readonly [Slice, Slice] | undefined {
+  const { window } = slice;
+  if (window?.from === undefined || window.to === undefined) return undefined;
+  const { from } = daysThere(days, clock);
+  return window.from < from && from < window.to ? cutAt(slice, from) : undefined;
+}
+
+const cutAt = (slice: Slice, at: Date): readonly [Slice, Slice] | undefined =>
+  slice.window && [
+    { ...slice, window: { ...slice.window, to: at } },
+    { ...slice, window: { ...slice.window, from: at } },
+  ];

@@ -1,7 +1,7 @@
 /** A slice that holds too much to be read in one piece is cut in two; each half is a slice of its own, resumable by itself. */
 
 import type { Days, Slice } from '../core/stream.ts';
-import { halfDays, mostRows } from './days.ts';
+import { goneAndThere, halfDays, mostRows } from './days.ts';
 import { fenced } from './fenced.ts';
 import { givenTo } from './given.ts';
 import { fewRecords, halves, mostRecords } from './plan.ts';
@@ -70,9 +70,11 @@ function sizesOf(count: number, left: number | undefined): readonly [Size, Size]
   ];
 }
 
-/** Halves a slice of days whose rows would be too many to be read in one piece. */
+/** Halves a slice of days whose rows would be too many to be read in one piece, and cuts off days that the source does not tell any more. */
 async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Part[] | undefined> {
   const { context, flow } = stream;
+  const past = goneAndThere(open.slice, days, context.clock ?? new Date());
+  if (past !== undefined) return replaceBy(stream, open, past, [whole, whole]);
   const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
   const cut = rows <= mostRows ? undefined : halfDays(open.slice);
   return cut && replaceBy(stream, open, cut, [whole, whole]);

@@ -192,26 +192,28 @@ test('a run after one that succeeded does not say that it goes on with it, whate
   expect(rig.events.flatMap((event) => (event.type === 'run.started' ? [event.resumed] : []))).toEqual([false, false]);
 });
 
+const hourlyStreams = ['ad_accounts', 'campaigns', 'ad_sets', 'ads', 'report_hourly'];
+const since = (back: number) => new Date(midnight().getTime() - back * day).toISOString();
+/** Hours of so many days that are over and of the present one: as the platform tells them, and as they are here. */
+const hours = async (back: number) => {
+  const picture = pictureOf(rig.platform.state, { from: new Date('2026-06-01T00:00:00Z'), history: false });
+  const told = (picture.get('report_hourly')?.rows ?? []).filter((row) => (row.hour_start ?? '') >= since(back));
+  const kept = await stored(rig.rows, 'report_hourly', [...Object.keys(told[0] ?? {}), 'is_final']);
+  const text = (row: Cells): string => JSON.stringify({ ...row, is_final: undefined });
+  return {
+    told: told.map(text).sort(),
+    here: kept
+      .filter((row) => (row.hour_start ?? '') >= since(back))
+      .map(text)
+      .sort(),
+    final: kept.filter(({ is_final }) => is_final === 'true').map((row) => row.hour_start ?? ''),
+  };
+};
+
 test('the hours of as many whole days are read again as the days are, each night and each week; none is final while it is told', async () => {
   rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 1, adSetsPerCampaign: 1, days: 20 });
-  const streams = ['ad_accounts', 'campaigns', 'ad_sets', 'ads', 'report_hourly'];
-  const { state, clock } = rig.platform;
-  const since = (back: number) => new Date(midnight().getTime() - back * day).toISOString();
-  /** Hours of so many days that are over and of the present one: as the platform tells them, and as they are here. */
-  const hours = async (back: number) => {
-    const all = pictureOf(state, { from: new Date('2026-06-01T00:00:00Z'), history: false }).get('report_hourly')?.rows;
-    const told = (all ?? []).filter((row) => (row.hour_start ?? '') >= since(back));
-    const kept = await stored(rig.rows, 'report_hourly', [...Object.keys(told[0] ?? {}), 'is_final']);
-    const text = (row: Cells): string => JSON.stringify({ ...row, is_final: undefined });
-    return {
-      told: told.map(text).sort(),
-      here: kept
-        .filter((row) => (row.hour_start ?? '') >= since(back))
-        .map(text)
-        .sort(),
-      final: kept.filter(({ is_final }) => is_final === 'true').map((row) => row.hour_start ?? ''),
-    };
-  };
+  const streams = hourlyStreams;
+  const { clock } = rig.platform;
   await rig.sync({ streams });
   clock.advance(day);
   await rig.sync({ streams });
@@ -224,6 +226,29 @@ test('the hours of as many whole days are read again as the days are, each night
   expect(week.here).toEqual(week.told);
   expect(week.final.length).toBeGreaterThan(0);
   expect(week.final.filter((at) => at >= since(13))).toEqual([]);
+});
+
+test('hours that could not be read at first are read the next night, as far as the platform still tells them', async () => {
+  rig = await openAdsRig({ dialect: 'contract', accounts: 1, campaigns: 1, adSetsPerCampaign: 1, days: 20 });
+  const broken = rig.platform.script.at(
+    {
+      endpoint: '/ad_accounts/{id}/aggregate_reports',
+      times: Number.POSITIVE_INFINITY,
+      match: ({ query }) => query.entity_type === 'AD',
+    },
+    status(500),
+  );
+  expect(await rig.sync({ streams: hourlyStreams })).toMatchObject({ status: 'partly_failed' });
+  expect(broken.fired).toBeGreaterThan(0);
+  broken.cancel();
+  const first = since(13).slice(0, 10);
+  rig.platform.clock.advance(day);
+  expect(await rig.sync({ streams: hourlyStreams })).toMatchObject({ status: 'succeeded' });
+  const { told, here } = await hours(13);
+  const ofAds = (rows: readonly string[]) => rows.filter((row) => row.includes('"entity_type":"AD",'));
+  expect(ofAds(here)).toEqual(ofAds(told));
+  expect(here).toHaveLength(told.length);
+  expect(rig.notes.filter((note) => note.includes(`does not tell ${first} any more`))).toHaveLength(1);
 });
 
 test('days whose last reading fell into nights without a run are read by the next one', async () => {
