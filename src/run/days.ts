@@ -73,9 +73,9 @@ export async function lastRead(
 }
 
 /**
- * The slices of a walk over the days of `window`. Of an owner of whom the last walk that was completed read nothing, all of history is read; of
- * one of whose days it was refused some, everything since the first of these; of one that has got members since which may have facts from
- * before, everything since the first of them.
+ * The slices of a walk over the days of `window`. Of an owner that the last walk that was completed did not ask for, all of history is read; of
+ * one of whose days it was refused some or all, everything since the first of these; of one that has got members since which may have facts
+ * from before, everything since the first of them.
  */
 export async function slicesSince(
   db: Kysely<AnyDatabase>,
@@ -92,7 +92,8 @@ export async function slicesSince(
     const since = [late.get(name), last?.refused.get(name)].flatMap((from) =>
       from === undefined ? [] : [later(there.from, midnight(from))],
     );
-    const from = last?.read.has(name) === true ? since.reduce(earlier, window.from ?? there.from) : there.from;
+    const wasAsked = last !== undefined && (last.read.has(name) || last.refused.has(name));
+    const from = wasAsked ? since.reduce(earlier, window.from ?? there.from) : there.from;
     return slicesOf({ days }, { ...window, from }, [partition]);
   });
 }

@@ -298,6 +298,36 @@ test('one account’s 403 marks its slices forbidden, fails nothing else and del
   expect(fresh(await lines(dailyQuery))).toEqual(fresh(truth()));
 });
 
+test('an account that stays closed is asked for the days since it was closed, not for all of history each night', async () => {
+  const tiny = { accounts: 2, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 200 } as const;
+  rig = await openAdsRig({ ...tiny, dialect: 'contract' }, { start: new Date('2025-10-01T00:00:00Z') });
+  const { state, clock } = rig.platform;
+  const streams = ['ad_accounts', 'campaigns', 'ad_sets', 'ads', 'report_daily'];
+  await rig.sync({ streams });
+  const [closed = ''] = state.accounts.keys();
+  state.forbid(closed);
+  const asked: number[] = [];
+  for (let night = 0; night < 3; night += 1) {
+    clock.advance(day);
+    const before = rig.platform.log.length;
+    const report = await rig.sync({ streams });
+    expect(report.streams.find(({ stream }) => stream === 'report_daily')?.status).toBe('forbidden');
+    asked.push(
+      rig.platform.log.slice(before).filter(({ path }) => path.includes(`${closed}/aggregate_reports`)).length,
+    );
+  }
+  expect(asked).toEqual([4, 4, 4]);
+  const [ad = ''] = [...state.ads.values()].filter(({ accountId }) => accountId === closed).map(({ id }) => id);
+  state.restate('AD', ad, new Date(midnight().getTime() - 5 * day).toISOString().slice(0, 10), 'CLICKS', '4711.0');
+  state.forbid(closed, false);
+  clock.advance(day);
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  const theirs = (all: readonly string[]) =>
+    all.filter((line) => line.startsWith(`AD ${ad} `) && (line.split(' ')[2] ?? '') >= since(6).slice(0, 10));
+  expect(theirs(await lines(dailyQuery))).toEqual(theirs(truth()));
+  expect(theirs(truth()).join()).toContain(' 4711 ');
+});
+
 test('servers that call their lists otherwise, and state no totals, are read as well', async () => {
   rig = await openAdsRig({
     dialect: 'contract',
