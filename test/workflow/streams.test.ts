@@ -258,6 +258,28 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
     ]);
     expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
   });
+
+  test('an id that is given again while its first run was active leaves that run as gone', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1' });
+    await rig.sync();
+    state.forget('load', '1');
+    clock.advance(minute);
+    state.start('load', { id: '1' });
+    const runs = () =>
+      rig.rows('select dag_run_id, status, gone_at is not null as is_gone from workflow.dag_runs order by begun_at');
+    const first = { dag_run_id: '1', status: 'running', is_gone: true };
+    const second = { dag_run_id: '1@2026-03-01T12:01:00.000Z', is_gone: false };
+    await rig.sync();
+    expect(await runs()).toEqual([first, { ...second, status: 'running' }]);
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    expect(await runs()).toEqual([first, { ...second, status: 'succeeded' }]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
 });
 
 describe('an engine that tells no ids', () => {

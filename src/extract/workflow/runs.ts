@@ -143,17 +143,20 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
   let fetched = 0;
   let missed = 0;
   let whole = true;
-  const detail = (told: ToldRun, until: AbortSignal): Promise<Detailed | undefined> => detailed(asked, told.id, until);
+  const detail = async (told: ToldRun, until: AbortSignal) => ({ told, one: await detailed(asked, told.id, until) });
   for await (const part of partsOf(workflow, history, dag, span, signal)) {
-    const { rows, wanted } = await choose(given, part, dag, (told) => isBackfill || isSince(told, anew));
-    for (const told of part.runs) keys.add(knownAs(told, rows).id);
+    const { rows, wanted, unchanged } = await choose(given, part, dag, (told) => isBackfill || isSince(told, anew));
+    for (const { id } of unchanged) keys.add(id);
     whole &&= part.whole;
     expected += wanted.length;
-    for await (const one of several(wanted, workflow.concurrency, detail, signal)) {
+    for await (const { told, one } of several(wanted, workflow.concurrency, detail, signal)) {
+      // A summary may not tell when its run was made, and then not which of several runs of one id it is.
+      const same = knownAs(one?.told ?? told, rows);
+      keys.add(same.id);
       if (one === undefined) missed += 1;
       else {
         fetched += 1;
-        yield pageOf(knownAs(one.told, rows), one.answer);
+        yield pageOf(same, one.answer);
       }
     }
   }
@@ -176,20 +179,23 @@ const isSince = (told: ToldRun, sinceMs: number): boolean => {
   return began === undefined || parseInstant(began) >= BigInt(sinceMs) * 1000n;
 };
 
-/** The runs of a part to read in detail, with what is known of them here. */
-const choose = async (
-  given: Given,
-  { runs }: Part,
-  dag: string,
-  anew: (told: ToldRun) => boolean,
-): Promise<{ readonly rows: readonly Known[]; readonly wanted: readonly ToldRun[] }> => {
+interface Chosen {
+  readonly rows: readonly Known[];
+  readonly wanted: readonly ToldRun[];
+  readonly unchanged: readonly Known[];
+}
+
+/** The runs of a part to read in detail, with what is known of them here, and the rows of those that need not be. */
+const choose = async (given: Given, { runs }: Part, dag: string, anew: (told: ToldRun) => boolean): Promise<Chosen> => {
   const rows = await known(
     given,
     dag,
     runs.map(({ id }) => id),
   );
   const byId = new Map(rows.map((row) => [row.told, row]));
-  return { rows, wanted: runs.filter((told) => anew(told) || differs(told, byId.get(told.id))) };
+  const wanted = runs.filter((told) => anew(told) || differs(told, byId.get(told.id)));
+  const isWanted = new Set(wanted);
+  return { rows, wanted, unchanged: runs.flatMap((told) => (isWanted.has(told) ? [] : (byId.get(told.id) ?? []))) };
 };
 
 const differs = ({ run }: ToldRun, row: Known | undefined): boolean => {
