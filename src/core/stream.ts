@@ -85,6 +85,14 @@ export interface JobLedger {
   became(status: Job['status'], reason?: string): Promise<void>;
 }
 
+/** What decides, beside a record itself, which rows it becomes. */
+export interface Reckoning {
+  /** Equal exactly where the same record becomes the same rows. */
+  readonly words: string;
+  /** False where the source told only part of it: nothing is read again on that word, but all of it once the source has told the rest. */
+  readonly whole: boolean;
+}
+
 /** How a stream of facts is cut by whole days (UTC): a day that is read again is replaced as a whole. */
 export interface Days {
   /** What the configuration restricts the stream to. When it changes, everything is read again. */
@@ -130,6 +138,8 @@ export interface Stream {
   readonly windows?: {
     /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is walked again. */
     readonly scope: string;
+    /** By what the records become rows, found out once a run. When that changes, everything is walked again. Absent: it never does. */
+    reading?(signal: AbortSignal): Promise<Reckoning>;
     /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
     count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
     /** Which field the server can filter changes by, found out once a run. */

@@ -7,7 +7,6 @@ import { type Load, type Loaded, load } from '../load/load.ts';
 import type { Scope } from '../load/scope.ts';
 import type { Session } from '../load/session.ts';
 import { tallyBatch } from './context.ts';
-import { scopeText } from './plan.ts';
 import { countBatch } from './runs.ts';
 import { endSlice, type OpenSlice, type SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -65,7 +64,7 @@ export async function commit(
           sourceId: at.context.run.sourceId,
           stream: at.flow.stream.name,
           runId: at.context.run.runId,
-          scope: scopeText(at.flow.stream),
+          coverage: at.coverage,
         });
     }
     await countBatch(session, at.context.run, at.flow.stream.name, result);

@@ -16,7 +16,6 @@ import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { passBy, renewOwners } from './owners.ts';
-import { scopeText } from './plan.ts';
 import { readSlice } from './read-slice.ts';
 import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, tooOld, unreadSlices } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
@@ -143,7 +142,7 @@ async function closeWalk(stream: StreamContext): Promise<void> {
       sourceId: context.run.sourceId,
       stream: flow.stream.name,
       runId: context.run.runId,
-      scope: scopeText(flow.stream),
+      coverage: stream.coverage,
     });
   });
 }

@@ -13,6 +13,7 @@ import { plural } from '../core/words.ts';
 import type { Session } from '../load/session.ts';
 import type { Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
+import { coverageOf } from './coverage.ts';
 import type { Execution } from './execution.ts';
 import { fenced } from './fenced.ts';
 import { finishWalk, type Problem } from './finish.ts';
@@ -23,11 +24,11 @@ import { checkpointOf, openWalk } from './walks.ts';
 const minute = minutes(1);
 
 /** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
-export async function dueBefore({ deps, run }: RunContext, { stream }: Flow): Promise<Date | undefined> {
+export async function dueBefore({ deps, run, signal }: RunContext, { stream }: Flow): Promise<Date | undefined> {
   if (stream.windows === undefined) return undefined;
   const checkpoint = await checkpointOf(deps.warehouse.db, run.sourceId, stream.name);
-  // Restricted to something else since then: the next sync reads everything.
-  if (checkpoint === undefined || checkpoint.scope !== stream.windows.scope) return undefined;
+  // Restricted to something else since then, or read by something else: the next sync reads everything.
+  if (checkpoint === undefined || checkpoint.scope !== (await coverageOf(stream, signal)).words) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - deps.lookbackMs) / minute) * minute;
   return due > deps.historyStart.getTime() ? new Date(due) : undefined;
 }
@@ -147,7 +148,16 @@ export async function readLacking(
   );
   const reading = newTally();
   const resolves = await hasOpenRejects(db, run.sourceId, name);
-  const stream = newStreamContext(context, { flow, walk, tally: reading, resolves, force: false, clock: now });
+  const coverage = await coverageOf(flow.stream, context.signal);
+  const stream = newStreamContext(context, {
+    flow,
+    walk,
+    tally: reading,
+    coverage,
+    resolves,
+    force: false,
+    clock: now,
+  });
   try {
     return await finishWalk(stream, clock);
   } finally {

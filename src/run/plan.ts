@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
-import type { Days, Flow, Parents, Partition, Slice, Stream, Window } from '../core/stream.ts';
+import type { Days, Flow, Parents, Partition, Slice, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lacksOpened } from './closed.ts';
+import { coverageOf, isCovered } from './coverage.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
@@ -28,8 +29,9 @@ const changesWords = 'changes';
 const fullEvery = days(7);
 
 /**
- * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, and when what it
- * is restricted to has changed, or when a part of it has opened that was closed to us; else from the watermark on, less the lookback. A backfill walks exactly its window.
+ * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, when what it is restricted
+ * to or read by has changed, and when a part of it has opened that was closed to us; else from the watermark on, less the lookback. A backfill walks
+ * exactly its window.
  * Undefined: nothing to do (a backfill of a stream without time).
  */
 export async function planStream(
@@ -53,13 +55,14 @@ export async function planStream(
     const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
   }
+  const coverage = await coverageOf(flow.stream, signal);
   const everything: StreamPlan = {
     mode: 'full',
     kind: 'full',
-    words: fullWords(windows.scope, asked.full),
+    words: fullWords(coverage.words, asked.full),
     window: { field: 'created', from: deps.historyStart },
   };
-  if (asked.full || checkpoint === undefined || checkpoint.scope !== windows.scope) return everything;
+  if (asked.full || checkpoint === undefined || !isCovered(checkpoint.scope, coverage)) return everything;
   if (await lacksOpened(deps.warehouse.db, sourceId, flow)) return everything;
   if ((await windows.changes(signal)) === 'updated') {
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
@@ -96,11 +99,8 @@ async function planDays(
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
 
-/** The words of a walk over everything that a stream is restricted to. Forced: what it reads wins over what is here. */
+/** The words of a walk over everything that a stream is to cover. Forced: what it reads wins over what is here. */
 export const fullWords = (scope: string, forced: boolean): string => `full ${forced ? 'forced ' : ''}${scope}`;
-
-/** What a stream is restricted to, as its checkpoint keeps it. */
-export const scopeText = ({ windows, days }: Stream): string => windows?.scope ?? days?.scope ?? '';
 
 /** Whether everything was walked not long ago. */
 function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean {

@@ -1,6 +1,7 @@
 import type { Flow } from '../core/stream.ts';
 import type { Instant } from '../core/time.ts';
 import type { RunContext, Tally } from './context.ts';
+import type { Coverage } from './coverage.ts';
 import { type Tails, tailsOf } from './tails.ts';
 import type { Walk } from './walks.ts';
 
@@ -10,6 +11,8 @@ export interface StreamContext {
   readonly flow: Flow;
   readonly walk: Walk;
   readonly tally: Tally;
+  /** What the stream's checkpoint speaks for once the walk is done. */
+  readonly coverage: Coverage;
   readonly tails: Tails;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
@@ -23,5 +26,5 @@ export interface StreamContext {
 /** The context of a walk that begins, or goes on, now. */
 export const newStreamContext = (
   context: RunContext,
-  of: Pick<StreamContext, 'flow' | 'walk' | 'tally' | 'resolves' | 'force' | 'clock'>,
+  of: Pick<StreamContext, 'flow' | 'walk' | 'tally' | 'coverage' | 'resolves' | 'force' | 'clock'>,
 ): StreamContext => ({ ...of, context, tails: tailsOf(context, of.flow), unread: { count: 0, waiting: 0 } });

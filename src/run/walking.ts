@@ -1,9 +1,10 @@
 import type { Flow, Slice, Window } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
+import { coverageOf } from './coverage.ts';
 import { daysDue, slicesOf, slicesSince } from './days.ts';
 import { finishWalk, type Problem } from './finish.ts';
-import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan, scopeText } from './plan.ts';
+import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext, type StreamContext } from './stream-context.ts';
 import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
@@ -37,9 +38,10 @@ export async function walkAll(
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
+  const coverage = await coverageOf(flow.stream, signal);
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
-    return newStreamContext(context, { flow, walk, tally, resolves, force, clock: now });
+    return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
   };
   const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
     const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
@@ -51,7 +53,7 @@ export async function walkAll(
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
     if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
-    if (!wanted(open, plan, asked, scopeText(flow.stream), clock)) {
+    if (!wanted(open, plan, asked, coverage.words, clock)) {
       await abandonWalk(db, open.walkId);
       continue;
     }
@@ -116,7 +118,7 @@ function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock
   if (open.words !== plan.words && open.kind === plan.kind && !(isForced && !asked.full)) return false;
   if (plan.kind === 'full' && open.kind === 'incremental') return false;
   if (open.window === undefined) return age < listGoesStale;
-  // What was read of another selection says nothing of this one.
+  // What was read of another selection, or by other fields, says nothing of this one.
   if (open.kind === 'full' && open.words !== fullWords(scope, false) && !isForced) return false;
   // Who asks for everything wants it as it is now.
   return !asked.full || age < fullGoesStale;

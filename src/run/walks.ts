@@ -5,6 +5,7 @@ import type { RunKind } from '../core/run.ts';
 import type { Slice, Window } from '../core/stream.ts';
 import type { Session } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import type { Coverage } from './coverage.ts';
 import { addSlices, windowOf } from './slices.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';
@@ -122,7 +123,7 @@ export async function abandonWalks(
 export async function closeIfLast(
   session: Pick<Session, 'trx'>,
   walk: Walk,
-  at: { readonly sourceId: number; readonly stream: string; readonly runId: string; readonly scope: string },
+  at: { readonly sourceId: number; readonly stream: string; readonly runId: string; readonly coverage: Coverage },
 ): Promise<boolean> {
   await sql`select from ops.walks where walk_id = ${walk.walkId}::bigint for update`.execute(session.trx);
   const { numAffectedRows } = await sql`update ops.walks w set status = 'done', closed_at = now()
@@ -133,10 +134,10 @@ export async function closeIfLast(
   if (Number(numAffectedRows ?? 0) === 0) return false;
   if (walk.kind !== 'backfill' && walk.clock !== undefined)
     await sql`insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, run_id)
-      values (${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}, ${at.scope}, ${at.runId}::bigint)
+      values (${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}, ${at.coverage.words}, ${at.runId}::bigint)
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = greatest(c.full_at, excluded.full_at),
-        scope = case when excluded.full_at is null then c.scope else excluded.scope end,
+        scope = case when excluded.full_at is null and ${at.coverage.whole} then c.scope else excluded.scope end,
         run_id = excluded.run_id, updated_at = now()`.execute(session.trx);
   return true;
 }

@@ -14,7 +14,7 @@ import { filterOf } from '../extract/tracker/jql.ts';
 import { openSearch } from '../extract/tracker/search.ts';
 import { tails } from '../extract/tracker/tails.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
-import { catalogueOf, type FieldFact, noCatalogue } from '../transform/catalogue.ts';
+import { catalogueOf, type FieldFact, issuesReadBy, noCatalogue } from '../transform/catalogue.ts';
 import { field } from '../transform/tracker.ts';
 import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
 import { trackerFlows } from './tracker-flows.ts';
@@ -57,6 +57,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     http,
     account: once((signal) => askAccount(http, signal)),
     groups: settings.groups,
+    reading: async (signal) => {
+      const { catalogue, complete } = await known(signal);
+      return { words: issuesReadBy(catalogue), whole: complete };
+    },
     search: openSearch({
       http,
       scope: { start: settings.start, filter },
@@ -68,15 +72,19 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   };
   /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. */
   const learning = once(async (signal) => fieldRecords(tracker, signal));
+  const known = once(async (signal) => {
+    const fields = await learning(signal);
+    const facts = fields && factsOf(fields.records);
+    const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
+    return { facts, catalogue, complete: fields?.complete === true };
+  });
   /** What to ask for of an issue, and how to read it. */
   const learn = async (signal: AbortSignal): Promise<readonly string[]> => {
-    const known = await learning(signal);
-    const facts = known && factsOf(known.records);
-    const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
+    const { facts, catalogue, complete } = await known(signal);
     // Also where the search gives changelogs: it may leave out that of a single issue, or have had no issue to show that it gives none.
     mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: true } });
     // A list that did not add up still says what its fields mean, but not that there are no others.
-    return issueFields(known?.complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
+    return issueFields(complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
   };
   return {
     name,

@@ -1,6 +1,7 @@
 /** What the streams of one opened tracker share. */
 
 import type { Http } from '../../core/request.ts';
+import type { Reckoning } from '../../core/stream.ts';
 import type { Account } from './account.ts';
 import type { Search } from './search.ts';
 
@@ -9,6 +10,8 @@ export interface Tracker {
   /** Asked once a run. */
   readonly account: (signal: AbortSignal) => Promise<Account>;
   readonly search: Search;
+  /** By what issues become rows: the fields of the site that mean something to us. */
+  readonly reading: (signal: AbortSignal) => Promise<Reckoning>;
   /** Names of groups to read where the server has no list of them. */
   readonly groups: readonly string[];
 }

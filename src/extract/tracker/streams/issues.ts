@@ -11,6 +11,7 @@ export const issues = (tracker: Tracker): Stream => ({
   after: ['fields'],
   windows: {
     scope: tracker.search.scope,
+    reading: tracker.reading,
     count: tracker.search.count,
     changes: tracker.search.changes,
     instant: instantOf,

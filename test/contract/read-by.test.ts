@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
+import { type Field, POINTS } from '../../src/simulator/tracker/model.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+let rig: Rig;
+afterEach(() => rig.close());
+
+const hour = 3_600_000;
+
+const open = async (): Promise<Rig['tracker']> => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  return rig.tracker;
+};
+const withPoints = async (): Promise<number> =>
+  (await rig.rows<{ n: number }>('select count(story_points)::int as n from tracker.issues'))[0]?.n ?? 0;
+const readOfIssues = async (): Promise<number | undefined> => {
+  const report = await rig.sync();
+  return report.streams.find(({ stream }) => stream === 'issues')?.counts.received;
+};
+
+/** The field that holds the points, under another name and as a plain number: what it means is told by its name alone. */
+const called = (name: string, field: Field | undefined): Field => {
+  if (field === undefined) throw new Error('the site has no field for points');
+  return { ...field, name, schema: { ...field.schema, custom: 'float' } };
+};
+
+test('a field that comes to mean story points brings those of all issues, not of changed ones alone', async () => {
+  const { state, clock } = await open();
+  const field = state.fields.get(POINTS);
+  state.fields.set(POINTS, called('Estimate', field));
+  await rig.sync();
+  expect(await withPoints()).toBe(0);
+  clock.advance(72 * hour);
+  state.fields.set(POINTS, called('Story Points', field));
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await withPoints()).toBeGreaterThan(0);
+  expect(await differences(rig)).toEqual([]);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+});
+
+test('a night on which the fields are closed to us reads little, and what it read without them is read again', async () => {
+  const { state, clock, script } = await open();
+  await rig.sync();
+  clock.advance(24 * hour);
+  for (let place = 0; place < 60; place += 1) state.touch(state.store.at(place).id);
+  clock.advance(hour);
+  await rig.sync();
+  const had = await withPoints();
+  clock.advance(25 * hour);
+  state.touch(state.store.at(100).id);
+  const shut = script.at(
+    { match: ({ path }) => path.startsWith('/rest/api/3/field'), times: Number.POSITIVE_INFINITY },
+    status(403),
+  );
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+  expect(shut.fired).toBeGreaterThan(0);
+  expect(await withPoints()).toBeLessThan(had);
+  shut.cancel();
+  clock.advance(25 * hour);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await withPoints()).toBe(had);
+  expect(await differences(rig)).toEqual([]);
+});
+
+test('what an older program made of issues is made anew, once, and without being asked', async () => {
+  const { state, clock } = await open();
+  await rig.sync();
+  await rig.rows(`update ops.checkpoints set scope = split_part(scope, E'\\n', 1) where stream = 'issues'`);
+  await rig.rows(`update tracker.issues set custom_fields = '{}', story_points = null, _row_hash = 1`);
+  clock.advance(72 * hour);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+});
