@@ -3,7 +3,9 @@ import type { Afterwards, Fallback } from '../core/stream.ts';
 /**
  * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. `state` and `name` are never
  * null in tracker.sprints; a server that tells neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues
- * name it; `which` leaves out sprints before that.
+ * name it; `which` leaves out sprints before that. All boards that are known to show those in `gone` are tombstones. What a board told stands
+ * until an issue that was read later tells otherwise; the hash is then one that no record has, so that a board that lists the sprint again is
+ * believed.
  */
 const sprintsNamed = (which: string, written: string): string => `
     with recursive named (id) as (
@@ -11,11 +13,14 @@ const sprintsNamed = (which: string, written: string): string => `
       union all
       select (select min(s.sprint_id) from tracker.issue_sprints s where s.source_id = $1::smallint and s.sprint_id > n.id)
       from named n where n.id is not null
+    ), gone as materialized (
+      select s.sprint_id as id from tracker.board_sprints s join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
+      where s.source_id = $1::smallint group by s.sprint_id having count(*) = count(b._deleted_at)
     ), wanted as materialized (
       select n.id from named n where n.id is not null and ${which}
     ), told as (
       select w.id, coalesce(last.name, w.id::text) as name, coalesce(last.state, 'unknown') as state,
-        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at
+        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at, last._synced_at as told_at
       from wanted w cross join lateral (
         select s.* from tracker.issue_sprints s
         left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
@@ -30,8 +35,10 @@ const sprintsNamed = (which: string, written: string): string => `
       on conflict (source_id, id) do update set
         name = excluded.name, state = excluded.state, board_id = excluded.board_id, goal = excluded.goal, start_at = excluded.start_at,
         end_at = excluded.end_at, completed_at = excluded.completed_at,
-        _deleted_at = null, _row_hash = null, _synced_at = excluded._synced_at, _run_id = excluded._run_id
-      where ${written} and (t._deleted_at is not null or
+        _deleted_at = null, _row_hash = case when t._row_hash is not null then 0 end, _synced_at = excluded._synced_at, _run_id = excluded._run_id
+      where (t._row_hash is null or t._deleted_at is not null
+          or ${written} and t._synced_at < (select told_at from told where told.id = t.id))
+        and (t._deleted_at is not null or
         (t.name, t.state, t.board_id, t.goal, t.start_at, t.end_at, t.completed_at) is distinct from
         (excluded.name, excluded.state, excluded.board_id, excluded.goal, excluded.start_at, excluded.end_at, excluded.completed_at))
       returning xmax = 0 as is_new
@@ -46,8 +53,8 @@ export const sprintsFromIssues: Fallback = {
 };
 
 /**
- * Sprints of boards that the account may not see, though it sees issues in them. A row that no list gave has no hash: a sprint that a board
- * lists, now or later, is the board's to tell of.
+ * Sprints of boards that the account may not see, though it sees issues in them, and of boards that are gone. A row that no list gave has no
+ * hash: a sprint that a board lists, now or later, is the board's to tell of.
  */
 export const unlistedSprints: Afterwards = {
   about: "Sprints that no board lists are taken from the issues' sprint field.",
@@ -55,8 +62,9 @@ export const unlistedSprints: Afterwards = {
   evenInPart: true,
   sql: sprintsNamed(
     `$3::timestamptz is not null and not exists (
-        select from tracker.sprints l where l.source_id = $1::smallint and l.id = n.id and l._row_hash is not null)`,
-    't._row_hash is null',
+        select from tracker.sprints l where l.source_id = $1::smallint and l.id = n.id and l._row_hash is not null
+          and l.id not in (select id from gone))`,
+    't.id in (select id from gone)',
   ),
 };
 

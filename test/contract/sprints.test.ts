@@ -156,4 +156,55 @@ test('a sprint that is listed without the board it was created on has one, and t
   }
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
   expect(new Map((await boards()).map(({ id, board }) => [id, board]))).toEqual(first);
+
+describe('a sprint whose board is gone', () => {
+  const day = 86_400_000;
+
+  test('is as its issues tell from then on, until a board lists it again', async () => {
+    const { id, boardId } = await open('vendor');
+    const { state, clock } = rig.tracker;
+    await rig.sync();
+    state.hideBoard(boardId);
+    clock.advance(day);
+    state.updateSprint(id, { name: 'Ended without a board', state: 'closed' });
+    state.touch(trueMembersOf(id)[0] ?? '');
+    await rig.census();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Ended without a board', state: 'closed' }]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    clock.advance(day);
+    state.showBoard(boardId);
+    state.updateSprint(id, { name: 'Listed by a board' });
+    for (let run = 0; run < 2; run += 1) {
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed' }]);
+    }
+  });
+
+  test('stays as the board told of it last where no issue was read since', async () => {
+    const { id, boardId } = await open('vendor');
+    const { state, clock } = rig.tracker;
+    await rig.sync();
+    clock.advance(3 * day);
+    state.updateSprint(id, { name: 'Ended by its board', state: 'closed' });
+    await rig.sync();
+    state.hideBoard(boardId);
+    clock.advance(day);
+    await rig.census();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
+  });
+});
+
+test('sprints that boards have listed stay as they were told where the list is gone for a night', async () => {
+  const { id } = await open('vendor');
+  const { state, clock, script } = rig.tracker;
+  await rig.sync();
+  clock.advance(3 * 86_400_000);
+  state.updateSprint(id, { name: 'Ended by its board', state: 'closed' });
+  await rig.sync();
+  script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, status(404));
+  const report = await rig.sync();
+  expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'unavailable' });
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
 });
