@@ -6,6 +6,7 @@ import * as streams from '../extract/tracker/streams.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
 import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
+import { namedGroups } from './named-groups.ts';
 import { boardSprintsFromSprints, boardsOfSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
@@ -16,7 +17,7 @@ export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly 
   entity(streams.issueTypes(), tables.issueTypes, transforms.issueType),
   entity(streams.priorities(), tables.priorities, transforms.priority),
   entity(streams.users(tracker), tables.users, transforms.user),
-  entity(streams.groups(tracker), tables.groups, transforms.group),
+  { ...entity(streams.groups(tracker), tables.groups, transforms.group), afterwards: [namedGroups] },
   relation(streams.groupMembers(), tables.groupMembers, transforms.groupMember),
   entity(streams.boards(tracker), tables.boards, transforms.board),
   { ...entity(streams.issues(tracker), tables.issues, mapIssue), children: tables.issueChildren },

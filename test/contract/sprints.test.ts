@@ -156,6 +156,7 @@ test('a sprint that is listed without the board it was created on has one, and t
   }
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
   expect(new Map((await boards()).map(({ id, board }) => [id, board]))).toEqual(first);
+});
 
 describe('a sprint whose board is gone', () => {
   const day = 86_400_000;
