@@ -56,14 +56,15 @@ const keptFor = '30 days';
 
 /**
  * Forgets walks that ended long ago, with their slices; receipts per stream and run stay in `ops.run_streams`. The last of each kind that read a
- * stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read.
+ * stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read. So does, of walks over days, the last
+ * one that read so many: it tells when they are due again.
  */
 export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
   await sql`with old as (
       delete from ops.walks w where source_id = ${sourceId} and status <> 'open' and closed_at < now() - ${keptFor}::interval
         and (status <> 'done' or kind not in ('full', 'incremental') or exists (
           select from ops.walks n where n.source_id = w.source_id and n.stream = w.stream and n.kind = w.kind and n.status = 'done'
-            and n.walk_id > w.walk_id))
+            and n.walk_id > w.walk_id and (w.field is distinct from 'day' or n.window_to - n.window_from >= w.window_to - w.window_from)))
       returning walk_id)
     delete from ops.slices s using old where s.walk_id = old.walk_id`.execute(db);
 }

@@ -84,3 +84,27 @@ test('of walks that ended long ago those stay that tell since when a stream is s
   );
   expect(rows.map(({ line }) => line)).toEqual(['boards full 5', 'issues changes 70', 'issues full 90']);
 });
+
+test('of walks over days that ended long ago those stay that tell when so many days were last read', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
+    select 1, 'report_daily', kind, 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
+      select kind, width, now() - days * interval '1 day' as ended from (values
+        ('full', 200, 150), ('incremental', 90, 61), ('incremental', 14, 38), ('incremental', 14, 33), ('incremental', 3, 32), ('incremental', 90, 31)
+      ) as told (kind, width, days) order by days desc) as walks`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query<{ days: number }>(
+    'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
+  );
+  expect(rows.map(({ days: width }) => width)).toEqual([90, 200]);
+  await pool.query('delete from ops.walks where kind = $1', ['incremental']);
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
+    select 1, 'report_daily', 'incremental', 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
+      select width, now() - days * interval '1 day' as ended from (values (90, 31), (14, 3), (3, 1)) as told (width, days) order by days desc) as walks`);
+  await pruneWalks(db, 1);
+  const { rows: kept } = await pool.query<{ days: number }>(
+    'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
+  );
+  expect(kept.map(({ days: width }) => width)).toEqual([3, 14, 90, 200]);
+});
