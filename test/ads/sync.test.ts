@@ -382,7 +382,10 @@ test('a report that fails is asked for again, and one that was being made when t
   ]);
 });
 
+const lists = ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] as const;
+
 describe('who heard it, of what is archived', () => {
+  const insights = { streams: [...lists, 'insight_reports'] };
   const tiny = { accounts: 1, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
   const endpoint = '/ad_accounts/{id}/insight_reports';
   const all = Object.keys(insightValues).toSorted();
@@ -410,13 +413,13 @@ describe('who heard it, of what is archived', () => {
         },
         status(502),
       );
-      expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+      expect(await rig.sync(insights)).toMatchObject({ status: 'partly_failed' });
       expect(broken.fired).toBeGreaterThan(0);
       const some = await askedOn(id, rig.platform.clock.now());
       expect(some).toContain('AGE');
       expect(some).not.toContain('METRO');
       broken.cancel();
-      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rig.sync(insights)).toMatchObject({ status: 'succeeded' });
       expect(await askedOn(id, rig.platform.clock.now())).toEqual(all);
     },
   );
@@ -426,16 +429,16 @@ describe('who heard it, of what is archived', () => {
     async (level) => {
       rig = await openAdsRig({ ...tiny, dialect: 'vendor' });
       const { clock } = rig.platform;
-      await rig.sync();
+      await rig.sync(insights);
       const id = archived(level);
       for (const later of [1, 12, 20]) {
         clock.advance(later * day);
-        expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+        expect(await rig.sync(insights)).toMatchObject({ status: 'succeeded' });
         expect(await askedOn(id, clock.now())).toEqual(all);
       }
       const last = clock.now();
       clock.advance(day);
-      await rig.sync();
+      await rig.sync(insights);
       expect(await askedOn(id, last)).toEqual(all);
       expect(await insightDifferences(rig.rows, rig.platform.state)).toEqual([]);
     },
@@ -444,12 +447,14 @@ describe('who heard it, of what is archived', () => {
 
 describe('what becomes known late brings the days from before', () => {
   const short = { restateDays: [2, 7, 7] } as const;
-  const inTheEnd = async (): Promise<void> => {
+  /** What days need; the other reports learn of it in the same way. */
+  const daily = { streams: [...lists, 'report_daily'] };
+  const inTheEnd = async (what: Parameters<AdsRig['sync']>[0] = daily): Promise<void> => {
     rig.platform.clock.advance(day);
-    expect((await rig.sync()).status).toBe('succeeded');
+    expect((await rig.sync(what)).status).toBe('succeeded');
     // Days between are restated in their own time; none of them may be missing.
     expect((await lines(dailyQuery)).map(named)).toEqual(truth().map(named));
-    expect((await rig.sync()).counts).toMatchObject({ inserted: 0, updated: 0 });
+    expect((await rig.sync(what)).counts).toMatchObject({ inserted: 0, updated: 0 });
   };
   /** Level, entity and day of a line. */
   const named = (line: string): string => line.split(' ').slice(0, 3).join(' ');
@@ -461,7 +466,7 @@ describe('what becomes known late brings the days from before', () => {
     await rig.sync();
     expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
     rig.platform.state.forbid(closed, false);
-    await inTheEnd();
+    await inTheEnd({});
   });
 
   const isOld = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
@@ -473,7 +478,7 @@ describe('what becomes known late brings the days from before', () => {
       { endpoint: '/ad_accounts/{id}/aggregate_reports', times: Number.POSITIVE_INFINITY, match: isOld },
       status(403),
     );
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.sync(daily)).toMatchObject({ status: 'succeeded' });
     expect(refused.fired).toBeGreaterThan(0);
     expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
     refused.cancel();
@@ -488,7 +493,7 @@ describe('what becomes known late brings the days from before', () => {
   ] as const)('what a list of %s did not show at first (%s: %i)', async (dialect, endpoint, code) => {
     rig = await openAdsRig({ ...small, dialect }, short);
     const broken = rig.platform.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(code));
-    await rig.sync();
+    await rig.sync(daily);
     expect(broken.fired).toBeGreaterThan(0);
     expect((await lines(dailyQuery)).length).toBeLessThan(truth().length);
     broken.cancel();
@@ -501,9 +506,9 @@ describe('what becomes known late brings the days from before', () => {
       { endpoint: '/ad_accounts/{id}/aggregate_reports', times: Number.POSITIVE_INFINITY, match: isOld },
       status(500),
     );
-    expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+    expect(await rig.sync(daily)).toMatchObject({ status: 'partly_failed' });
     rig.platform.clock.advance(5 * day);
-    expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+    expect(await rig.sync(daily)).toMatchObject({ status: 'partly_failed' });
     const recent = new Date(midnight().getTime() - 20 * day).toISOString().slice(0, 10);
     const fresh = (all: readonly string[]) => all.filter((line) => (line.split(' ')[2] ?? '') >= recent);
     expect(fresh(await lines(dailyQuery)).map(named)).toEqual(fresh(truth()).map(named));
@@ -519,26 +524,26 @@ describe('what becomes known late brings the days from before', () => {
       { endpoint: '/ad_accounts/{id}/ads', times: Number.POSITIVE_INFINITY },
       status(500),
     );
-    await rig.sync();
+    await rig.sync(daily);
     rig.platform.clock.advance(day);
     const stop = new AbortController();
     const cut = rig.platform.script.at({ endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 3 }, () =>
       stop.abort(new Interrupted('asked to stop')),
     );
-    await expect(rig.sync({}, { signal: stop.signal })).rejects.toThrow(Interrupted);
+    await expect(rig.sync(daily, { signal: stop.signal })).rejects.toThrow(Interrupted);
     expect([broken.fired > 0, cut.fired]).toEqual([true, 1]);
     broken.cancel();
-    await rig.sync();
+    await rig.sync(daily);
     await inTheEnd();
   });
 
   test('what is born each day costs no history', async () => {
     rig = await openAdsRig({ ...small, dialect: 'vendor' }, short);
-    await rig.sync();
+    await rig.sync(daily);
     rig.platform.clock.advance(day);
     const [adSet = ''] = rig.platform.state.adSets.keys();
     rig.platform.state.createAd(adSet, 'New today');
-    await rig.sync();
+    await rig.sync(daily);
     expect(
       await lines(`select distinct s.window_from::date::text as line from ops.slices s join ops.walks w using (walk_id)
         where w.stream = 'report_daily' and w.kind = 'incremental' order by 1`),
