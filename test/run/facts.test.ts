@@ -157,13 +157,13 @@ describe('facts by day', () => {
     expect(lab.asked).toHaveLength(3);
   });
 
-  test('an owner that is closed to us keeps its rows, hinders nobody, and is read whole when it opens again', async () => {
+  test('an owner that is closed to us keeps its rows, hinders nobody, and is read from the days on that were closed when it opens again', async () => {
     await lab.run();
     lab.answer = ({ partition }) => {
       if (partition?.owner === 'b') throw new Forbidden('b is not yours');
     };
     lab.facts.push(fact('a', '2026-06-30'), fact('b', '2026-06-30'));
-    restate('2026-02-01', { clicks: 7 });
+    restate('2026-06-28', { clicks: 7 });
     moveTo('2026-07-01');
     const closed = await lab.run();
     expect(closed.streams.find(({ stream }) => stream === 'facts')).toMatchObject({ status: 'forbidden' });
