@@ -74,6 +74,8 @@ export interface WalkEnd {
    * is missing that was there during that whole pass.
    */
   readonly matched: boolean;
+  /** True where the source itself says that its list lacks some: what is not in it is not gone. */
+  readonly lacks?: true;
 }
 
 /** A slice being read: what the engine pulls, page by page. The next page may be fetched while the consumer works on this one. */

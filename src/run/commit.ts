@@ -23,7 +23,8 @@ export async function commit(
   const { context, flow, tally, walk } = stream;
   const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
   const closing = tooMany === undefined ? end : undefined;
-  const replaces = closing?.status === 'done' && flow.absent === 'replaced' ? scopeOf(flow, open.slice) : undefined;
+  const speaksForAll = closing?.status === 'done' && closing.lacks !== true && flow.absent === 'replaced';
+  const replaces = speaksForAll ? scopeOf(flow, open.slice) : undefined;
   const how: Load = {
     stream: flow.stream.name,
     sourceId: context.run.sourceId,

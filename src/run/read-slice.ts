@@ -120,6 +120,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     fetched: end.fetched,
     landed: received,
     passes: end.passes,
+    ...(end.lacks && { lacks: end.lacks }),
   };
   const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(() =>
     gathering?.close(),

@@ -115,6 +115,8 @@ export interface SliceEnd {
   readonly fetched: number;
   readonly landed: number;
   readonly passes: number;
+  /** As `WalkEnd.lacks`: rows that were not shown stay. */
+  readonly lacks?: true;
 }
 
 /** Writes a slice's receipt, inside the transaction of its last batch. */

@@ -511,6 +511,40 @@ test('a DAG that the list no longer shows is marked as gone, and its runs stay',
   ]);
 });
 
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine cannot read (%s)', (dialect) => {
+  test("is not taken for gone, and the engine's reason is told", async () => {
+    const rig = await stage({ dialect });
+    const { state, script } = rig.engine;
+    for (const name of ['load', 'send']) state.add(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const prefix = dialect === 'dagu-v2' ? '/api/v2' : '/api/v1';
+    // As 1.30.2 answers while a file is empty (measured).
+    const body = JSON.stringify({
+      dags: [
+        {
+          dag: { name: 'load' },
+          errors: null,
+          fileName: 'load',
+          latestDAGRun: { dagRunId: '', name: 'load', status: 0, statusLabel: 'not_started' },
+          suspended: false,
+        },
+      ],
+      errors: ['reading send failed: no DAGs found in file "/dags/send.yaml"'],
+      pagination: { currentPage: 1, nextPage: 1, prevPage: 1, totalPages: 1, totalRecords: 1 },
+    });
+    const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
+    const rule = script.at({ endpoint: `${prefix}/dags`, times: Number.POSITIVE_INFINITY }, answer);
+    rig.events.splice(0);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(await rig.rows('select name from workflow.dags where _deleted_at is not null')).toEqual([]);
+    expect(notesOf(rig.events)).toMatch(/could not read all files of its DAGs.*reading send failed: no DAGs found/);
+    rule.cancel();
+    state.dags.delete('send');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  });
+});
+
 describe.each([
   { how: 'an engine of the contract lists', dags: [], listed: true },
   { how: 'is named in WORKFLOW_DAGS', dags: ['etl', 'other'], listed: false },

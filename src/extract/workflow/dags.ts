@@ -8,7 +8,7 @@ import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
 import { type Dialect, listRequest, namesIn, statusRequest } from './dialect.ts';
-import type { JsonObject } from './objects.ts';
+import { type JsonObject, textOf } from './objects.ts';
 import { dagInList, dagInStatus, payloadOf } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
@@ -46,7 +46,11 @@ const byPage: Paging = {
 
 const nameIn = idBy('name');
 
-/** The vendor's list, less what WORKFLOW_DAGS does not name. Throws `Missing` where none that is named is in it. */
+/**
+ * The vendor's list, less what WORKFLOW_DAGS does not name. A file that the engine cannot read is in the list's `errors` alone (measured on
+ * 1.30.2: a file that is empty while an editor or a deployment writes it): its DAG is not gone. Throws `Missing` where none that is named is
+ * in the list.
+ */
 async function* listed(
   { http, dags: wanted, note }: Workflow,
   { prefix }: History,
@@ -54,16 +58,23 @@ async function* listed(
 ): AsyncGenerator<Page, WalkEnd, void> {
   const first = listRequest(prefix);
   // An empty list is null.
-  const list = (body: Json): readonly Json[] => (at(body, 'dags') === null ? [] : (namesIn(body) ?? noList(prefix)));
+  const unread = new Set<string>();
+  const list = (body: Json): readonly Json[] => {
+    const errors = at(body, 'errors');
+    for (const error of Array.isArray(errors) ? errors : []) unread.add(textOf(error) ?? 'an error without words');
+    return at(body, 'dags') === null ? [] : (namesIn(body) ?? noList(prefix));
+  };
   const found = new Set<string>();
   const files = new Map<string, string>();
   const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
   for (;;) {
     const step = await walk.next();
     if (step.done === true) {
+      if (unread.size > 0 && (wanted.length === 0 || wanted.some((name) => !found.has(name)))) note(unreadable(unread));
       missed(wanted, found, http.origin, note);
-      if (wanted.length === 0) return step.value;
-      return { ...step.value, expected: null };
+      if (wanted.length > 0) return { ...step.value, expected: null };
+      if (unread.size === 0) return step.value;
+      return { ...step.value, lacks: true };
     }
     const records: JsonObject[] = [];
     for (const element of step.value.records) {
@@ -83,6 +94,12 @@ async function* listed(
     yield { ...step.value, records };
   }
 }
+
+const unreadable = (errors: ReadonlySet<string>): string => {
+  const some = [...errors].slice(0, 5).map((error) => error.slice(0, 300));
+  const more = errors.size > some.length ? `; and ${errors.size - some.length} more` : '';
+  return `the engine could not read all files of its DAGs, so those that its list does not show are not taken for gone: ${some.join('; ')}${more}`;
+};
 
 const noList = (prefix: string): never => {
   throw new UnexpectedContent(`${prefix}/dags: the answer has no list of DAGs`);
