@@ -120,6 +120,26 @@ test('an id that the engine does not know is nobody, although it then shows its 
   await expect(engine.stop('reports', 'tidemark-nightly-7', signal)).rejects.toMatchObject({ code: 'missing' });
 });
 
+test('a run that is waited for and that the engine has lost is told as lost, and not waited for without end', async () => {
+  await open({ dialect: 'dagu-v2' });
+  const { db, pool } = database.warehouse;
+  await pool.query('truncate ops.handoffs');
+  const driven = async (): Promise<void> => {
+    await pool.query('update ops.handoffs set next_at = clock_timestamp()');
+    await drive(db, engine, signal);
+  };
+  await intend(db, { pipeline: 'nightly', runKey: '8' }, { dag: 'reports', wait: true });
+  await driven();
+  const [run] = simulator.state.dag('reports').runs;
+  const other = simulator.state.start('reports');
+  simulator.state.finish('reports', other.id, 'succeeded');
+  simulator.state.forget('reports', run?.id ?? '');
+  await driven();
+  const { rows } = await pool.query('select status, error from ops.handoffs');
+  expect(rows).toEqual([{ status: 'unknown', error: 'the engine no longer knows the run' }]);
+  expect(await engine.status('reports', 'never-started', signal)).toBeUndefined();
+});
+
 test('an id that the vendor would say is started, and run nothing of, is not sent', async () => {
   await open({ dialect: 'dagu-v2' });
   const start = engine.start('reports', told({ runId: 'a'.repeat(65) }), signal);

@@ -153,6 +153,9 @@ describe.skipIf(!hasEngine)('the real engine', () => {
       await expect(control.start('nothing', how, signal)).rejects.toMatchObject({ code: 'missing' });
       await control.stop('long', how.runId, signal);
       await becomes('long', how.runId, 'aborted');
+      // Where nothing runs it does not show another run for an id that it does not know: it fails.
+      expect(await control.status('long', 'never-started', signal)).toBeUndefined();
+      await expect(control.stop('long', 'never-started', signal)).rejects.toMatchObject({ code: 'missing' });
       await control.stop('long', how.runId, signal);
       expect(await control.status('long', how.runId, signal)).toMatchObject({ state: 'failed', label: 'aborted' });
     } finally {

@@ -7,8 +7,8 @@ import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../lists.ts';
 import { type Dialect, findDialect, segment, statusRequest } from './dialect.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './http.ts';
-import { textOf } from './objects.ts';
-import { instantText, payloadOf, runIn, standingTold, type ToldRun } from './told.ts';
+import { type JsonObject, textOf } from './objects.ts';
+import { dagNameIn, instantText, payloadOf, runIn, standingTold, type ToldRun } from './told.ts';
 
 /** Where a run at the engine stands. `label` is the engine's own word. */
 export interface EngineRun {
@@ -100,20 +100,40 @@ export const statusOf = async (
 
 type History = Extract<Dialect, { kind: 'history' }>;
 
+/**
+ * The run of this id, or the newest one. Runs are addressed by the name of the DAG, which the newest run tells; by that of its file 1.30.2
+ * answers for an id that it does not know with a run that is active, or else with 500 (measured).
+ */
 const runOf = async (
   http: Http,
   { prefix }: History,
   { dag, runId, signal }: At & { readonly runId: string },
 ): Promise<ToldRun | undefined> => {
-  const path = `${prefix}/dags/${segment(dag)}/dag-runs/${segment(runId)}`;
-  const endpoint = `${prefix}/dags/{fileName}/dag-runs/{dagRunId}`;
+  const newest = await there(http, `${prefix}/dags/${segment(dag)}/dag-runs/latest`, latestOf(prefix), signal);
+  const latest = newest && runIn(newest, dag, 'making');
+  if (latest?.id === runId || runId === 'latest') return latest;
+  const name = (newest && dagNameIn(newest)) ?? dag;
+  const endpoint = `${prefix}/dag-runs/{name}/{dagRunId}`;
+  const found = await there(http, `${prefix}/dag-runs/${segment(name)}/${segment(runId)}`, endpoint, signal);
+  const told = found && runIn(found, dag, 'making');
+  if (found !== undefined && told?.id !== runId)
+    throw new UnexpectedContent(`${endpoint}: the answer is not run ${runId}`);
+  return told;
+};
+
+const latestOf = (prefix: string): string => `${prefix}/dags/{fileName}/dag-runs/latest`;
+
+const there = async (
+  http: Http,
+  path: string,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> => {
   try {
     const { body } = await http.send({ method: 'GET', path, endpoint }, signal);
     const payload = payloadOf(body);
-    const told = payload && runIn(payload, dag, 'making');
-    if (told === undefined) throw new UnexpectedContent(`${endpoint}: the answer is no run`);
-    // Asked for an id that it does not know, 1.30.2 answers with the newest run (measured).
-    return runId === 'latest' || told.id === runId ? told : undefined;
+    if (payload === undefined) throw new UnexpectedContent(`${endpoint}: the answer is no object`);
+    return payload;
   } catch (cause) {
     if (cause instanceof Missing) return undefined;
     throw cause;

@@ -121,6 +121,9 @@ const executionIn = (payload: JsonObject): JsonObject | undefined => {
   return renamed(rest, runNames);
 };
 
+/** The name of the DAG that a payload tells an execution of, or that it had none yet. */
+export const dagNameIn = (payload: JsonObject): string | undefined => textOf(executionIn(payload)?.name);
+
 /**
  * Which executions of one id are one run. `start`: every start is an execution of its own (engines that tell only their current status).
  * `making`: a run that was retried keeps its id and its making (engines with a history).

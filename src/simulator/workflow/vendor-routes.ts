@@ -62,10 +62,14 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
     route('GET', '/dags/{fileName}/dag-runs/{dagRunId}', (call) => {
       const dag = byFile(call);
       const newest = dag.runs.at(-1);
-      const isThere = dag.runs.some(({ id }) => id === call.params.dagRunId);
-      // 1.30.2 answers with the newest run when it does not know the id (measured).
-      const run = isThere || paged || newest === undefined ? runOf(call, dag.runs) : newest;
-      return json({ dagRun: detailsOf(dag, run) });
+      const { dagRunId } = call.params;
+      if (paged || dag.runs.some(({ id }) => id === dagRunId))
+        return json({ dagRun: detailsOf(dag, runOf(call, dag.runs)) });
+      // An id that it does not know 1.30.2 answers with a run that is active, else with 500; the latest of none with an empty one (measured).
+      if (dagRunId === 'latest') return json({ dagRun: newest === undefined ? noRun(dag) : detailsOf(dag, newest) });
+      if (newest === undefined || newest.finishedAt !== undefined)
+        throw refusal(500, 'not_found', 'dag-run ID not found');
+      return json({ dagRun: detailsOf(dag, newest) });
     }),
     route('GET', '/dag-runs/{name}', ({ query, params }) => {
       const from = Number(query.get('fromDate') ?? 0);
@@ -137,20 +141,14 @@ const fileOf = (dag: Dag, paged: boolean): unknown => {
     },
     errors: null,
     fileName: dag.fileName,
-    latestDAGRun:
-      latest === undefined
-        ? {
-            dagRunId: '',
-            name: dag.name,
-            status: 0,
-            statusLabel: 'not_started',
-            startedAt: '',
-            finishedAt: '',
-            log: '',
-          }
-        : summaryOf(dag.name, latest, paged),
+    latestDAGRun: latest === undefined ? noRun(dag) : summaryOf(dag.name, latest, paged),
     suspended: dag.suspended,
   };
+};
+
+const noRun = ({ name }: Dag): object => {
+  const never = { status: 0, statusLabel: 'not_started', startedAt: '', finishedAt: '' };
+  return { dagRunId: '', name, ...never, log: '' };
 };
 
 const logOf = (name: string, { id, madeAt }: Run): string =>
