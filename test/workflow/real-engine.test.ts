@@ -137,6 +137,20 @@ describe.skipIf(!hasEngine)('the real engine', () => {
     expect(await stored()).toEqual(await inEngine(...all));
   });
 
+  test('a run that was started under a name of its own, or from a definition of its own, is read as well', async () => {
+    const spec = 'steps:\n  - name: one\n    command: echo inline\n';
+    expect(await engine.ask('/dags/good/start', { dagRunId: 'o1', dagName: 'aside' })).toMatchObject({ status: 200 });
+    expect(await engine.ask('/dag-runs', { dagRunId: 'i1', name: 'inline', spec })).toMatchObject({ status: 200 });
+    await becomes('aside', 'o1', 'succeeded');
+    await becomes('inline', 'i1', 'succeeded');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await stored()).toEqual(await inEngine(['aside', 'o1'], ...all, ['inline', 'i1']));
+    expect(await rig.rows(`select name, state from workflow.dags where file_name is null order by name`)).toEqual([
+      { name: 'aside', state: 'succeeded' },
+      { name: 'inline', state: 'succeeded' },
+    ]);
+  });
+
   test('it is started by an id once, asked, and stopped, as a hand-off does', async () => {
     const control = openEngine({ baseUrl: engine.url }, ['long']);
     const { signal } = new AbortController();

@@ -582,6 +582,44 @@ describe.each([
   });
 });
 
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('runs under a name that no file has (%s)', (dialect) => {
+  test('are read with the DAG that they name, which is gone when the last of them is', async () => {
+    const rig = await stage({ dialect });
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.add('aside', { unfiled: true });
+    for (const name of ['load', 'aside', 'aside']) {
+      const { id } = state.start(name);
+      clock.advance(minute);
+      state.finish(name, id, name === 'load' ? 'succeeded' : 'failed');
+    }
+    for (const inserted of [true, false]) {
+      const report = await rig.sync();
+      expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(report.counts.inserted > 0).toBe(inserted);
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    }
+    const dags = 'select name, file_name, state, _deleted_at is null as lives from workflow.dags order by name';
+    const load = { name: 'load', file_name: 'load', state: 'succeeded', lives: true };
+    expect(await rig.rows(dags)).toEqual([{ name: 'aside', file_name: null, state: 'failed', lives: true }, load]);
+    state.dags.delete('aside');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+    expect(await rig.rows(dags)).toEqual([{ name: 'aside', file_name: null, state: 'failed', lives: false }, load]);
+  });
+
+  test('are read where the name is in WORKFLOW_DAGS', async () => {
+    const rig = await stage({ dialect }, ['load', 'aside', 'nothing']);
+    const { state } = rig.engine;
+    state.add('load');
+    state.add('other', { unfiled: true });
+    state.add('aside', { unfiled: true });
+    for (const name of ['aside', 'other']) state.start(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'aside' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know nothing of WORKFLOW_DAGS/);
+  });
+});
+
 test('a DAG that slides onto a page already read, because one before it was removed meanwhile, is not taken for gone', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   const { state, script } = rig.engine;

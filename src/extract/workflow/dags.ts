@@ -3,23 +3,25 @@
 import { Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
-import type { Stream } from '../../core/stream.ts';
+import type { Given, Stream } from '../../core/stream.ts';
 import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
 import { type Dialect, listRequest, namesIn, statusRequest } from './dialect.ts';
+import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
 import { dagInList, dagInStatus, payloadOf } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
   name: 'dags',
-  about: 'DAGs: those the engine lists, or those named in WORKFLOW_DAGS.',
-  endpoint: 'GET /api/v1/dags, GET /api/v1/dags/{dag}/status',
+  about:
+    'DAGs: those the engine lists and those that have runs without being in its list, or those named in WORKFLOW_DAGS.',
+  endpoint: 'GET /api/v1/dags, GET …/dag-runs, GET /api/v1/dags/{dag}/status',
   promised: true,
-  async read(_, _given, signal) {
+  async read(_, given, signal) {
     const { dialect } = await workflow.found(signal);
-    const reading = dialect.kind === 'history' ? listed(workflow, dialect, signal) : asked(workflow, signal);
+    const reading = dialect.kind === 'history' ? listed(workflow, dialect, given, signal) : asked(workflow, signal);
     return madeReading(reading, idBy('name'));
   },
 });
@@ -52,10 +54,13 @@ const nameIn = idBy('name');
  * in the list.
  */
 async function* listed(
-  { http, dags: wanted, note }: Workflow,
-  { prefix }: History,
+  workflow: Workflow,
+  history: History,
+  given: Given,
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
+  const { http, dags: wanted, note } = workflow;
+  const { prefix } = history;
   const first = listRequest(prefix);
   // An empty list is null.
   const unread = new Set<string>();
@@ -70,11 +75,18 @@ async function* listed(
   for (;;) {
     const step = await walk.next();
     if (step.done === true) {
+      let without = 0;
+      for await (const dag of withoutFile(workflow, history, { files, found, given }, signal)) {
+        without += 1;
+        found.add(nameIn(dag));
+        yield pageOf(dag, { raw: Buffer.from(JSON.stringify(dag)), date: undefined, receivedAt: performance.now() });
+      }
+      const end = withMore(step.value, without);
       if (unread.size > 0 && (wanted.length === 0 || wanted.some((name) => !found.has(name)))) note(unreadable(unread));
       missed(wanted, found, http.origin, note);
-      if (wanted.length > 0) return { ...step.value, expected: null };
-      if (unread.size === 0) return step.value;
-      return { ...step.value, lacks: true };
+      if (wanted.length > 0) return { ...end, expected: null };
+      if (unread.size === 0) return end;
+      return { ...end, lacks: true };
     }
     const records: JsonObject[] = [];
     for (const element of step.value.records) {
@@ -93,6 +105,63 @@ async function* listed(
     }
     yield { ...step.value, records };
   }
+}
+
+const withMore = (end: WalkEnd, more: number): WalkEnd => ({
+  ...end,
+  expected: end.expected === null ? null : end.expected + more,
+  fetched: end.fetched + more,
+});
+
+interface Filed {
+  /** Name of each DAG in the list, with that of its file. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Names of DAGs and files that were found. */
+  readonly found: ReadonlySet<string>;
+  readonly given: Given;
+}
+
+/**
+ * DAGs that have runs and no file: run under another name or from a definition of their own (`dagName` of a start, `POST /dag-runs`), or
+ * removed before they were ever read. One that was read while it had a file is no longer there; its runs are read all the same.
+ */
+async function* withoutFile(
+  workflow: Workflow,
+  history: History,
+  { files, found, given }: Filed,
+  signal: AbortSignal,
+): AsyncGenerator<JsonObject, void, void> {
+  const where = 'file_name is not null';
+  const rows = await given.keys({
+    table: 'workflow.dags',
+    columns: { name: 'name', file: 'file_name' },
+    of: {},
+    where,
+  });
+  const known = new Set([...files.keys(), ...rows.map(({ name }) => name ?? '')]);
+  const { dags: wanted } = workflow;
+  const absent = wanted.filter(
+    (name) => !found.has(name) && !rows.some((row) => row.name === name || row.file === name),
+  );
+  let whole = true;
+  try {
+    for (const dag of wanted.length === 0 ? [undefined] : absent) {
+      for await (const part of partsOf(workflow, history, dag, { from: 1, to: undefined }, signal)) {
+        whole &&= part.whole;
+        for (const { dag: name, id, run } of part.runs) {
+          if (known.has(name)) continue;
+          known.add(name);
+          // The newest run comes first.
+          yield { name, latest: { status: run.status, label: run.label, dagRunId: id } };
+        }
+      }
+    }
+  } catch (cause) {
+    if (!(cause instanceof Missing)) throw cause;
+    whole = false;
+  }
+  if (!whole)
+    workflow.note('the engine does not show all runs at once: those of DAGs that are not in its list may be missing');
 }
 
 const unreadable = (errors: ReadonlySet<string>): string => {

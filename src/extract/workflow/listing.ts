@@ -1,4 +1,4 @@
-/** The engine's history of one DAG as summaries, complete whatever the engine gives at once. */
+/** The engine's history, of one DAG or of all, as summaries, complete whatever the engine gives at once. */
 
 import { PagingLoop, UnexpectedContent } from '../../core/errors.ts';
 import type { Json, Request } from '../../core/request.ts';
@@ -6,7 +6,7 @@ import { parseInstant } from '../../core/time.ts';
 import { at, textAt } from '../lists.ts';
 import { type Dialect, segment } from './dialect.ts';
 import { isObject, type JsonObject } from './objects.ts';
-import { instantText, runIn, type ToldRun } from './told.ts';
+import { dagNameIn, instantText, runIn, type ToldRun } from './told.ts';
 import type { Workflow } from './workflow.ts';
 
 export type History = Extract<Dialect, { kind: 'history' }>;
@@ -30,20 +30,21 @@ const pageSize = 500;
 const mostPages = 10_000;
 
 /**
- * The runs of a DAG that were made in a span, part by part, newest first. 1.x cuts its list silently (measured: at 1000 of 1206) and has no
+ * The runs of a DAG, or of all where none is given, that were made in a span, part by part, newest first. 1.x cuts its list silently (measured: at 1000 of 1206) and has no
  * pages: what looks cut is asked for again in two halves. 2.x gives a cursor.
  */
 export async function* partsOf(
   workflow: Workflow,
   history: History,
-  dag: string,
+  dag: string | undefined,
   span: Span,
   signal: AbortSignal,
 ): AsyncGenerator<Part, void, void> {
+  const root = `${history.prefix}/dag-runs`;
   const first: Request = {
     method: 'GET',
-    path: `${history.prefix}/dag-runs/${segment(dag)}`,
-    endpoint: `${history.prefix}/dag-runs/{name}`,
+    path: dag === undefined ? root : `${root}/${segment(dag)}`,
+    endpoint: dag === undefined ? root : `${root}/{name}`,
     query: { fromDate: span.from, toDate: span.to, ...(history.prefix === '/api/v1' && { limit: pageSize }) },
   };
   const { body } = await workflow.http.send(first, signal);
@@ -59,7 +60,7 @@ export async function* partsOf(
 
 async function* byCursor(
   { http }: Workflow,
-  dag: string,
+  dag: string | undefined,
   first: Request,
   body: Json,
   signal: AbortSignal,
@@ -88,10 +89,12 @@ const runsOf = ({ endpoint }: Request, body: Json): readonly Json[] => {
   return list;
 };
 
-const toldRuns = (runs: readonly Json[], dag: string): readonly ToldRun[] =>
+const toldRuns = (runs: readonly Json[], dag: string | undefined): readonly ToldRun[] =>
   runs.map((run) => {
-    const told = isObject(run) ? runIn(run, dag, 'making') : undefined;
-    if (told === undefined) throw new UnexpectedContent(`a run in the history of ${dag} has no id`);
+    const name = dag ?? (isObject(run) ? dagNameIn(run) : undefined);
+    const told = isObject(run) && name !== undefined ? runIn(run, name, 'making') : undefined;
+    if (told === undefined)
+      throw new UnexpectedContent(`a run in the history of ${name ?? 'the engine'} has no id, or no name of its DAG`);
     return told;
   });
 

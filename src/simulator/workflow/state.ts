@@ -42,6 +42,8 @@ export interface Dag {
   /** In cron's words; undefined for one that does not start by itself. */
   readonly schedule: string | undefined;
   suspended: boolean;
+  /** Has runs and no file: they were started under a name of their own. No list shows it. */
+  readonly unfiled: boolean;
   /** Oldest first. */
   readonly runs: Run[];
 }
@@ -57,8 +59,8 @@ export class WorkflowState {
 
   add(fileName: string, told: Partial<Omit<Dag, 'fileName' | 'runs'>> = {}): Dag {
     const { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = told;
-    const { group, tags = ['sim'], schedule, suspended = false } = told;
-    const dag: Dag = { name, fileName, description, steps, group, tags, schedule, suspended, runs: [] };
+    const { group, tags = ['sim'], schedule, suspended = false, unfiled = false } = told;
+    const dag: Dag = { name, fileName, description, steps, group, tags, schedule, suspended, unfiled, runs: [] };
     this.dags.set(fileName, dag);
     return dag;
   }

@@ -16,7 +16,7 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
   const paged = prefix === '/api/v1';
   const byFile = ({ params }: Call): Dag => {
     const dag = state.dags.get(params.fileName ?? '');
-    if (dag === undefined) throw refusal(404, 'not_found', `DAG ${params.fileName} not found`);
+    if (dag === undefined || dag.unfiled) throw refusal(404, 'not_found', `DAG ${params.fileName} not found`);
     return dag;
   };
   const runsOf = (name: string | undefined): readonly Run[] =>
@@ -33,7 +33,9 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
   });
   return [
     route('GET', '/dags', ({ query }) => {
-      const all = [...state.dags.values()].sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
+      const all = [...state.dags.values()]
+        .filter(({ unfiled }) => !unfiled)
+        .sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
       const page = Number(query.get('page') ?? 1);
       const perPage = Math.min(100, Number(query.get('perPage') ?? 50));
       const totalPages = Math.max(1, Math.ceil(all.length / perPage));
@@ -71,18 +73,22 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
         throw refusal(500, 'not_found', 'dag-run ID not found');
       return json({ dagRun: detailsOf(dag, newest) });
     }),
-    route('GET', '/dag-runs/{name}', ({ query, params }) => {
-      const from = Number(query.get('fromDate') ?? 0);
-      const to = Number(query.get('toDate') ?? Number.POSITIVE_INFINITY);
-      const within = runsOf(params.name)
-        .filter(({ madeAt }) => secondsOf(madeAt) >= from && secondsOf(madeAt) < to)
-        .sort((a, b) => b.madeAt.getTime() - a.madeAt.getTime());
-      const at = Number(query.get('cursor') ?? 0);
-      const limit = paged ? Math.min(most, Number(query.get('limit') ?? 100)) : most;
-      const runs = within.slice(at, at + limit).map((run) => summaryOf(params.name ?? '', run, paged));
-      const more = paged && at + limit < within.length;
-      return json({ dagRuns: runs.length === 0 ? null : runs, ...(more && { nextCursor: String(at + limit) }) });
-    }),
+    ...['/dag-runs', '/dag-runs/{name}'].map((path) =>
+      route('GET', path, ({ query, params }) => {
+        const from = Number(query.get('fromDate') ?? 0);
+        const to = Number(query.get('toDate') ?? Number.POSITIVE_INFINITY);
+        const within = [...state.dags.values()]
+          .filter(({ name }) => params.name === undefined || name === params.name)
+          .flatMap(({ name, runs }) => runs.map((run) => ({ name, run })))
+          .filter(({ run }) => secondsOf(run.madeAt) >= from && secondsOf(run.madeAt) < to)
+          .sort((a, b) => b.run.madeAt.getTime() - a.run.madeAt.getTime());
+        const at = Number(query.get('cursor') ?? 0);
+        const limit = paged ? Math.min(most, Number(query.get('limit') ?? 100)) : most;
+        const runs = within.slice(at, at + limit).map(({ name, run }) => summaryOf(name, run, paged));
+        const more = paged && at + limit < within.length;
+        return json({ dagRuns: runs.length === 0 ? null : runs, ...(more && { nextCursor: String(at + limit) }) });
+      }),
+    ),
     route('GET', '/dag-runs/{name}/{dagRunId}', (call) => {
       const { name = '' } = call.params;
       const run = runOf(call, runsOf(name));
