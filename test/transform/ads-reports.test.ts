@@ -117,6 +117,16 @@ describe('a count', () => {
     expect(notes).toEqual(['IMPRESSIONS: a fraction where a whole number was expected']);
   });
 
+  it('in quotes is that number: exact decimals are sent so', () => {
+    expect(daily('IMPRESSIONS', '"9007199254740993"')).toMatchObject({
+      row: { impressions: 9007199254740993n, _extra: null },
+    });
+    expect(daily('SPEND', '"17.482913"')).toMatchObject({ row: { spend: '17.482913', _extra: null } });
+    expect(daily('PURCHASES', '"-5.0"').row).toMatchObject({ purchases: null, purchases_suppressed: true });
+    expect(daily('SPEND', '"017.4"').row).toMatchObject({ spend: null });
+    expect(daily('SPEND', '"1,234.50"').row).toMatchObject({ spend: null });
+  });
+
   it('of another type is null, kept with the reason, noted', () => {
     const { row: made, notes } = daily('IMPRESSIONS', '"many"');
     expect(made.impressions).toBeNull();

@@ -4,7 +4,7 @@
  * currency unit, and of those the exact number is kept beside.
  */
 import { decimalText } from '../../core/decimal.ts';
-import { ExactNumber } from '../../core/json.ts';
+import { ExactNumber, numberOf } from '../../core/json.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
 import { hiddenColumn, type Metric, metricsOf, type Report } from '../../tables/ads.ts';
@@ -159,14 +159,21 @@ export class Numbers {
   }
 }
 
-/** `stats`: a list of `{field_type, field_value}`. What is not so is kept in `_extra` with a note; a row without the list is rejected. */
+/** A number as JSON writes it, in quotes: many servers send exact decimals so. */
+const QUOTED = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/**
+ * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number. What is not so is kept in `_extra` with a note; a row without
+ * the list is rejected.
+ */
 export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
   if (stats === undefined || stats === null) throw r.reject('missing_field', 'stats', 'has no %');
   if (!Array.isArray(stats)) throw r.reject('bad_type', 'stats', `has ${kindOf(stats)} as %, expected a list`);
   for (let index = 0; index < stats.length; index++) {
     const stat: Json = stats[index];
     const name = isObject(stat) ? own(stat, 'field_type') : undefined;
-    const value = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
+    const told = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
+    const value = typeof told === 'string' && QUOTED.test(told) ? numberOf(told) : told;
     if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
     else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);
     else r.element('stats', index).flip(name, value, 'a number');
