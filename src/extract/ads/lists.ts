@@ -50,9 +50,14 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Pla
 
 const recordsOf = (endpoint: string, key: string): ((body: Json) => readonly Json[]) => {
   const list = listNamed(endpoint, key);
-  // An empty list is null at some servers: believed where their own total says that there is nothing.
-  return (body) => (at(body, key) === null && at(at(body, 'paging'), 'total_results') === 0 ? [] : list(body));
+  return (body) => (isToldEmpty(body, key) ? [] : list(body));
 };
+
+/** An empty list is null at some servers, and no vendor's schema demands it: believed where their own total says that there is nothing. */
+const isToldEmpty = (body: Json, key: string): boolean =>
+  (at(body, key) ?? null) === null &&
+  at(at(body, 'paging'), 'total_results') === 0 &&
+  !inside(body).some(Array.isArray);
 
 /**
  * The walk over a list that the vendor gives whole and the contract by pages. An answer with numbers is walked by them; one without is asked

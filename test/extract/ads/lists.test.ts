@@ -137,6 +137,9 @@ test('an answer without its list is never an empty list', async () => {
   const nothing = { id: 'x', ads: null, paging: { total_results: 0, offset: 0, page_size: 50 } };
   const none = await opened({ lists: {}, entities: { '/ad_accounts/a1/ads': nothing } });
   expect((await read(none, ads(none.ads), slice)).records).toEqual([]);
+  const { ads: _, ...bare } = nothing;
+  const unnamed = await opened({ lists: {}, entities: { '/ad_accounts/a1/ads': bare } });
+  expect((await read(unnamed, ads(unnamed.ads), slice)).records).toEqual([]);
 });
 
 describe('ad sets', () => {
