@@ -26,7 +26,11 @@ const rowOf = (entity_id: string, day: string): Readonly<Record<string, Json>> =
   entity_id,
   start_time: `${day}T00:00:00Z`,
   end_time: `${day}T23:59:59Z`,
-  stats: [{ field_type: 'SPEND', field_value: 1.5 }],
+  stats: [
+    { field_type: 'SPEND', field_value: 1.5 },
+    { field_type: 'IMPRESSIONS', field_value: 100 },
+    { field_type: 'CLICKS', field_value: 1 },
+  ],
 });
 
 /** The rows of the asked entities for 2025-03-01 to 03, `size` a page, behind tokens that stand alone. */
@@ -185,6 +189,24 @@ describe('an aggregate report', () => {
     );
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([rowOf(id(0), '2025-03-02')]);
     expect(notes).toEqual([expect.stringContaining('3 rows were of other entities or days')]);
+  });
+
+  test('whose rows come without a metric that was asked for tells once which one', async () => {
+    const { reports, notes } = await open(({ url }) => {
+      const ids = new URL(url, 'http://x').searchParams.getAll('entity_ids');
+      const rows = ids.map((one) => ({
+        ...rowOf(one, '2025-03-01'),
+        stats: [{ field_type: 'CLICKS', field_value: 1 }],
+      }));
+      return play.json({ continuation_token: '', rows });
+    });
+    const stream = reportDaily(reports);
+    expect(await rowsOf(() => stream, reports, slice('AD'), warehouse(120))).toHaveLength(120);
+    await rowsOf(() => stream, reports, slice('AD'), warehouse(3));
+    expect(notes.toSorted()).toEqual([
+      expect.stringMatching(/aggregate_reports \(DAY\): rows come without IMPRESSIONS$/),
+      expect.stringMatching(/aggregate_reports \(DAY\): rows come without SPEND$/),
+    ]);
   });
 
   test('that repeats a token is left as a circle', async () => {

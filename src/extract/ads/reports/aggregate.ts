@@ -17,6 +17,7 @@ import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
 import type { Reports } from './reports.ts';
+import { lackedBy } from './told.ts';
 
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
 const hour = 3_600_000;
@@ -89,6 +90,7 @@ function aggregate(
   },
 ): Stream {
   const parse = alikeReader('rows', ['field_type']);
+  const lacked = new Set<string>();
   return {
     ...said,
     endpoint: `GET ${endpoint}`,
@@ -109,7 +111,10 @@ function aggregate(
       checkThere(said.name, granularity, slice, given);
       const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
       const walks = chunks(await idsIn(slice, given)).map((ids) => ({ ids, walkOf: walkFor }));
-      return reading(reports, walks, signal);
+      return reading(reports, walks, signal, (name) => {
+        if (!lacked.has(name)) reports.note(`${endpoint} (${granularity}): rows come without ${name}`);
+        lacked.add(name);
+      });
     },
   };
 }
@@ -132,8 +137,16 @@ const timesIn = ({ window }: Slice, granularity: Granularity): number => {
   return granularity === 'LIFETIME' ? 1 : granularity === 'DAY' ? days : days * 24;
 };
 
-/** Several walks at once, their pages as they come. Rows that were not asked for are left out and told. */
-function reading({ http, note, concurrency, gate }: Reports, walks: readonly Asked[], signal: AbortSignal): Reading {
+/**
+ * Several walks at once, their pages as they come. Rows that were not asked for are left out and told; `lacks` hears which of the indispensable
+ * metrics some row does not tell.
+ */
+function reading(
+  { http, note, concurrency, gate }: Reports,
+  walks: readonly Asked[],
+  signal: AbortSignal,
+  lacks: (metric: string) => void,
+): Reading {
   async function* all(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
     let strange = 0;
@@ -142,6 +155,7 @@ function reading({ http, note, concurrency, gate }: Reports, walks: readonly Ask
     for await (const page of mingled(walks, concurrency, open, signal)) {
       strange += page.strange;
       fetched += page.records.length;
+      for (const row of page.records) for (const name of lackedBy(row)) lacks(name);
       const { strange: _, ...fitting } = page;
       yield fitting;
     }

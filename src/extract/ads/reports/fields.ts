@@ -10,6 +10,9 @@ export const aggregateFields = words(`
   STREAMS_PER_NEW_LISTENER INTENT_RATE PAGE_VIEWS LEADS ADD_TO_CART START_CHECKOUT PURCHASES PRODUCTS SIGN_UPS CUSTOM_EVENT_1 CUSTOM_EVENT_2
   CUSTOM_EVENT_3 CUSTOM_EVENT_4 CUSTOM_EVENT_5 REVENUE AVERAGE_ORDER_VALUE RETURN_ON_AD_SPEND CUSTOMER_ACQUISITION_COST COST_PER_LEAD`);
 
+/** Without these a row of an aggregate report says less than the one that it replaces, as a CSV report does without `csvRequired`. */
+export const indispensableFields = words('SPEND IMPRESSIONS CLICKS');
+
 /** An integrator got 502 for REVENUE by the hour (vendor facts 2.3); what is computed from it goes with it. */
 const notByHour: ReadonlySet<string> = new Set(['REVENUE', 'AVERAGE_ORDER_VALUE', 'RETURN_ON_AD_SPEND']);
 
