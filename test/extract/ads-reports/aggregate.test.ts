@@ -344,6 +344,53 @@ describe('an insight report', () => {
     expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET \(CAMPAIGN\)$/)]);
   });
 
+  test('that is there for no entity is no empty one; where it is for some, the others are told', async () => {
+    const missing = await open(() => play.json({ messages: ['no such route'] }, {}, 404));
+    const none = await insightReports(missing.reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    await expect(none?.pages.next()).rejects.toBeInstanceOf(Missing);
+
+    const { reports, notes } = await open(({ url }) =>
+      url.includes('entity_ids=c1')
+        ? play.json({ messages: ['unknown'] }, {}, 404)
+        : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] }),
+    );
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    const states: Json[] = [];
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      states.push(...step.value.records);
+    expect(states).toHaveLength(15);
+    expect(notes).toEqual([
+      expect.stringMatching(/insight_reports: 15 of 30 cannot be read and stay as they are \(.*unknown/),
+    ]);
+  });
+
+  test('that shows rows of other entities loses them, and tells; a campaign is not the ad sets that it is told by', async () => {
+    const { reports, notes } = await open(() =>
+      play.json({
+        rows: ['S1', 's2'].map((one) => ({ id: one, insight_value: `of ${one}`, stats: [] })),
+      }),
+    );
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    const values = new Map<string, Set<Json>>();
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      for (const record of step.value.records) {
+        const { entity_id, rows } = record as unknown as {
+          readonly entity_id: string;
+          readonly rows: readonly { readonly insight_value: string }[];
+        };
+        const found = values.get(entity_id) ?? new Set();
+        for (const { insight_value } of rows) found.add(insight_value);
+        values.set(entity_id, found);
+      }
+    expect(values).toEqual(
+      new Map([
+        ['c1', new Set()],
+        ['s1', new Set(['of S1'])],
+      ]),
+    );
+    expect(notes).toEqual([expect.stringMatching(/insight_reports: 45 rows were of other entities/)]);
+  });
+
   test('that has not enough data is a state with its code; another 422 is an error', async () => {
     const { reports, server } = await open(({ url }) =>
       url.includes('entity_ids=c1')
