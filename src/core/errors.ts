@@ -47,6 +47,13 @@ export class Missing extends TidemarkError {
   }
 }
 
+/** Days that the source does not tell any more by its own rules, and never will again: known without asking. What a server answers is `Missing`. */
+export class TooOld extends Missing {
+  constructor(message: string) {
+    super(message, 410);
+  }
+}
+
 /**
  * The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own, cut for
  * people; `whole` are the same uncut, for who looks for names in them.

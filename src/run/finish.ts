@@ -8,6 +8,7 @@ import {
   OutOfTime,
   TidemarkError,
   TooManyRejects,
+  TooOld,
   Unreachable,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
@@ -72,8 +73,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
         return [];
       } catch (error) {
-        if (error instanceof Missing && error.status === 410 && flow.stream.days !== undefined) {
-          // Days that the source no longer tells, left over from an earlier run: there is nothing to wait for.
+        if (error instanceof TooOld && flow.stream.days !== undefined) {
+          // Left over from an earlier run: there is nothing to wait for. A server's own 410 says nothing of days.
           await passBy(stream, open, { code: tooOld, message: error.message });
           tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
           over += 1;

@@ -472,11 +472,16 @@ describe('what becomes known late brings the days from before', () => {
   const isOld = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
     query.entity_type === 'AD' && (query.report_start ?? '') < '2026-03-15';
 
-  test.each(['contract', 'vendor'] as const)('days that were refused at first (%s)', async (dialect) => {
+  test.each([
+    ['contract', 403],
+    ['vendor', 403],
+    ['vendor', 404],
+    ['vendor', 410],
+  ] as const)('days that were refused at first (%s: %i)', async (dialect, code) => {
     rig = await openAdsRig({ ...small, dialect, days: 120 }, short);
     const refused = rig.platform.script.at(
       { endpoint: '/ad_accounts/{id}/aggregate_reports', times: Number.POSITIVE_INFINITY, match: isOld },
-      status(403),
+      status(code),
     );
     expect(await rig.sync(daily)).toMatchObject({ status: 'succeeded' });
     expect(refused.fired).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Forbidden, Missing, Transient } from '../../src/core/errors.ts';
+import { Forbidden, Missing, TooOld, Transient } from '../../src/core/errors.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Fact, type Lab, makeFacts, openLab } from './facts.ts';
 
@@ -257,7 +257,7 @@ describe('facts by day', () => {
     lab.answer = ({ window }) => {
       if (window?.to !== undefined && window.to < new Date('2026-03-01T00:00:00Z')) {
         gone += 1;
-        throw new Missing('the source has forgotten these days', 410);
+        throw new TooOld('the source has forgotten these days');
       }
     };
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });

@@ -1,6 +1,6 @@
 /** Aggregate reports: the numbers of up to fifty entities at a time, by day, hour or over their lifetime. */
 
-import { Missing, Refused } from '../../../core/errors.ts';
+import { Refused, TooOld } from '../../../core/errors.ts';
 import { elementSlice } from '../../../core/json.ts';
 import { alikeReader } from '../../../core/json-alike.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
@@ -121,14 +121,14 @@ function aggregate(
 
 /**
  * A slice that an earlier run planned may be about days that the platform does not have any more. What it would say now must not replace what
- * was loaded when it still had them, nor pass for a snapshot of then. Throws `Missing` (410).
+ * was loaded when it still had them, nor pass for a snapshot of then. Throws `TooOld`.
  */
 const checkThere = (name: string, granularity: Granularity, { window }: Slice, { clock }: Given): void => {
   const from = window?.from ?? clock;
   const oldest = granularity === 'LIFETIME' ? Math.floor(clock.getTime() / day) * day : clock.getTime() - 14 * day;
   if (granularity === 'DAY' || from.getTime() >= oldest) return;
   const first = from.toISOString().slice(0, 10);
-  throw new Missing(`${name}: the platform does not tell ${first} any more; it is ${clock.toISOString()} there`, 410);
+  throw new TooOld(`${name}: the platform does not tell ${first} any more; it is ${clock.toISOString()} there`);
 };
 
 /** How many rows an entity can have in a slice. */
