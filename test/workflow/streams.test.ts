@@ -661,3 +661,25 @@ test('the reading schema says how reliable a DAG is', async () => {
     await rig.rows(`select first_failed_step, failed_steps::int, error from bi.workflow_runs where status = 'failed'`),
   ).toEqual([{ first_failed_step: 'one', failed_steps: 1, error: 'one: failed' }]);
 });
+
+test('a run that cannot become a row stays rejected when a run of another DAG has the same id', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock } = rig.engine;
+  for (const name of ['load', 'send']) state.add(name);
+  const id = '2026-03-01';
+  const bad = state.start('load', { id, params: 'a \0' });
+  state.start('send', { id });
+  const one = { concurrency: 1 };
+  const rejects = 'select status from ops.rejects order by reject_id';
+  const open = [{ status: 'open' }];
+  expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows(rejects)).toEqual(open);
+  clock.advance(minute);
+  state.finish('send', id, 'succeeded');
+  expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'send' }]);
+  expect(await rig.rows(rejects)).toEqual(open);
+  Object.assign(bad, { params: 'a' });
+  expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { inserted: 1, rejected: 0 } });
+  expect(await rig.rows(rejects)).toEqual([{ status: 'resolved' }]);
+});

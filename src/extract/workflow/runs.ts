@@ -2,7 +2,7 @@
 
 import { Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, WalkEnd } from '../../core/paging.ts';
-import type { Answer } from '../../core/request.ts';
+import type { Answer, Json } from '../../core/request.ts';
 import { isOver, standingOf } from '../../core/run-states.ts';
 import type { Given, Slice, Stream } from '../../core/stream.ts';
 import { days, type Instant, parseInstant } from '../../core/time.ts';
@@ -38,9 +38,16 @@ export const dagRuns = (workflow: Workflow): Stream => ({
       dialect.kind === 'history'
         ? past({ workflow, history: dialect, dag, slice, given, signal })
         : present({ workflow, dag, given, signal });
-    return madeReading(pages, idBy('id'));
+    return madeReading(pages, nameOf);
   },
 });
+
+/** Runs of two DAGs may have one id, above all where it was made from their start. */
+const nameOf = (record: Json): string => {
+  const id = idOf(record);
+  return id === '' ? '' : `${textAt(record, 'dag') ?? ''}/${id}`;
+};
+const idOf = idBy('id');
 
 /** A DAG that is gone may still have a history; a status it has not, but a run of it that was active must not stay so. */
 const dagsToRead = (wanted: readonly string[]): string => {
