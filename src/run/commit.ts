@@ -1,7 +1,7 @@
 /** A batch goes into the warehouse, with what is to be known of it there: the receipt of its slice, the end of its walk, the run's counters. */
 
 import type { Flow, Slice } from '../core/stream.ts';
-import type { Batch } from '../load/batch.ts';
+import { type Batch, newBatch, type Reject } from '../load/batch.ts';
 import type { Gathering } from '../load/gather.ts';
 import { type Load, type Loaded, load } from '../load/load.ts';
 import type { Scope } from '../load/scope.ts';
@@ -20,9 +20,29 @@ export async function commit(
   end?: SliceEnd,
   before?: Gathering,
 ): Promise<Loaded> {
-  const { context, flow, tally, walk } = stream;
+  const { context, flow, tally } = stream;
   const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
   const closing = tooMany === undefined ? end : undefined;
+  const loaded = await write(stream, batch, open, closing, before);
+  if (tooMany !== undefined) throw tooMany;
+  if (closing !== undefined) {
+    tally.slices += 1;
+    stream.unread.count -= 1;
+    tally.expected = tally.expected === null || closing.expected === null ? null : tally.expected + closing.expected;
+    tally.fetched += closing.fetched;
+    tally.landed += closing.landed;
+  }
+  return loaded;
+}
+
+async function write(
+  stream: StreamContext,
+  batch: Batch,
+  open: OpenSlice,
+  closing?: SliceEnd,
+  before?: Gathering,
+): Promise<Loaded> {
+  const { context, flow, tally, walk } = stream;
   const speaksForAll = closing?.status === 'done' && closing.lacks !== true && flow.absent === 'replaced';
   const replaces = speaksForAll ? scopeOf(flow, open.slice) : undefined;
   const how: Load = {
@@ -39,14 +59,6 @@ export async function commit(
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
   const loaded = await context.loads(() => load(context.deps.warehouse.pool, batch, how, context.lease.signal, before));
   tallyBatch(tally, loaded);
-  if (tooMany !== undefined) throw tooMany;
-  if (closing !== undefined) {
-    tally.slices += 1;
-    stream.unread.count -= 1;
-    tally.expected = tally.expected === null || closing.expected === null ? null : tally.expected + closing.expected;
-    tally.fetched += closing.fetched;
-    tally.landed += closing.landed;
-  }
   return loaded;
 
   async function close(
@@ -82,4 +94,12 @@ export function scopeOf(flow: Flow, { partition = {}, window }: Slice): Scope {
 /** What was read before a failure is kept: it is true, and the next run has less to do. */
 export async function salvage(stream: StreamContext, batch: Batch, open: OpenSlice): Promise<void> {
   if (batch.received > 0 && !stream.context.lease.signal.aborted) await commit(stream, batch, open);
+}
+
+/** Of a listing with more rejects than a run bears nothing is loaded but those: they say what is wrong with it. They were counted as they came. */
+export async function keepRejected(stream: StreamContext, rejects: readonly Reject[], open: OpenSlice): Promise<void> {
+  if (stream.context.lease.signal.aborted) return;
+  const batch = newBatch(stream.flow);
+  for (const reject of rejects) batch.reject(reject);
+  await write(stream, batch, open);
 }

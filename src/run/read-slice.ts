@@ -1,13 +1,14 @@
+import { TooManyRejects } from '../core/errors.ts';
 import type { Reading, WalkEnd } from '../core/paging.ts';
 import type { Slice } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
 import { readingOf } from '../extract/reading.ts';
-import { type Batch, isListing, newBatch } from '../load/batch.ts';
+import { type Batch, isListing, newBatch, type Reject } from '../load/batch.ts';
 import { binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
 import { settings } from '../load/load.ts';
 import { writeThrough } from '../load/through.ts';
-import { commit, salvage, scopeOf } from './commit.ts';
+import { commit, keepRejected, salvage, scopeOf } from './commit.ts';
 import { tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
@@ -59,6 +60,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const whole = flow.absent === 'replaced';
   const roomy = isListing(flow);
   let gathering: Gathering | undefined;
+  const gathered: Reject[] = [];
   try {
     for (;;) {
       const step = await reading.pages.next();
@@ -83,8 +85,9 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       const full = batch;
       batch = undefined;
       if (whole) gathering ??= await gatherFor(stream, open.slice);
-      const gathered = gathering;
-      await loads.begin(size.underWay, writer, () => gathered?.add(full) ?? commit(stream, full, open));
+      const into = gathering;
+      if (whole) gathered.push(...full.rejects);
+      await loads.begin(size.underWay, writer, () => into?.add(full) ?? commit(stream, full, open));
       writer = loads.writer();
       if (whole) {
         const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
@@ -105,6 +108,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   } catch (error) {
     const isLost = await loads.failed();
     await gathering?.close();
+    if (error instanceof TooManyRejects && gathered.length > 0) await keepRejected(stream, gathered, open);
     // Days are replaced as a whole or not at all: readers never see half of one. What follows a batch that the warehouse refused stays out, too.
     if (batch !== undefined && flow.stream.days === undefined && !isLost) await salvage(stream, batch, open);
     throw error;

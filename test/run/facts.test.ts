@@ -362,6 +362,21 @@ describe('listings larger than a batch', () => {
     expect(fired).toBe(1);
     expect(await stored()).toEqual(before);
   });
+
+  test('with more rejects than a run bears leave the rejects, and nothing else', async () => {
+    lab = openLab(database.warehouse, {}, 1_000);
+    lab.owners = [owner('a')];
+    lab.facts = many(12_000).map((one, i) => (i < 150 ? { ...one, name: `${one.name} \0` } : one));
+    expect(await lab.run()).toMatchObject({ status: 'failed', error: { code: 'too_many_rejects' } });
+    expect(await rows(`select count(*)::text as line from ops.rejects where status = 'open'`)).toEqual(['150']);
+    expect(await stored()).toEqual([]);
+    expect(
+      await rows(`select received || ' ' || rejected as line from ops.run_streams where stream = 'facts'`),
+    ).toEqual(['150 150']);
+    lab.facts = [...many(12_000)];
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await rows(`select distinct status as line from ops.rejects`)).toEqual(['resolved']);
+  });
 });
 
 describe('lists that are the truth about their entities', () => {
