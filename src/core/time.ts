@@ -140,6 +140,13 @@ export const epochSeconds = (value: number): Instant => {
 export const parseInstant = (value: string | number): Instant =>
   typeof value === 'number' ? epochMs(value) : fromText(value);
 
+/**
+ * The same of a source that writes nanoseconds, as Go does for whatever instant it is given: rounded down to the microsecond, which is as fine as
+ * the warehouse keeps any.
+ */
+export const parseNanoInstant = (value: string | number): Instant =>
+  parseInstant(typeof value === 'string' ? value.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1') : value);
+
 /** A calendar day `YYYY-MM-DD`, years 0001 to 9999, returned as it came. Throws `BadData('bad_date')` for anything else. */
 export const parseDay = (text: string): string => {
   if (text.length === 10 && !Number.isNaN(dayNumber(text))) return text;

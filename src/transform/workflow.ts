@@ -5,7 +5,7 @@
 import { BadData } from '../core/errors.ts';
 import { type RunState, standingOf } from '../core/run-states.ts';
 import type { Flow } from '../core/stream.ts';
-import { type Instant, leastLikelyMs, parseInstant } from '../core/time.ts';
+import { type Instant, leastLikelyMs, parseNanoInstant } from '../core/time.ts';
 import type { DagRow, DagRunRow, DagRunStepRow } from '../tables/workflow.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { Reading } from './reading.ts';
@@ -163,7 +163,7 @@ const moment = (r: Reading, holder: JsonObject, key: string): Instant | null => 
   if (typeof value === 'string' && value.startsWith('0001-01-01T00:00:00')) return null;
   if (typeof value === 'string' || (typeof value === 'number' && value >= leastLikelyMs)) {
     try {
-      return parseInstant(value);
+      return parseNanoInstant(value);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
     }

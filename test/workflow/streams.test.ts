@@ -302,6 +302,12 @@ describe('an engine that tells no ids', () => {
 
   test.each([
     ['epoch milliseconds', 1_763_709_865_000, 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    [
+      'nanoseconds, as programs in Go write them',
+      '2025-11-21T07:24:25.123456789Z',
+      'started:2025-11-21T07:24:25.123456Z',
+      '2025-11-21T07:24:25.123456Z',
+    ],
     ['a local time', '2026-11-21 07:24:25', 'started:2026-11-21 07:24:25', null],
   ])('keys a run by %s, too', async (_, startedAt, id, instant) => {
     const rig = await stage({}, ['load']);

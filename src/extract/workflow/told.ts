@@ -6,7 +6,7 @@
 import { BadData } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
 import { type Standing, standingOf } from '../../core/run-states.ts';
-import { formatInstant, leastLikelyMs, parseInstant } from '../../core/time.ts';
+import { formatInstant, leastLikelyMs, parseNanoInstant } from '../../core/time.ts';
 import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
 
 /** One execution of a DAG as a record: what src/transform/workflow.ts reads. */
@@ -215,7 +215,7 @@ export const instantText = (value: Json): string | undefined => {
   if (typeof value !== 'string' && (typeof value !== 'number' || value < leastLikelyMs)) return undefined;
   if (value === '' || value === '-' || String(value).startsWith('0001-')) return undefined;
   try {
-    return formatInstant(parseInstant(value));
+    return formatInstant(parseNanoInstant(value));
   } catch (error) {
     if (error instanceof BadData) return undefined;
     throw error;
