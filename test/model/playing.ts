@@ -7,8 +7,8 @@ export const seed = Number(process.env.MODEL_SEED ?? Math.floor(Math.random() * 
 /** For finding a shorter history that fails as well. */
 const shrinkingMs = 60_000;
 
-/** Histories that are played however slow the machine is: in fewer than these not everything happens that must. */
-const least = 3;
+/** Histories that are played however slow the machine is: one that has everything, where there is such a one, and one that nobody thought of. */
+const least = 2;
 /** How long a test may take that plays for so many seconds. */
 export const timeoutFor = (time: number): number => time * 1000 + 2 * shrinkingMs;
 
