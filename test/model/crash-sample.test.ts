@@ -10,10 +10,10 @@ const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31
 
 const { smallest } = tracker;
 
-/** Some twenty points in all, any message; `npm run test:crash` goes to every one that can make a difference. */
+/** Sixteen points in all, any message; `npm run test:crash` goes to every one that can make a difference. */
 const plan: readonly (readonly [name: string, open: () => Promise<Stage>, points: number])[] = [
-  ['the first sync of a tracker', () => tracker.firstSync({ ...smallest, dialect: 'vendor' }), 3],
-  ['a sync that finds changes', () => tracker.laterSync({ ...smallest, dialect: 'contract' }), 3],
+  ['the first sync of a tracker', () => tracker.firstSync({ ...smallest, dialect: 'vendor' }), 2],
+  ['a sync that finds changes', () => tracker.laterSync({ ...smallest, dialect: 'contract' }), 2],
   ['a census that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 2],
   ['a census that finds what came into sight', () => tracker.sightings({ ...smallest, dialect: 'contract' }), 2],
   ['a full sync', () => tracker.fullSync({ ...smallest, dialect: 'vendor' }), 2],

@@ -139,6 +139,8 @@ const careless = {
   max_wal_size: '2GB',
   jit: 'off',
   timezone: 'UTC',
+  // A look at each of the databases that lie by, and they are dozens, costs a process.
+  autovacuum_naptime: '10min',
   log_min_messages: 'fatal',
 };
 
