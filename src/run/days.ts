@@ -92,8 +92,7 @@ export async function slicesSince(
     const since = [late.get(name), last?.refused.get(name)].flatMap((from) =>
       from === undefined ? [] : [later(there.from, midnight(from))],
     );
-    const wasAsked = last !== undefined && (last.read.has(name) || last.refused.has(name));
-    const from = wasAsked ? since.reduce(earlier, window.from ?? there.from) : there.from;
+    const from = last?.asked.has(name) === true ? since.reduce(earlier, window.from ?? there.from) : there.from;
     return slicesOf({ days }, { ...window, from }, [partition]);
   });
 }
@@ -101,8 +100,8 @@ export async function slicesSince(
 interface Complete {
   /** When the walk was opened, as the warehouse writes it: with microseconds. */
   readonly at: string;
-  /** The owners of whom it read some days. */
-  readonly read: ReadonlySet<string>;
+  /** The owners that it asked for some days, and was answered or refused. */
+  readonly asked: ReadonlySet<string>;
   /** The first day that it was refused, by owner. */
   readonly refused: ReadonlyMap<string, Date>;
 }
@@ -115,9 +114,9 @@ async function lastComplete(
   const { rows } = await sql<{
     at: string;
     partition: Partition | null;
-    read: boolean | null;
+    asked: boolean | null;
     refused: Date | null;
-  }>`select w.opened_at::text as at, s.partition, bool_or(s.status = 'done' or s.error_code = ${tooOld}) as read,
+  }>`select w.opened_at::text as at, s.partition, bool_or(s.status in ('done', 'absent')) as asked,
       min(s.window_from) filter (where s.status = 'absent' and s.error_code is distinct from ${tooOld}) as refused
     from ops.walks w left join ops.slices s on s.walk_id = w.walk_id
     where w.walk_id = (select max(walk_id) from ops.walks
@@ -128,7 +127,7 @@ async function lastComplete(
   return (
     first && {
       at: first.at,
-      read: new Set(named.flatMap(({ name, read }) => (read === true ? [name] : []))),
+      asked: new Set(named.flatMap(({ name, asked }) => (asked === true ? [name] : []))),
       refused: new Map(named.flatMap(({ name, refused }) => (refused === null ? [] : [[name, refused] as const]))),
     }
   );

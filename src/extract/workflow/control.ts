@@ -5,9 +5,10 @@ import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { isOver, type RunState } from '../../core/run-states.ts';
 import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../lists.ts';
-import { type Dialect, findDialect, segment, statusRequest } from './dialect.ts';
+import { type Dialect, findDialect, type History, segment, statusRequest, there } from './dialect.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './http.ts';
 import { type JsonObject, textOf } from './objects.ts';
+import { askRun } from './one-run.ts';
 import { dagNameIn, instantText, payloadOf, runIn, standingTold, type ToldRun } from './told.ts';
 
 /** Where a run at the engine stands. `label` is the engine's own word. */
@@ -98,46 +99,34 @@ export const statusOf = async (
   return told && engineRun(told);
 };
 
-type History = Extract<Dialect, { kind: 'history' }>;
-
 /**
  * The run of this id, or the newest one. Runs are addressed by the name of the DAG, which the newest run tells; by that of its file 1.30.2
  * answers for an id that it does not know with a run that is active, or else with 500 (measured).
  */
 const runOf = async (
   http: Http,
-  { prefix }: History,
+  history: History,
   { dag, runId, signal }: At & { readonly runId: string },
 ): Promise<ToldRun | undefined> => {
-  const newest = await there(http, `${prefix}/dags/${segment(dag)}/dag-runs/latest`, latestOf(prefix), signal);
+  const newest = await newestOf(http, history, dag, signal);
   const latest = newest && runIn(newest, dag, 'making');
   if (latest?.id === runId || runId === 'latest') return latest;
-  const name = (newest && dagNameIn(newest)) ?? dag;
-  const endpoint = `${prefix}/dag-runs/{name}/{dagRunId}`;
-  const found = await there(http, `${prefix}/dag-runs/${segment(name)}/${segment(runId)}`, endpoint, signal);
-  const told = found && runIn(found, dag, 'making');
-  if (found !== undefined && told?.id !== runId)
-    throw new UnexpectedContent(`${endpoint}: the answer is not run ${runId}`);
-  return told;
+  return (await askRun(http, history, (newest && dagNameIn(newest)) ?? dag, runId, signal))?.told;
 };
 
-const latestOf = (prefix: string): string => `${prefix}/dags/{fileName}/dag-runs/latest`;
-
-const there = async (
+const newestOf = async (
   http: Http,
-  path: string,
-  endpoint: string,
+  { prefix }: History,
+  dag: string,
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> => {
-  try {
-    const { body } = await http.send({ method: 'GET', path, endpoint }, signal);
-    const payload = payloadOf(body);
-    if (payload === undefined) throw new UnexpectedContent(`${endpoint}: the answer is no object`);
-    return payload;
-  } catch (cause) {
-    if (cause instanceof Missing) return undefined;
-    throw cause;
-  }
+  const endpoint = `${prefix}/dags/{fileName}/dag-runs/latest`;
+  const path = `${prefix}/dags/${segment(dag)}/dag-runs/latest`;
+  const answer = await there(http, { method: 'GET', path, endpoint }, signal);
+  const payload = answer && payloadOf(answer.body);
+  if (answer !== undefined && payload === undefined)
+    throw new UnexpectedContent(`${endpoint}: the answer is no object`);
+  return payload;
 };
 
 const inStatus = (body: Json, dag: string): EngineRun | undefined => {

@@ -7,7 +7,7 @@ import type { Given, Stream } from '../../core/stream.ts';
 import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
-import { type Dialect, listRequest, namesIn, statusRequest } from './dialect.ts';
+import { type History, listRequest, namesIn, statusRequest } from './dialect.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
 import { dagInList, dagInStatus, payloadOf } from './told.ts';
@@ -25,8 +25,6 @@ export const dags = (workflow: Workflow): Stream => ({
     return madeReading(reading, idBy('name'));
   },
 });
-
-type History = Extract<Dialect, { kind: 'history' }>;
 
 /** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}` beside the list; 1 follows 1 at its end (measured on 1.30.2). */
 const byPage: Paging = {

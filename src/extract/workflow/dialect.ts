@@ -13,6 +13,8 @@ export type Dialect =
   | { readonly kind: 'status'; readonly words: string }
   | { readonly kind: 'history'; readonly prefix: '/api/v1' | '/api/v2'; readonly words: string };
 
+export type History = Extract<Dialect, { kind: 'history' }>;
+
 /** What was found, and the answer by which. */
 export interface Found {
   readonly dialect: Dialect;
@@ -86,7 +88,8 @@ const vendor = (prefix: '/api/v1' | '/api/v2'): Dialect => ({
   words: `API: runs, steps and logs (${prefix})`,
 });
 
-const there = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | undefined> => {
+/** The answer; undefined where there is no such thing. */
+export const there = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | undefined> => {
   try {
     return await http.send(request, signal);
   } catch (cause) {

@@ -4,12 +4,10 @@ import { PagingLoop, UnexpectedContent } from '../../core/errors.ts';
 import type { Json, Request } from '../../core/request.ts';
 import { parseInstant } from '../../core/time.ts';
 import { at, textAt } from '../lists.ts';
-import { type Dialect, segment } from './dialect.ts';
+import { type History, segment } from './dialect.ts';
 import { isObject, type JsonObject } from './objects.ts';
 import { dagNameIn, instantText, runIn, type ToldRun } from './told.ts';
 import type { Workflow } from './workflow.ts';
-
-export type History = Extract<Dialect, { kind: 'history' }>;
 
 /** Whole seconds since 1970 UTC, half open; by when the engine made a run (measured on the vendor's 1.30.2: `from <= made < to`). */
 export interface Span {

@@ -8,11 +8,12 @@ import type { Given, Slice, Stream } from '../../core/stream.ts';
 import { days, type Instant, parseInstant } from '../../core/time.ts';
 import { at, idBy, textAt } from '../lists.ts';
 import { several } from '../several.ts';
-import { segment, statusRequest } from './dialect.ts';
+import { type History, statusRequest } from './dialect.ts';
 import { hasActiveRun, type Known, known, knownAs, lost, stillActive } from './known.ts';
-import { beganAt, type History, type Part, partsOf, type Span } from './listing.ts';
+import { beganAt, type Part, partsOf, type Span } from './listing.ts';
 import { withLogs } from './logs.ts';
 import { isObject } from './objects.ts';
+import { askRun } from './one-run.ts';
 import { instantText, payloadOf, runIn, type ToldRun, wordOfUnkeyed } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
@@ -233,20 +234,6 @@ const detailed = async (
   signal: AbortSignal,
 ): Promise<Detailed | undefined> => {
   const { http } = workflow;
-  const { prefix } = history;
-  const endpoint = `${prefix}/dag-runs/{name}/{dagRunId}`;
-  try {
-    const answer = await http.send(
-      { method: 'GET', path: `${prefix}/dag-runs/${segment(dag)}/${segment(id)}`, endpoint },
-      signal,
-    );
-    const payload = payloadOf(answer.body);
-    const told = payload && runIn(payload, dag, 'making');
-    if (told?.id !== id)
-      throw new UnexpectedContent(`${endpoint}: asked for ${id}, the answer is ${told?.id ?? 'no run'}`);
-    return { told: await withLogs(http, prefix, told, id, signal), answer };
-  } catch (cause) {
-    if (cause instanceof Missing) return undefined;
-    throw cause;
-  }
+  const found = await askRun(http, history, dag, id, signal);
+  return found && { ...found, told: await withLogs(http, history.prefix, found.told, id, signal) };
 };

@@ -4,7 +4,7 @@
  * currency unit, and of those the exact number is kept beside.
  */
 import { decimalText } from '../../core/decimal.ts';
-import { ExactNumber, numberOf } from '../../core/json.ts';
+import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
 import { hiddenColumn, type Metric, metricsOf, type Report } from '../../tables/ads.ts';
@@ -159,11 +159,8 @@ export class Numbers {
   }
 }
 
-/** A number as JSON writes it, in quotes: many servers send exact decimals so. */
-const QUOTED = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-
 /**
- * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number. What is not so is kept in `_extra` with a note; a row without
+ * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number: many servers send exact decimals so. What is not so is kept in `_extra` with a note; a row without
  * the list is rejected.
  */
 export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
@@ -173,7 +170,7 @@ export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
     const stat: Json = stats[index];
     const name = isObject(stat) ? own(stat, 'field_type') : undefined;
     const told = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
-    const value = typeof told === 'string' && QUOTED.test(told) ? numberOf(told) : told;
+    const value = typeof told === 'string' && isJsonNumber(told) ? numberOf(told) : told;
     if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
     else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);
     else r.element('stats', index).flip(name, value, 'a number');

@@ -323,6 +323,13 @@ describe('metrics that a server does not have', () => {
 
 describe('an insight report', () => {
   const ofAccount: Slice = { partition: { ad_account_id: account } };
+  const statesOf = async (reports: Reports): Promise<readonly Json[]> => {
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    const states: Json[] = [];
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      states.push(...step.value.records);
+    return states;
+  };
 
   test('of a dimension that is refused for campaigns is asked for of ad sets; one that is refused is told', async () => {
     const { reports, queries, notes } = await open(({ url }) => {
@@ -331,10 +338,7 @@ describe('an insight report', () => {
         ? play.json({ messages: ['insight_dimension ACT_AND_SET is not for CAMPAIGN'] }, {}, 400)
         : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] });
     });
-    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
-    const states: Json[] = [];
-    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
-      states.push(...step.value.records);
+    const states = await statesOf(reports);
     expect(states).toHaveLength(29);
     expect(
       queries().some(
@@ -354,10 +358,7 @@ describe('an insight report', () => {
         ? play.json({ messages: ['unknown'] }, {}, 404)
         : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] }),
     );
-    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
-    const states: Json[] = [];
-    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
-      states.push(...step.value.records);
+    const states = await statesOf(reports);
     expect(states).toHaveLength(15);
     expect(notes).toEqual([
       expect.stringMatching(/insight_reports: 15 of 30 cannot be read and stay as they are \(.*unknown/),
@@ -370,18 +371,16 @@ describe('an insight report', () => {
         rows: ['S1', 's2'].map((one) => ({ id: one, insight_value: `of ${one}`, stats: [] })),
       }),
     );
-    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
     const values = new Map<string, Set<Json>>();
-    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
-      for (const record of step.value.records) {
-        const { entity_id, rows } = record as unknown as {
-          readonly entity_id: string;
-          readonly rows: readonly { readonly insight_value: string }[];
-        };
-        const found = values.get(entity_id) ?? new Set();
-        for (const { insight_value } of rows) found.add(insight_value);
-        values.set(entity_id, found);
-      }
+    for (const record of await statesOf(reports)) {
+      const { entity_id, rows } = record as unknown as {
+        readonly entity_id: string;
+        readonly rows: readonly { readonly insight_value: string }[];
+      };
+      const found = values.get(entity_id) ?? new Set();
+      for (const { insight_value } of rows) found.add(insight_value);
+      values.set(entity_id, found);
+    }
     expect(values).toEqual(
       new Map([
         ['c1', new Set()],
@@ -397,10 +396,7 @@ describe('an insight report', () => {
         ? play.json({ error_codes: [{ code: 'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_REACH', definition: 'no' }] }, {}, 422)
         : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] }),
     );
-    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
-    const states: Json[] = [];
-    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
-      states.push(...step.value.records);
+    const states = await statesOf(reports);
     expect(states).toHaveLength(30);
     expect(states.filter((one) => JSON.stringify(one).includes('INSUFFICIENT_REACH'))).toHaveLength(15);
     expect(server.fired.filter((name) => name === 'status 422')).toHaveLength(15);
