@@ -2,8 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { insert, loadVocabulary, readWhole, relations, table } from './reading.ts';
 
-/** As many issues as a middling company has, with seven changes each; of these three of the status and one of the sprint. */
-const issues = 20_000;
+/**
+ * Enough that what grows with their square stands out (each has fourteen rows), with seven changes each; of these three of the status and
+ * one of the sprint.
+ */
+const issues = 5_000;
 const sprints = 500;
 
 let database: TestDatabase;
@@ -50,12 +53,15 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test(`every view over ${issues} issues is counted and read whole within seconds`, { timeout: 120_000 }, async () => {
+test('read whole, no view handles more rows than grow with the tables', { timeout: 120_000 }, async () => {
+  const [[rows] = []] = await read(
+    `select sum(reltuples)::integer from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'tracker' and relkind = 'r'`,
+  );
   for (const name of await relations(database)) {
-    for (const query of [`select count(*)::integer as count from bi.${name}`, readWhole(name)]) {
-      const began = performance.now();
-      await read(query);
-      expect([query, performance.now() - began < 8_000]).toEqual([query, true]);
+    for (const query of [`select count(*) from bi.${name}`, readWhole(name)]) {
+      const handled = (await nodesOf(query)).reduce((sum, node) => sum + handledBy(node), 0);
+      // An issue and all sprints are the most that are held against each other.
+      expect([query, handled < 50 * Number(rows)]).toEqual([query, true]);
     }
   }
   const filled = ['issues', 'issue_status_history', 'issue_cycle_times', 'worklogs', 'comments'];
@@ -96,25 +102,41 @@ test('asked for one project, the histories sort and window the changes of its is
     'sprint_issues',
   ];
   for (const name of views) {
-    expect([name, (await mostHandled(`select t from bi.${name} t`)) > issues]).toEqual([name, true]);
-    expect([name, (await mostHandled(`select t from bi.${name} t where project_key = 'P6'`)) < issues / 2]).toEqual([
-      name,
-      true,
-    ]);
+    const ofAll = await mostHandled(`select t from bi.${name} t`);
+    const ofOne = await mostHandled(`select t from bi.${name} t where project_key = 'P6'`);
+    expect([name, ofAll > issues, ofOne < ofAll / 2]).toEqual([name, true, true]);
   }
 });
 
-/** The most rows that any sort or window of a query really handled. */
-async function mostHandled(query: string): Promise<number> {
+/** A node of a plan that was carried out, as `explain (analyze, format json)` tells it. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
+}
+
+async function nodesOf(query: string): Promise<readonly PlanNode[]> {
   const [[plan] = []] = await read(`explain (analyze, timing off, format json) ${query}`);
-  let most = 0;
+  const nodes: PlanNode[] = [];
   JSON.stringify(plan, (_, node) => {
-    if (/^(Sort|Incremental Sort|WindowAgg)$/.test(node?.['Node Type'])) {
-      most = Math.max(most, node['Actual Rows'] * node['Actual Loops']);
-    }
+    if (typeof node?.['Node Type'] === 'string') nodes.push(node);
     return node;
   });
-  return most;
+  return nodes;
+}
+
+/** Rows that a node gave and rows that it looked at in vain. */
+const handledBy = (node: PlanNode): number =>
+  node['Actual Loops'] *
+  (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0));
+
+/** The most rows that any sort or window of a query really handled. */
+async function mostHandled(query: string): Promise<number> {
+  const nodes = await nodesOf(query);
+  const sorting = nodes.filter((node) => /^(Sort|Incremental Sort|WindowAgg)$/.test(node['Node Type']));
+  return Math.max(0, ...sorting.map((node) => node['Actual Rows'] * node['Actual Loops']));
 }
 
 const largeScan = /Seq Scan on (issues|issue_changelog|worklogs|comments|issue_labels|sprint_issues|issue_sprints)\b/;
