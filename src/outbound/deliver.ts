@@ -1,4 +1,4 @@
-/** Delivers the outbox: at least once, in the order of the changes, with back-off; what cannot be delivered for a day is given up and told in `ops.notifications`. */
+/** Delivers the outbox: at least once, in the order of each pipeline's changes, with back-off; what cannot be delivered for a day is given up and told in `ops.notifications`. */
 
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
@@ -46,8 +46,11 @@ function deliverOne(
   signal: AbortSignal,
 ): Promise<'sent' | 'failed' | 'nothing'> {
   return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications
-      where channel = ${channel.name} and status = 'pending' and next_at <= clock_timestamp()
+    // Behind what waits to be tried again, or is in another's hands, all that is newer of its pipeline waits: the last word is how it stands.
+    const { rows } = await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications n
+      where channel = ${channel.name} and status = 'pending' and next_at <= clock_timestamp() and not exists (
+        select from ops.notifications o where o.channel = n.channel and o.pipeline = n.pipeline and o.status = 'pending'
+          and (o.created_at, o.notification_id) < (n.created_at, n.notification_id))
       order by created_at limit 1 for update skip locked`.execute(trx);
     const [pending] = rows;
     if (pending === undefined) return 'nothing';

@@ -113,6 +113,30 @@ describe('notifications', () => {
     expect(rows).toEqual([{ status: 'sent', attempts: 4, error: null }]);
   });
 
+  test('what did not arrive holds back what came after it: the last that is heard is how it is', async () => {
+    const { pool } = database.warehouse;
+    const heardInOrder = async () =>
+      (
+        await pool.query<{ event: string }>(
+          `select event from ops.notifications where channel = 'webhook' and status = 'sent' order by sent_at`,
+        )
+      ).rows.map(({ event }) => event);
+    await ended('failed');
+    hook.answers.push(503);
+    await ended('succeeded');
+    await ended('failed');
+    expect(await heardInOrder()).toEqual(['failed']);
+    await later();
+    expect(hook.answers).toEqual([]);
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed']);
+    hook.answers.push(503);
+    await ended('succeeded');
+    await ended('failed', { pipeline: 'ads' });
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed']);
+    await later();
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed', 'recovered']);
+  });
+
   test('what cannot be delivered for a day is given up, and no error tells the address', async () => {
     await hook.close();
     await ended('failed');
