@@ -37,8 +37,8 @@ export function takeIn(
     );
     const [known] = rows;
     if (known === undefined) throw new Error(`the state of ${pipeline} vanished`);
-    // What failed gets old, too: that is no news.
-    const state = finding.state === 'stale' && known.state !== 'ok' ? known.state : finding.state;
+    // What failed gets old, too: that is no news, unless a run since left nothing else to say.
+    const state = finding.state === 'stale' && run === null && known.state !== 'ok' ? known.state : finding.state;
     const changed = known.state !== state;
     const isOld = known.told_at === null || known.now.getTime() - known.told_at.getTime() >= remindEvery;
     if (!changed && (state === 'ok' || !isOld)) return undefined;

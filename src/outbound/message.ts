@@ -13,7 +13,7 @@ export interface Message {
   readonly state: Health;
   readonly before: Health;
   readonly since: string;
-  /** The run, as `tidemark runs` knows it; null where none is to blame (stale). */
+  /** The run, as `tidemark runs` knows it; null where it was found out without one (stale, because none came). */
   readonly run: string | null;
   /** In one sentence. */
   readonly title: string;

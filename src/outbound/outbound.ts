@@ -37,7 +37,9 @@ export async function afterRun(outbound: Outbound, report: RunReport, signal: Ab
   const { runId } = report;
   const whole = runId !== null && report.status === 'succeeded' && (await settlesFreshness(db, runId));
   if (next !== undefined && whole) await intend(db, { pipeline: report.pipeline, runKey: runId }, next);
-  const finding = findingOf(report);
+  // What is closed to us lets a run succeed, and stays as old as it is: that makes nothing well.
+  const [stale] = whole ? await findings(db, [report.pipeline]) : [];
+  const finding = stale === undefined ? findingOf(report) : { ...stale, run: runId };
   // That a part went well (some streams, a backfill, a census, a replay) says nothing about how fresh a pipeline is.
   if (finding !== undefined && (whole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
   await sendOut(outbound, signal);

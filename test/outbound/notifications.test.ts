@@ -180,8 +180,34 @@ describe('notifications', () => {
     });
     await ended('failed');
     await later();
+    await database.warehouse.pool.query('update ops.checkpoints set updated_at = now()');
     await ended('succeeded');
     expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
+  });
+
+  test('a run that succeeds and leaves a stream as old as it was makes nothing well, night after night', async () => {
+    const { pool } = database.warehouse;
+    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints restart identity cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint, state, reason)
+        select source_id, 'users', 't', 'a', 'e', 'forbidden', 'GET /users answered 403' from ops.sources;
+      insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
+        select source_id, 'users', now(), 1, now() - interval '30 hours' from ops.sources`);
+    await later();
+    for (let night = 0; night < 3; night += 1) {
+      await ended('succeeded');
+      await later();
+    }
+    expect(heard()).toEqual(['pipeline.stale']);
+    await ended('failed');
+    await later();
+    await ended('succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale']);
+    await pool.query(`update ops.checkpoints set updated_at = now()`);
+    await ended('succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale', 'pipeline.recovered']);
   });
 
   test('a run of a part that succeeds neither makes a failed pipeline well nor is handed over', async () => {
