@@ -25,5 +25,7 @@ export const describe = (version: string): FastifyDynamicSwaggerOptions => ({
     security: [{ token: [] }],
   },
   hideUntagged: false,
+  // Pages, forms and what stands beside the API are no part of it: they take no bearer token, and answer without an envelope.
+  transform: ({ schema, url }) => ({ schema: url.startsWith('/api/v1/') ? schema : { ...schema, hide: true }, url }),
   refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
 });

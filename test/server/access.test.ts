@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openapiDocument } from '../../docs/openapi.ts';
+import type { ServerDeps } from '../../src/server/deps.ts';
 import { isSame, patience, roleOf } from '../../src/server/tokens.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { until } from '../support/processes.ts';
@@ -273,6 +274,21 @@ test('docs/openapi.json is what the server says of itself, and every route stand
       ['/start', '/stop', '/status', '/history', '/retry', '/runs'].map((path) => `/api/v1/dags/{dagName}${path}`),
     ),
   );
+});
+
+test('pages that stand beside the API are not told as a part of it', async () => {
+  const pages: ServerDeps['pages'] = async (app) => {
+    app.get('/streams', async () => 'a page');
+    app.post('/start', async () => 'a form');
+  };
+  const served = await openApi(database, { pages });
+  try {
+    const { paths } = JSON.parse(await (await fetch(`${served.url}/openapi.json`)).text());
+    expect(Object.keys(paths).filter((path) => !path.startsWith('/api/v1/'))).toEqual([]);
+    expect(await (await fetch(`${served.url}/api`)).text()).not.toContain('<code>/start</code>');
+  } finally {
+    await served.close();
+  }
 });
 
 test('the page to read the API loads nothing from anywhere and needs no script', async () => {
