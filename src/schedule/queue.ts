@@ -81,15 +81,20 @@ export interface Beat {
   readonly idleMs: number;
 }
 
-/** One statement for all requests in hand. Gives those that are still ours, and which of them somebody asked to stop. */
+/** What became of a sign of life: the request is still ours. */
+export interface Beaten {
+  readonly id: string;
+  readonly claim: number;
+  /** Somebody asked to stop it. */
+  readonly stop: boolean;
+}
+
+/** One statement for all requests in hand. Gives those that are still ours. */
 export async function beat(
-  query: (
-    text: string,
-    values: readonly unknown[],
-  ) => Promise<{ rows: { id: string; claim: number; stop: boolean }[] }>,
+  query: (text: string, values: readonly unknown[]) => Promise<{ rows: Beaten[] }>,
   beats: readonly Beat[],
   { leaseMs, stuckMs }: Pick<Times, 'leaseMs' | 'stuckMs'>,
-): Promise<ReadonlyMap<string, { readonly stop: boolean }>> {
+): Promise<readonly Beaten[]> {
   const { rows } = await query(
     `update ops.dag_runs d set heartbeat_at = clock_timestamp(), backend_pid = pg_backend_pid(),
        backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid()),
@@ -107,7 +112,7 @@ export async function beat(
       stuckMs,
     ],
   );
-  return new Map(rows.map(({ id, stop }) => [id, { stop }]));
+  return rows;
 }
 
 /** How a request ends. */

@@ -9,7 +9,7 @@ import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
-import { type Beat, beat, type Claimed, claim, close, type Ended, join, putBack, reap } from './queue.ts';
+import { type Beat, type Beaten, beat, type Claimed, claim, close, type Ended, join, putBack, reap } from './queue.ts';
 import type { Times } from './times.ts';
 
 /** What a worker is made of. */
@@ -54,7 +54,8 @@ const longestLookMs = 1_000;
 export function openWorker(deps: WorkerDeps): Worker {
   const { warehouse, runner, times, name } = deps;
   const { db } = warehouse;
-  const hands = new Map<string, InHand>();
+  // One request may be here twice: lost and taken up again while its first try is still ending.
+  const hands = new Set<InHand>();
   const going = new Set<Promise<void>>();
   const session = heartbeatSession(warehouse.pool, times.leaseMs / 3);
   // `nightly` beside each pipeline by itself.
@@ -66,22 +67,25 @@ export function openWorker(deps: WorkerDeps): Worker {
   // By a timer of its own: a warehouse that says nothing at all keeps the beats themselves waiting.
   const watch = setInterval(() => {
     if (performance.now() - lastBeat < times.leaseMs) return;
-    for (const hand of hands.values()) lose(hand, 'the warehouse did not answer for a whole lease time');
+    for (const hand of hands) lose(hand, 'the warehouse did not answer for a whole lease time');
   }, times.heartbeatMs).unref();
 
   const giveSign = async (): Promise<void> => {
     if (hands.size === 0) return;
-    const beats: Beat[] = [...hands.values()].map(({ claimed, gotAheadAt }) => ({
-      id: claimed.id,
-      claim: claimed.claim,
-      idleMs: performance.now() - gotAheadAt,
-    }));
+    const asked = [...hands];
+    const beats = asked.map(
+      ({ claimed: { id, claim: number }, gotAheadAt }): Beat => ({
+        id,
+        claim: number,
+        idleMs: performance.now() - gotAheadAt,
+      }),
+    );
     const ours = await beat(session.query, beats, times);
     lastBeat = performance.now();
-    for (const { id } of beats) {
-      const hand = hands.get(id);
-      if (hand === undefined) continue;
-      const still = ours.get(id);
+    for (const hand of asked) {
+      const { id, claim: number } = hand.claimed;
+      if (!hands.has(hand)) continue;
+      const still = ours.find((each) => each.id === id && each.claim === number);
       if (still === undefined) lose(hand, 'another worker has taken the request over');
       else if (still.stop && !hand.stopped) {
         hand.stopped = true;
@@ -102,7 +106,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       lost: false,
     };
     if (hands.size === 0) lastBeat = performance.now();
-    hands.set(claimed.id, hand);
+    hands.add(hand);
     // Before anything is done: from now on others can see when this process is gone.
     await giveSign().catch((error: unknown) => deps.trouble('giving signs of life', error));
     if (ending !== undefined) hand.stop.abort(ending);
@@ -111,7 +115,7 @@ export function openWorker(deps: WorkerDeps): Worker {
         deps.trouble(`${claimed.ask.pipeline}: what became of request ${claimed.id} could not be written`, error),
       )
       .finally(() => {
-        hands.delete(claimed.id);
+        hands.delete(hand);
         going.delete(work);
       });
     going.add(work);
@@ -132,7 +136,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       ending = reason;
       // What is put back now must not be the answer to a question of our own that is still under way.
       await Promise.race([looking, sleep(longestLookMs, undefined, { ref: false })]);
-      for (const { stop } of hands.values()) stop.abort(reason);
+      for (const { stop } of hands) stop.abort(reason);
       while (going.size > 0) {
         await Promise.all(going);
       }
@@ -244,14 +248,13 @@ const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' :
 
 /** A database session of its own for signs of life: that it is gone tells others that the worker is. */
 function heartbeatSession(pool: pg.Pool, patienceMs: number) {
-  type Row = { id: string; claim: number; stop: boolean };
   let client: pg.PoolClient | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const drop = (): void => {
     client?.release(true);
     client = undefined;
   };
-  const ask = async (text: string, values: readonly unknown[]): Promise<{ rows: Row[] }> => {
+  const ask = async (text: string, values: readonly unknown[]): Promise<{ rows: Beaten[] }> => {
     try {
       client ??= await pool.connect();
       // The next beat finds another session where this one says nothing.
@@ -260,7 +263,7 @@ function heartbeatSession(pool: pg.Pool, patienceMs: number) {
         values: [...values],
         query_timeout: patienceMs,
       };
-      return await client.query<Row>(asked);
+      return await client.query<Beaten>(asked);
     } catch (error) {
       drop();
       throw error;
@@ -268,7 +271,7 @@ function heartbeatSession(pool: pg.Pool, patienceMs: number) {
   };
   return {
     /** One after the other: two at once would open two sessions. */
-    query(text: string, values: readonly unknown[]): Promise<{ rows: Row[] }> {
+    query(text: string, values: readonly unknown[]): Promise<{ rows: Beaten[] }> {
       const answer = last.then(() => ask(text, values));
       last = answer.catch(() => undefined);
       return answer;

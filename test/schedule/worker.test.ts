@@ -257,6 +257,36 @@ test('a worker whose request was taken over stops working on it', async () => {
   ]);
 });
 
+test('a request that a process lost and takes up again lives on, and hears a stop, when its first try has ended at last', async () => {
+  const tries: (() => void)[] = [];
+  const runner = runnerOf(names, (ask, how) => {
+    if (tries.length > 0) {
+      tries.push(() => undefined);
+      return endless(ask, how);
+    }
+    // It is told, and takes long to end, as a statement does that waits for a server which says nothing.
+    return new Promise((_resolve, reject) => {
+      tries.push(() => reject(how.signal.reason));
+    });
+  });
+  const queued = await start();
+  const work = async ({ service }: ReturnType<typeof conduct>): Promise<void> => {
+    await isNow(queued, 'running');
+    await query(
+      `update ops.dag_runs set status = 'lost', claim = claim + 1, losses = 1, expires_at = null, not_before = clock_timestamp()`,
+    );
+    await until('it is taken up again', () => tries.length === 2);
+    const before = service.busy;
+    tries[0]?.();
+    await until('the first try has ended', () => service.busy === before - 1);
+    await control.stop('tracker', { by: 'a test' });
+    await isNow(queued, 'stopped');
+    expect(await query('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
+    expect(tries).toHaveLength(2);
+  };
+  await during(runner, work, { times: { leaseMs: 3_000 } });
+});
+
 test('a worker that is cut off from the warehouse stops its runs within a lease time, and recovers by itself', async () => {
   const { hostname: host, port } = new URL(database.url);
   const wire = await proxy({ host, port: Number(port) });
