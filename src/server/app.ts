@@ -95,7 +95,7 @@ async function controlApi(api: FastifyInstance, deps: ServerDeps, limits: Limits
 function knownMethods(app: FastifyInstance): (url: string) => readonly string[] {
   const known: { readonly path: RegExp; readonly method: string }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const path = new RegExp(`^${url.replaceAll(/:[A-Za-z]+/g, '[^/]+')}/?$`);
+    const path = new RegExp(`^${url.replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`);
     for (const each of [method].flat()) known.push({ path, method: each });
   });
   return (url) => {

@@ -157,6 +157,14 @@ describe('without a token', () => {
   });
 });
 
+test('what is named by what the warehouse cannot take as text is not there, and no fault of ours', async () => {
+  const guest = visitor(open.app);
+  for (const path of ['/runs?pipeline=%00', '/rejects?stream=x%00', '/requests/tracker/%00', '/events/log/tracker/%00'])
+    expect([path, (await guest.get(path)).status]).toEqual([path, 404]);
+  expect((await guest.send('/', '/retry', { pipeline: 'tracker', runId: 'x\0' })).status).toBe(404);
+  expect(open.troubles).toEqual([]);
+});
+
 test('assets bear their hash and are kept; what is none is not there', async () => {
   const page = (await visitor(scene.app).get('/login')).body;
   const paths = [...page.matchAll(/"(\/assets\/[^"]+)"/g)].map((found) => found[1] ?? '');

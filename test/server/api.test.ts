@@ -259,6 +259,8 @@ test.each([
   ['POST', '/dags/nope/start', 404],
   ['POST', '/dags/workflow/start', 400],
   ['GET', '/dags/tracker/runs/nope', 404],
+  ['GET', '/dags/tracker/status/', 404],
+  ['POST', '/dags/tracker/start/', 404],
   ['GET', '/dags/tracker/history?limit=0', 400],
   ['GET', '/dags/tracker/history?limit=201', 400],
   ['GET', '/dags/tracker/history?limit=1e9', 400],

@@ -57,6 +57,10 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
   const refuse = (reply: FastifyReply, status: number, message: string): FastifyReply =>
     show(reply.request, reply, refusal(status, message), status);
   const sessionOf = guard(app, sessions, refuse);
+  // The warehouse takes it as no text at all: whatever is named with it is not there.
+  app.addHook('onRequest', async (request, reply) =>
+    request.url.includes('%00') ? refuse(reply, 404, 'There is nothing of that name here.') : undefined,
+  );
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

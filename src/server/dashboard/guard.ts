@@ -87,8 +87,9 @@ function isSameOrigin(request: FastifyRequest): boolean {
 const nameOf = (host: string | undefined): string =>
   host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 
-/** One field of a form; undefined if it is not there or not text. */
+/** One field of a form; undefined if it is not there or not text, nor is what the warehouse cannot take as text. */
 export function fieldOf(body: unknown, name: string): string | undefined {
   if (!(body instanceof URLSearchParams)) return undefined;
-  return body.get(name) ?? undefined;
+  const value = body.get(name);
+  return value === null || value.includes('\0') ? undefined : value;
 }
