@@ -44,7 +44,7 @@ export interface Loaded {
   readonly deleted: number;
   /** True where a complete listing would have removed more rows of the scope than is believable: nothing was removed. */
   readonly braked: boolean;
-  /** Rows that a complete listing did not show and that stay: one of them may be the record without a name that was rejected. */
+  /** Rows that a complete listing did not show and that stay: one of them may be of a record that was rejected and cannot be told by name. */
   readonly spared?: number;
 }
 
@@ -159,20 +159,24 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
   return { counts, deleted, braked, ...(spared === 0 ? {} : { spared }) };
 }
 
-/** A listing with its rejects: an entity whose record was rejected is shown as well as any other (guarantee G10). */
+/**
+ * A listing with its rejects: an entity whose record was rejected is shown as well as any other (guarantee G10). Of a relation the record is the
+ * other end alone: which row it is cannot be told. Days of a report are told anew as a whole.
+ */
 function listingOf(
   { table }: Layout,
   scope: Scope,
   rejects: readonly Reject[],
 ): Listing & { readonly nameless: boolean } {
-  if (!table.tombstones) return { scope, rejected: [], nameless: false };
-  const rejected = rejects.map(({ key }) => key);
-  return { scope, rejected, nameless: rejected.length > 0 && (table.key.length > 1 || rejected.includes('')) };
+  if (!table.tombstones && scope.days !== undefined) return { scope, rejected: [], nameless: false };
+  const names = rejects.map(({ key }) => key);
+  if (table.key.length > 1) return { scope, rejected: [], nameless: names.length > 0 };
+  return { scope, rejected: names, nameless: names.includes('') };
 }
 
 /**
  * What a complete listing may take away. Too much of entities is more than 20 and 5 % of the scope, of relations and reports all of more
- * than 20 on the word of an empty list. A forced resync may empty a report, never tombstone. `spared`: the entities that it does not show,
+ * than 20 on the word of an empty list. A forced resync may empty a report, never tombstone. `spared`: the rows that it does not show,
  * where a rejected record has no name: it may be any of them.
  */
 async function verdictOn(
@@ -183,9 +187,10 @@ async function verdictOn(
   empty: boolean,
 ): Promise<{ readonly braked: boolean; readonly spared: number }> {
   const entities = root.table.tombstones;
-  if (!entities && (!empty || how.force)) return { braked: false, spared: 0 };
+  const mayEmpty = !empty || how.force;
+  if (!entities && mayEmpty && !listed.nameless) return { braked: false, spared: 0 };
   const { live, absent } = await countScope(session, root, listed, how);
-  const braked = entities ? absent > Math.max(believable, live * believableShare) : live > believable;
+  const braked = entities ? absent > Math.max(believable, live * believableShare) : !mayEmpty && live > believable;
   return { braked, spared: listed.nameless && !braked ? absent : 0 };
 }
 

@@ -285,6 +285,49 @@ test.each(['projects', 'users', 'boards', 'sprints', 'fields'])(
   },
 );
 
+describe('V11: a relation whose list has a record that cannot be read', () => {
+  test.each([
+    ['group_members', '/rest/api/3/group/member', 'accountId'],
+    ['board_sprints', '/rest/agile/1.0/board/{boardId}/sprint', 'id'],
+    ['sprint_issues', '/rest/agile/1.0/sprint/{sprintId}/issue', 'id'],
+  ])('%s: takes no row away, and says so', async (stream, endpoint, name) => {
+    await open();
+    await rig.sync();
+    const rows = () => rig.rows<{ row: string }>(`select t::text as row from tracker.${stream} t order by 1`);
+    const before = await rows();
+    expect(before.length).toBeGreaterThan(0);
+    let spoilt = 0;
+    const odd = rig.tracker.script.at(
+      { endpoint, times: Number.POSITIVE_INFINITY },
+      {
+        name: 'an odd id',
+        answer: (answer) => {
+          const body = JSON.parse(answer.body.toString());
+          const [first] = body.values ?? body.issues ?? [];
+          if (first === undefined || spoilt > 0) return answer;
+          spoilt += 1;
+          first[name] = { odd: true };
+          return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+        },
+      },
+    );
+    const report = await rig.sync({ streams: [stream] });
+    expect(spoilt).toBe(1);
+    expect(report).toMatchObject({ status: 'succeeded', deleted: 0, counts: { rejected: 1 } });
+    expect(await rows()).toEqual(before);
+    expect(rig.events).toContainEqual(
+      expect.objectContaining({
+        type: 'note',
+        message: expect.stringContaining(`${stream}: 1 row not in the list stay`),
+      }),
+    );
+    odd.cancel();
+    expect(await rig.sync({ streams: [stream] })).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(await rows()).toEqual(before);
+    expect((await rejects()).map((one) => one.status)).toEqual(['resolved']);
+  });
+});
+
 describe('words of the source that no text column takes', () => {
   test.each([
     ['a stream whose list is refused', '/rest/api/3/project/search', 400],
