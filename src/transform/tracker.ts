@@ -239,9 +239,18 @@ const CATEGORIES: ReadonlyMap<Json, StatusCategory> = new Map([
   ['DONE', 'done'],
 ]);
 
-/** What a status means; `unknown` where the source does not say or says something new. */
-export const statusCategory = (category: Json): StatusCategory =>
-  CATEGORIES.get(isObject(category) ? own(category, 'key') : category) ?? 'unknown';
+/** The key of the vendor's own category for statuses that have none. */
+const NO_CATEGORY = 'undefined';
+
+/** What a status means; `unknown` where the source does not say or says something new, which is kept with the reason. */
+const statusCategory = (r: Reading, record: JsonObject): StatusCategory => {
+  const told = own(record, 'statusCategory') ?? null;
+  const key = isObject(told) ? own(told, 'key') : told;
+  const known = CATEGORIES.get(key);
+  if (known === undefined && told !== null && key !== NO_CATEGORY)
+    r.flip('statusCategory', told, 'a category that is known');
+  return known ?? 'unknown';
+};
 
 /** The project in a record's `scope`, for what belongs to one project only. */
 const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
@@ -258,7 +267,7 @@ export const status = mapper(
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
     description: text(r, record, 'description'),
-    category: statusCategory(own(record, 'statusCategory')),
+    category: statusCategory(r, record),
     project_id: scopedTo(r, record),
   }),
 );

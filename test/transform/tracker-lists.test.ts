@@ -196,6 +196,28 @@ describe('statuses, types and priorities', () => {
     expect(transform.status({ id: '3', name: 'S', statusCategory }, whole).row.category).toBe(category);
   });
 
+  it.each([
+    ['NEW_ONE', 'text'],
+    [3, 'a number'],
+    [[{ key: 'done' }], 'a list'],
+    [{ key: 5 }, 'an object'],
+    [{ key: 'finished' }, 'an object'],
+  ])('the category %j, which is none that is known, is kept with the reason and noted', (statusCategory, kind) => {
+    const { row, notes } = transform.status({ id: '3', name: 'S', statusCategory }, whole);
+    const reason = `expected a category that is known, got ${kind}`;
+    expect(row.category).toBe('unknown');
+    expect(JSON.parse(String(row._extra))).toEqual({ statusCategory: { _raw: statusCategory, _reason: reason } });
+    expect(notes).toEqual([`statusCategory: ${reason}`]);
+  });
+
+  it.each([undefined, null, { key: 'undefined' }, { key: 'done' }])(
+    'the category %j is no surprise',
+    (statusCategory) => {
+      const { row, notes } = transform.status({ id: '3', name: 'S', statusCategory }, whole);
+      expect([row._extra, notes]).toEqual([null, undefined]);
+    },
+  );
+
   it('belong to one project or to all', () => {
     const scope = { type: 'PROJECT', project: { id: '10003' } };
     expect(transform.status({ id: '3', name: 'S', scope }, whole).row.project_id).toBe(10003);
