@@ -229,7 +229,7 @@ const firstSet = (read: typeof text, r: Reading, fields: JsonObject, keys: reado
 const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epicLinks }: Catalogue) => {
   const stated = object(r, fields, 'epic', 'fields.epic');
   const link = firstSet(text, r, fields, epicLinks);
-  const epic = stated ?? (parent !== null && isEpic(parent) ? parent : null);
+  const epic = stated ?? (parent !== null && isEpic(r, parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
     id: epic && id(r, epic, 'id', `${path}.id`),
@@ -238,10 +238,10 @@ const epicOf = (r: Reading, fields: JsonObject, parent: JsonObject | null, { epi
 };
 
 /** Level 1 of the vendor's hierarchy is the epic, whatever it is called in the site's language. */
-const isEpic = (issue: JsonObject): boolean => {
-  const fields = own(issue, 'fields');
-  const type = isObject(fields) ? own(fields, 'issuetype') : undefined;
-  return isObject(type) && own(type, 'hierarchyLevel') === 1;
+const isEpic = (r: Reading, parent: JsonObject): boolean => {
+  const fields = object(r, parent, 'fields', 'fields.parent.fields');
+  const type = fields && object(r, fields, 'issuetype', 'fields.parent.fields.issuetype');
+  return type !== null && integer(r, type, 'hierarchyLevel', 'fields.parent.fields.issuetype.hierarchyLevel') === 1;
 };
 
 /** Changelog, comments, worklogs and the keys that the changelog tells of. */

@@ -427,6 +427,27 @@ describe('custom fields', () => {
     expect(row).toMatchObject({ epic_id: 10001, epic_key: 'PROJ-1', parent_id: null });
   });
 
+  it.each([
+    [
+      { fields: { issuetype: { hierarchyLevel: '1' } } },
+      'parent.fields.issuetype.hierarchyLevel',
+      '1',
+      'a whole number',
+      'text',
+    ],
+    [{ fields: { issuetype: 'Epic' } }, 'parent.fields.issuetype', 'Epic', 'an object', 'text'],
+    [{ fields: [] }, 'parent.fields', [], 'an object', 'a list'],
+  ])(
+    'say why a parent is not taken for the epic where its level cannot be read: %j',
+    (odd, path, raw, expected, got) => {
+      const { row, notes } = mapIssue(issue({ parent: { id: '10001', key: 'PROJ-1', ...odd } }));
+      const reason = `expected ${expected}, got ${got}`;
+      expect(row).toMatchObject({ parent_id: 10001, epic_id: null });
+      expect(json(row._extra)).toMatchObject({ [path]: { _raw: raw, _reason: reason } });
+      expect(notes).toContain(`fields.${path}: ${reason}`);
+    },
+  );
+
   it('give the epic by its link where nothing else does', () => {
     const { row } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }));
     expect(row).toMatchObject({ epic_id: null, epic_key: 'PROJ-2' });
