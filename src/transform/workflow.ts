@@ -79,8 +79,8 @@ export const dagRun: Flow['via'] = (record) => {
   return withNotes(r, {
     row: { ...row, _extra: r.extra() },
     children: steps === undefined ? {} : { steps },
-    // How a step ended that no longer runs is not told: it stays as it was told last.
-    ...(own(found, 'onlyRunning') === true && { partial: ['steps'] }),
+    // How a step stands that is not among them is not told: it stays as it was told last.
+    ...(own(found, 'inPart') === true && { partial: ['steps'] }),
   });
 };
 

@@ -184,6 +184,16 @@ describe('what a status tells', () => {
     expect(JSON.parse(String(row._extra))).toEqual({ 'steps[2]': { status: 1 } });
   });
 
+  test.each([null, { a: 1 }, 'all'])(
+    'handlers beside a list of steps that is none (%j) are some of the steps, not all',
+    (nodes) => {
+      const told = runIn({ id: 'a', nodes, onExit: { step: { name: 'bye' }, status: 4 } }, 'load', 'making');
+      const { children, partial } = dagRun(told, {});
+      expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([['bye', 'onExit']]);
+      expect(partial).toEqual(['steps']);
+    },
+  );
+
   test('when a run was made stands in the name of its log', () => {
     expect(madeAt('/x/dag-run_20261121_072425Z_a_b/dag-run_1.log')).toBe('2026-11-21T07:24:25.000Z');
     for (const log of ['', '/x/y.log', '/dag-run_20261399_072425Z_a/', undefined, 7])

@@ -517,6 +517,44 @@ test('a DAG that the list no longer shows is marked as gone, and its runs stay',
   ]);
 });
 
+describe.each(['dagu-v2', 'dagu-2.x'] as const)(
+  'a run that is told with a handler and no list of steps (%s)',
+  (dialect) => {
+    test.each([null, { a: 1 }])('keeps the steps that are known: %j', async (nodes) => {
+      const rig = await stage({ dialect });
+      const { state, clock, script } = rig.engine;
+      state.add('load');
+      const { id } = state.start('load');
+      clock.advance(minute);
+      state.finish('load', id, 'succeeded');
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      const steps = () =>
+        rig.rows(
+          'select step_name, kind, state from workflow.dag_run_steps where _deleted_at is null order by kind, step_name',
+        );
+      const before = await steps();
+      expect(before.length).toBeGreaterThan(0);
+      const onExit = { step: { name: 'bye' }, status: 4, statusLabel: 'succeeded' };
+      const rule = script.at(
+        { endpoint: `${dialect === 'dagu-v2' ? '/api/v2' : '/api/v1'}/dag-runs/{name}/{dagRunId}` },
+        {
+          name: 'no list of steps',
+          answer: (answer) => {
+            const { dagRunDetails } = JSON.parse(answer.body.toString());
+            return {
+              ...answer,
+              body: Buffer.from(JSON.stringify({ dagRunDetails: { ...dagRunDetails, nodes, onExit } })),
+            };
+          },
+        },
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(rule.fired).toBe(1);
+      expect(await steps()).toEqual([{ step_name: 'bye', kind: 'onExit', state: 'succeeded' }, ...before]);
+    });
+  },
+);
+
 describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine cannot read (%s)', (dialect) => {
   test("is not taken for gone, and the engine's reason is told", async () => {
     const rig = await stage({ dialect });

@@ -19,8 +19,8 @@ export interface ToldRun {
   readonly run: JsonObject;
   /** Undefined where the answer has no list of steps. */
   readonly steps: readonly Json[] | undefined;
-  /** True where the list is of the steps that run now: those it does not name are over, not gone. */
-  readonly onlyRunning?: true;
+  /** True where these are some of the steps, those that run now or handlers without the list of steps: what it does not name is not gone. */
+  readonly inPart?: true;
   /** When the source first did not know the run any more, RFC 3339. */
   readonly gone?: string;
 }
@@ -150,7 +150,7 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
     begun: same === 'start' ? started : madeAt(run.log),
     run: isList || steps === undefined || steps === null ? run : { ...run, steps },
     steps: isList ? [...steps.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
-    ...(isList && namesRunning(payload, steps) && { onlyRunning: true }),
+    ...((isList ? namesRunning(payload, steps) : after.length > 0) && { inPart: true }),
   };
 };
 
