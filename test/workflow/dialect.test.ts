@@ -2,8 +2,8 @@ import http from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findDialect } from '../../src/extract/workflow/dialect.ts';
 import { openHttp } from '../../src/extract/workflow/http.ts';
-import { dagInStatus, madeAt, payloadOf, runIn } from '../../src/extract/workflow/told.ts';
-import { dagRun } from '../../src/transform/workflow.ts';
+import { dagInList, dagInStatus, madeAt, payloadOf, runIn } from '../../src/extract/workflow/told.ts';
+import { dag, dagRun } from '../../src/transform/workflow.ts';
 
 let close: (() => Promise<void>) | undefined;
 afterEach(() => close?.());
@@ -183,6 +183,16 @@ describe('what a status tells', () => {
     ]);
     expect(JSON.parse(String(row._extra))).toEqual({ 'steps[2]': { status: 1 } });
   });
+
+  test.each(['running', 4, ['running'], true])(
+    'a newest execution that is none (%j) is kept with the reason',
+    (odd) => {
+      const { row, notes } = dag(dagInList({ dag: { name: 'load' }, latestDAGRun: odd }), {});
+      expect(row).toMatchObject({ name: 'load', status: null, state: null, latest_dag_run_id: null });
+      expect(JSON.parse(String(row._extra))).toMatchObject({ latest: { _raw: odd } });
+      expect(notes).toEqual([expect.stringMatching(/^latest: expected an object, got /)]);
+    },
+  );
 
   test.each([null, { a: 1 }, 'all'])(
     'handlers beside a list of steps that is none (%j) are some of the steps, not all',

@@ -234,7 +234,8 @@ export const dagInList = (element: Json): JsonObject | undefined => {
   const inner = isObject(dag) ? renamed(dag, dagNames) : {};
   const named = textOf(inner.name) ?? textOf(name);
   if (named === undefined) return undefined;
-  return { ...own, ...inner, name: named, ...(isObject(latest) && { latest: newest(latest, 'making') }) };
+  if (latest === undefined || latest === null) return { ...own, ...inner, name: named };
+  return { ...own, ...inner, name: named, latest: isObject(latest) ? newest(latest, 'making') : latest };
 };
 
 /** The same of a status: what it says of the DAG itself, and how its newest execution stands. */
