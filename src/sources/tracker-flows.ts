@@ -7,12 +7,13 @@ import type { Tracker } from '../extract/tracker/tracker.ts';
 import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
 import { namedGroups } from './named-groups.ts';
+import { rekeyedIssues } from './project-keys.ts';
 import { boardSprintsFromSprints, boardsOfSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
 export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [
   entity(streams.fields(tracker), tables.fields, transforms.field),
-  entity(streams.projects(tracker), tables.projects, transforms.project),
+  { ...entity(streams.projects(tracker), tables.projects, transforms.project), afterwards: [rekeyedIssues] },
   entity(streams.statuses(), tables.statuses, transforms.status),
   entity(streams.issueTypes(), tables.issueTypes, transforms.issueType),
   entity(streams.priorities(), tables.priorities, transforms.priority),
