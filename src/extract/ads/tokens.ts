@@ -44,6 +44,7 @@ export interface Tokens {
    * the token endpoint turns us away or gives no token, `Unreachable` where it cannot be reached or keeps failing, `RateLimited`.
    */
   readonly renew?: (signal: AbortSignal) => Promise<boolean>;
+  /** Waits a little for a renewal that is under way, so that a refresh token given in exchange is kept. */
   close(): Promise<void>;
 }
 
@@ -55,6 +56,9 @@ export interface TokensDeps {
 
 /** A token is renewed so long before it expires, or in the last tenth of its life if that is shorter. */
 const marginMs = 60_000;
+
+/** Who closes waits at most so long for a renewal that is under way: a quarter of the grace time (guarantee G9). */
+const lastAnswerMs = 5_000;
 
 export const tokensFor = (credentials: Credentials, deps: TokensDeps): Tokens =>
   credentials.kind === 'token' ? given(credentials.accessToken) : renewed(credentials, deps);
@@ -71,6 +75,7 @@ const renewed = (
 ): Tokens => {
   const now = options.now ?? (() => performance.now());
   const closing = new AbortController();
+  const cutOff = new AbortController();
   let access: { readonly token: string; readonly until: number } | undefined;
   let refresh = refreshToken.reveal();
   let renewal: Promise<void> | undefined;
@@ -90,8 +95,9 @@ const renewed = (
     store.alone(async () => {
       // Another process may have used up the one that we know.
       refresh = (await store.read()) ?? refreshToken.reveal();
+      closing.signal.throwIfAborted();
       const askedAt = now();
-      const { body } = await askToken(http, new URL(tokenUrl).pathname, refresh, closing.signal);
+      const { body } = await askToken(http, new URL(tokenUrl).pathname, refresh, cutOff.signal);
       const token = textAt(body, 'access_token');
       if (token === undefined || token === '') throw new AuthFailed(`${tokenUrl} gave no access token`);
       const next = textAt(body, 'refresh_token');
@@ -124,6 +130,10 @@ const renewed = (
     },
     async close() {
       closing.abort(new Interrupted('the connection to the source was closed'));
+      // The old refresh token may be used up already, and its successor is in the answer that is on its way: left, nobody ever gets in again.
+      const late = setTimeout(() => cutOff.abort(closing.signal.reason), lastAnswerMs);
+      await renewal?.catch(() => {});
+      clearTimeout(late);
       await http.close();
     },
   };

@@ -254,6 +254,38 @@ test('a refresh token given in exchange is kept before the access token is used,
   expect(tokens.fired).toEqual(['issued', 'issued']);
 });
 
+test('whoever stops while a token is renewed keeps the refresh token that comes of it', async () => {
+  let answer = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const tokens = await issuer();
+  const slow = await play.misbehaving((arrived) => ({
+    name: 'slow',
+    run: async (response, _, n) => {
+      await held;
+      const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+      const issued = await fetch(tokens.tokenUrl, { ...form, body: arrived.body });
+      await play.json(await issued.json()).run(response, arrived, n);
+    },
+  }));
+  closing.push(slow.close);
+  const ads = await platform();
+  const at = directory();
+  const stop = new AbortController();
+  const http = client(ads.url, `${slow.url}/api/token`, { tokens: fileIn(at) });
+  const sent = caught(http.send(get, stop.signal));
+  await expect.poll(() => slow.requests.length).toBe(1);
+  stop.abort();
+  await sent;
+  const closed = http.close();
+  answer();
+  await closed;
+  expect(await fileIn(at).read()).toBe('r3fresh-1');
+  await client(ads.url, tokens.tokenUrl, { tokens: fileIn(at) }).send(get, signal());
+  expect(tokens.fired).toEqual(['issued', 'issued']);
+});
+
 test('what is kept is readable by its owner alone, and a newly configured token wins over it', async () => {
   const at = path.join(directory(), 'home');
   const store = fileIn(at);
