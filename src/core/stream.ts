@@ -71,6 +71,8 @@ export interface Job {
   /** How many were created for this slice, this one included. */
   readonly attempt: number;
   readonly submittedAt: Date | undefined;
+  /** Days of its slice were read after it was submitted, for another slice. */
+  readonly overtaken?: true;
 }
 
 /** The jobs of one slice; every call is durable when it returns. */

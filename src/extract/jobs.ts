@@ -113,8 +113,9 @@ const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: Patience): Pro
   const job: Job | undefined = await ledger.current();
   if (job?.id === undefined || (job.status !== 'submitted' && job.status !== 'ready')) return undefined;
   const age = job.submittedAt === undefined ? 0 : now.getTime() - job.submittedAt.getTime();
-  if (age <= adoptMs) return job.id;
-  await ledger.became('abandoned', 'too old: its numbers are of then');
+  if (age <= adoptMs && !job.overtaken) return job.id;
+  const why = job.overtaken ? 'its days were read since' : 'too old';
+  await ledger.became('abandoned', `${why}: its numbers are of then`);
   return undefined;
 };
 

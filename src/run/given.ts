@@ -57,7 +57,13 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
         status: Job['status'];
         attempt: number;
         submitted_at: Date | null;
-      }>`select remote_id, status, attempt, submitted_at from ops.jobs where ${newest}`.execute(db);
+        overtaken: boolean;
+      }>`select remote_id, status, attempt, submitted_at, exists (
+          select from ops.slices mine, ops.slices s join ops.walks w using (walk_id)
+          where mine.slice_id = ${sliceId}::bigint and w.source_id = ${run.sourceId} and w.stream = ${stream}
+            and s.partition is not distinct from mine.partition and s.status = 'done' and s.finished_at > j.submitted_at
+            and s.window_from < mine.window_to and s.window_to > mine.window_from) as overtaken
+        from ops.jobs j where ${newest}`.execute(db);
       const [row] = rows;
       return row === undefined
         ? undefined
@@ -66,6 +72,7 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
             status: row.status,
             attempt: row.attempt,
             submittedAt: row.submitted_at ?? undefined,
+            ...(row.overtaken && { overtaken: true }),
           };
     },
     async creating(request) {

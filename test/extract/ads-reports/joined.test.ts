@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { Interrupted } from '../../../src/core/errors.ts';
+import { csvLines } from '../../../src/simulator/ads/csv.ts';
 import { type AdsRig, openAdsRig } from '../../support/ads-rig.ts';
+import * as play from '../../support/misbehaving-server.ts';
+import { csvFile } from './csv-platform.ts';
 
 let rig: AdsRig;
 afterEach(async () => {
@@ -85,4 +88,34 @@ test('a report that was being made when the run was stopped is adopted by the ne
   );
   expect(rig.platform.storage.jobs.size).toBe(2);
   expect((await rows()).length).toBeGreaterThan(20);
+});
+
+test('a report that was asked for before its days were read anew is not adopted: it would bring back what they were then', async () => {
+  rig = await openAdsRig({ ...small, csv: { polls: 1 } });
+  const { platform } = rig;
+  const stop = new AbortController();
+  const stopped = rig.sync({ streams }, { signal: stop.signal });
+  await expect
+    .poll(() => rig.rows(`select status from ops.jobs`), { timeout: 20_000 })
+    .toEqual([{ status: 'submitted' }]);
+  stop.abort(new Interrupted('asked to stop'));
+  await stopped.catch(() => undefined);
+  const [old] = platform.storage.jobs.values();
+  if (old === undefined) throw new Error('there is no job');
+  const file = csvFile(`${[...csvLines(platform.state, old, 1, {})].join('\n')}\n`);
+  const frozen = await play.misbehaving(() => file);
+  const { addressOf } = platform.storage;
+  platform.storage.addressOf = (job) => (job.id === old.id ? `${frozen.url}/then.csv` : addressOf(job));
+  const settings = { reportHosts: [platform.storage.origin, frozen.url].map((url) => new URL(url).host) };
+
+  const [ad = ''] = platform.state.ads.keys();
+  platform.state.correct(ad, '2026-06-20', { spend: 5_000_000_000_000n });
+  const days = { from: new Date('2026-06-15T00:00:00Z'), to: new Date('2026-06-25T00:00:00Z') };
+  const restated = () => rig.rows(`select day::text from ads.report_csv where spend > 5000000`);
+  expect((await rig.backfill({ streams: ['async_reports'], ...days }, { settings })).status).toBe('succeeded');
+  expect(await restated()).toEqual([{ day: '2026-06-20' }]);
+  expect((await rig.sync({ streams }, { settings })).status).toBe('succeeded');
+  expect(await restated()).toEqual([{ day: '2026-06-20' }]);
+  expect(await rig.rows(`select reason from ops.jobs where status = 'abandoned'`)).toHaveLength(1);
+  await frozen.close();
 });
