@@ -474,6 +474,19 @@ describe('R8: lines that are no rows', () => {
     expect(notes.at(-1)).toContain('3 rows are of days outside 2025-03-01 to 2025-03-04');
   });
 
+  test('a report of other days alone is not the one that was asked for: the slice fails', async () => {
+    const other = ['2025-02-27', '2025-02-28'].map((day) => row.replace('2025-03-01', day));
+    const { failure } = await ofFile(`${header}\n${other.join('\n')}\n`);
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(String(failure)).toContain('2 rows, none of 2025-03-01 to 2025-03-04');
+  });
+
+  test('a report of the day behind the last one alone is that of a server which takes an end otherwise: it has no rows', async () => {
+    const { failure, records } = await ofFile(`${header}\n${row.replace('2025-03-01', '2025-03-04')}\n`);
+    expect(failure).toBeUndefined();
+    expect(records).toEqual([]);
+  });
+
   test('empty lines are nothing', async () => {
     const { records, bytes } = await ofFile(`${header}\n\n${row}\n\n${row}\n\n`);
     expect(records).toHaveLength(2);

@@ -71,8 +71,11 @@ const shown = (header: readonly string[]): string => {
     : names.join(', ');
 };
 
-/** row: to be loaded, or rejected by the transform · outside: of a day that was not asked for · footer: sums · nothing: an empty line */
-export type Kind = 'row' | 'outside' | 'footer' | 'nothing';
+/**
+ * row: to be loaded, or rejected by the transform · behind: of the day after the last one, which a server adds that takes an end otherwise ·
+ * outside: of another day that was not asked for · footer: sums · nothing: an empty line
+ */
+export type Kind = 'row' | 'behind' | 'outside' | 'footer' | 'nothing';
 
 /**
  * Judges lines. A footer names no day, and nothing in its dimensions but `Total` or the like. A line with another number of cells that begins
@@ -91,7 +94,7 @@ export const judgeLines = (
     const cell = line.cell(day);
     const text = cell.length === 10 ? cell : cell.slice(0, 10);
     if (text >= days.from && text < days.to) return 'row';
-    if (isoDay.test(text)) return 'outside';
+    if (isoDay.test(text)) return text === days.to ? 'behind' : 'outside';
     if (!isBlankOrTotal(cell)) return 'row';
     return dimensions.every((place) => isBlankOrTotal(line.cell(place))) ? 'footer' : 'row';
   };

@@ -1,8 +1,10 @@
 /** CSV reports: a job at the platform, its file as it streams in, rows by name and day. */
 
+import { UnexpectedContent } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
+import { plural } from '../../../core/words.ts';
 import { type Block, openCsv } from '../../csv/csv.ts';
 import { isEmpty, linesIn } from '../../csv/lines.ts';
 import { recordsBy } from '../../csv/records.ts';
@@ -74,8 +76,13 @@ function reading(reports: Reports, asked: Question, slice: Slice, given: Given, 
       idOf = identity(columns, file.header);
       const days = { from: span.from.toISOString().slice(0, 10), to: span.to.toISOString().slice(0, 10) };
       const pageOf = pagesBy(columns, file.header, days);
-      const counts: Record<Kind, number> = { row: 0, outside: 0, footer: 0, nothing: 0 };
+      const counts: Record<Kind, number> = { row: 0, behind: 0, outside: 0, footer: 0, nothing: 0 };
       for await (const block of file.blocks) yield pageOf(block, counts);
+      if (counts.row === 0 && counts.outside > 0) {
+        const message = `${lookEndpoint}: the report has ${plural(counts.outside, 'row')}, none of ${days.from} to ${days.to} (exclusive): it is another one than was asked for`;
+        await given.job.became('failed', message);
+        throw new UnexpectedContent(message);
+      }
       tell(reports.note, counts, days);
       return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
     } finally {
@@ -174,11 +181,13 @@ const identity = ({ day, names }: Columns, header: readonly string[]): ((record:
 
 const tell = (
   note: (message: string) => void,
-  { outside, footer }: Readonly<Record<Kind, number>>,
+  { behind, outside, footer }: Readonly<Record<Kind, number>>,
   { from, to }: { readonly from: string; readonly to: string },
 ): void => {
-  if (outside > 0)
-    note(`${lookEndpoint}: ${outside} rows are of days outside ${from} to ${to} (exclusive); they were left out`);
+  if (behind + outside > 0)
+    note(
+      `${lookEndpoint}: ${behind + outside} rows are of days outside ${from} to ${to} (exclusive); they were left out`,
+    );
   if (footer > 0)
     note(
       `${lookEndpoint}: the report has ${footer} ${footer === 1 ? 'line' : 'lines'} of totals, which are no rows; left out`,
