@@ -212,6 +212,17 @@ test('an account that was closed from the beginning is told of by its slices', a
   expect(await rig.ids('campaigns')).toEqual(options.lists['/ad_accounts/a1/campaigns']?.map(({ id }) => id));
 });
 
+test('an account that is configured in capitals is one account, also where it was closed at first', async () => {
+  const id = '7f4c1cc9-9a1d-4b65-b05c-46e5e33b6705';
+  const options = { ...world(false), closed: [`/ad_accounts/${id.toUpperCase()}`] };
+  options.entities[`/ad_accounts/${id.toUpperCase()}`] = { id };
+  const rig = await rigOn(options, { accountIds: ['a1', id.toUpperCase()] });
+  await rig.run();
+  options.closed.length = 0;
+  await rig.run();
+  expect(await rig.ids('ad_accounts')).toEqual([id, 'a1']);
+});
+
 test('only the accounts that are configured are read', async () => {
   const options = world(true);
   const rig = await rigOn(options);
