@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { type Identity, type Native, program } from './native.ts';
-import { isZombie, type Postmaster, running, serves } from './postmaster.ts';
+import { isStranger, isZombie, type Postmaster, running, serves } from './postmaster.ts';
 import { asArguments, type Settings } from './settings.ts';
 
 /** One data directory and its server: made, started, stopped. Who may do so at the same time is the caller's business (a lock). */
@@ -113,7 +113,7 @@ export async function start(
       await sleep(20); // starting, recovering or stopping: whichever it is, it ends
       continue;
     }
-    await buryZombie(data);
+    await clearPidFile(data);
     const ended = launch(cluster, port, settings);
     for (;;) {
       signal?.throwIfAborted();
@@ -130,14 +130,20 @@ export async function start(
   }
 }
 
-/** Postgres asks only whether the pid of an old pid file answers signals; the zombie of a killed server does until it is reaped. */
-async function buryZombie(data: string): Promise<void> {
+/**
+ * Postgres asks only whether the pid of an old pid file answers signals. The zombie of a killed server does until it is reaped, and so does
+ * whoever has got its pid since: as a rule where a container begins again, whose pids are the same each time. Neither holds anything, and Postgres
+ * checks the shared memory for living backends itself.
+ */
+async function clearPidFile(data: string): Promise<void> {
+  const remove = (): void => fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
   const deadline = performance.now() + patience.zombie;
   while (isZombie(data)) {
-    // Some containers never reap. A zombie holds nothing, and Postgres checks the shared memory for living backends itself.
-    if (performance.now() > deadline) fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
+    // Some containers never reap.
+    if (performance.now() > deadline) remove();
     await sleep(20);
   }
+  if (isStranger(data)) remove();
 }
 
 /** @returns asks how the server ended; undefined while it has not */

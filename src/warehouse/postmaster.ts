@@ -10,8 +10,8 @@ export interface Postmaster {
   readonly status: string;
 }
 
-/** alive · dead · zombie (ended, but its parent has not asked yet: it still answers signals) */
-type Life = 'alive' | 'dead' | 'zombie';
+/** alive · dead · zombie (ended, but its parent has not asked yet: it still answers signals) · stranger (the pid is somebody else's now) */
+type Life = 'alive' | 'dead' | 'zombie' | 'stranger';
 
 /** The server that runs on this data directory, whoever started it; undefined if none does. A stale pid file, a zombie and a reused pid are none. */
 export function running(data: string): Postmaster | undefined {
@@ -23,6 +23,12 @@ export function running(data: string): Postmaster | undefined {
 export function isZombie(data: string): boolean {
   const file = read(data);
   return file !== undefined && life(file.pid, data) === 'zombie';
+}
+
+/** True while the pid file of a server that was killed names a living process of somebody else: Postgres would take that for a server, too. */
+export function isStranger(data: string): boolean {
+  const file = read(data);
+  return file !== undefined && life(file.pid, data) === 'stranger';
 }
 
 /** True while that process serves that data directory. */
@@ -51,7 +57,7 @@ function life(pid: number, data: string): Life {
   const command = commandLine(pid);
   if (command === undefined) return 'dead';
   if (command === '') return 'zombie';
-  return command.includes(data) ? 'alive' : 'dead'; // a pid that now belongs to somebody else
+  return command.includes(data) ? 'alive' : 'stranger';
 }
 
 /** The command line of a process; '' for a zombie, undefined if it is gone. */

@@ -179,15 +179,31 @@ test('after kill -9 of a command and its server at once the next command starts'
   await release(next);
 });
 
-test('a stale pid file that names a living stranger is not taken for a server', async () => {
-  const data = path.join(fs.realpathSync(shared), 'postgres', 'data');
-  fs.writeFileSync(
-    path.join(data, 'postmaster.pid'),
-    `${process.pid}\n${data}\n1700000000\n5432\n\n127.0.0.1\n  1 1\nready   \n`,
-  );
-  expect(running(data)).toBeUndefined();
-  fs.rmSync(path.join(data, 'postmaster.pid'));
-});
+test.runIf(!root || open)(
+  'a stale pid file that names a living stranger is not taken for a server, neither by us nor by Postgres',
+  async () => {
+    const home = newHome();
+    if (root) fs.chownSync(path.dirname(home), user.uid, user.gid);
+    const as = root ? user : {};
+    const first = hold(home, as);
+    const { data } = await told(first);
+    await release(first);
+    // Of the same user, as in a container that begins again: Postgres passes over those of others.
+    const stranger = run('-e', ['setInterval(() => {}, 1000)'], as);
+    started.push(stranger);
+    fs.writeFileSync(
+      path.join(data, 'postmaster.pid'),
+      `${stranger.pid}\n${data}\n1700000000\n5432\n\n127.0.0.1\n  1 1\nready   \n`,
+    );
+    expect(running(data)).toBeUndefined();
+    const next = hold(home, as);
+    await until('the server runs', () => running(data)?.status === 'ready', 15_000);
+    await told(next);
+    await release(next);
+    expect(stranger.child.exitCode).toBeNull();
+  },
+  30_000,
+);
 
 test('a port that another program has taken is given up for a free one, and the new one is remembered', async () => {
   const file = path.join(shared, 'postgres', 'port');
