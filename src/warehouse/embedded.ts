@@ -6,7 +6,7 @@ import { type Cluster, lastWords, lend, make, owner, start, stop } from './clust
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
 import { type Place, settle } from './place.ts';
 import { freePort, isFree } from './ports.ts';
-import { running } from './postmaster.ts';
+import { processNamespace, running } from './postmaster.ts';
 import { warehouseSettings } from './settings.ts';
 import { tidyTables } from './upkeep.ts';
 
@@ -51,9 +51,11 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
   const lock = await exclusive(path.join(inside, 'lock'), patience, options.signal);
   try {
     const place = settle(path.dirname(inside), notice);
+    const others = isHeld(path.join(inside, 'in-use'));
     const use = tryShared(path.join(inside, 'in-use'));
     if (!use) throw new Misconfigured(`${path.join(inside, 'in-use')} is locked by a program that is not Tidemark`);
     try {
+      assertInSight(place, others);
       return await open(inside, place, use, { ...options, notice });
     } catch (error) {
       use.release();
@@ -82,6 +84,29 @@ function enter(home: string): string {
       { cause },
     );
   }
+}
+
+const isHeld = (file: string): boolean => tryExclusive(file)?.release() !== true;
+
+/**
+ * Makes sure that a server which does not run is not merely out of sight, and remembers from where the next one can be seen. Processes are told by
+ * their numbers, and these mean nothing in another container: two servers on one data directory would destroy it, and Postgres itself would
+ * not notice. Locks are seen from everywhere. Throws `Misconfigured`.
+ */
+function assertInSight({ directory, as }: Place, others: boolean): void {
+  const data = path.join(directory, 'data');
+  const here = processNamespace();
+  if (here === undefined || running(data) !== undefined) return;
+  const file = path.join(directory, 'namespace');
+  const there = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : here;
+  if (others && there !== here)
+    throw new Misconfigured(
+      `the warehouse in ${data} is in use in another container, or another namespace of processes, than this one: run this command there, ` +
+        'or set DATABASE_URL to a Postgres that both can reach',
+    );
+  if (there === here && fs.existsSync(file)) return;
+  fs.writeFileSync(file, `${here}\n`);
+  lend(file, as);
 }
 
 async function open(inside: string, place: Place, use: Held, options: Options): Promise<Embedded> {

@@ -31,6 +31,15 @@ export function isStranger(data: string): boolean {
   return file !== undefined && life(file.pid, data) === 'stranger';
 }
 
+/** In which processes have the numbers that we know them by; undefined where there is only one such space, or no telling. */
+export function processNamespace(): string | undefined {
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return undefined;
+  }
+}
+
 /** True while that process serves that data directory. */
 export const serves = (pid: number, data: string): boolean => life(pid, data) === 'alive';
 

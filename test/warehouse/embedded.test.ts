@@ -179,6 +179,36 @@ test('after kill -9 of a command and its server at once the next command starts'
   await release(next);
 });
 
+const apart = ['--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
+test.runIf(spawnSync('unshare', [...apart, 'true']).status === 0)(
+  'a server that runs in another container is not started once more on the same data, and after it anybody may',
+  async () => {
+    const program = new URL('programs/hold.ts', import.meta.url).pathname;
+    const away = (home: string): Running => {
+      const [first = '', ...more] = apart;
+      const other = run(first, [...more, process.execPath, program, home], { node: 'unshare' });
+      started.push(other);
+      return other;
+    };
+    const home = newHome();
+    const there = away(home);
+    const { url, data } = await told(there);
+    const here = hold(home);
+    expect(await here.ended(), 'two servers on one data directory').toBe(1);
+    expect(here.said()).toContain('another container');
+    expect(running(data)).toBeUndefined();
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    // Killed outright, its server with it.
+    await there.kill();
+    const later = hold(home);
+    await told(later);
+    const elsewhere = away(home);
+    expect(await elsewhere.ended()).toBe(1);
+    await release(later);
+  },
+  60_000,
+);
+
 test.runIf(!root || open)(
   'a stale pid file that names a living stranger is not taken for a server, neither by us nor by Postgres',
   async () => {
@@ -197,12 +227,12 @@ test.runIf(!root || open)(
     );
     expect(running(data)).toBeUndefined();
     const next = hold(home, as);
-    await until('the server runs', () => running(data)?.status === 'ready', 15_000);
+    await until('the server runs', () => running(data)?.status === 'ready', 60_000);
     await told(next);
     await release(next);
     expect(stranger.child.exitCode).toBeNull();
   },
-  30_000,
+  90_000,
 );
 
 test('a port that another program has taken is given up for a free one, and the new one is remembered', async () => {
