@@ -44,11 +44,12 @@ export const list = (from: Variables, name: string): readonly string[] =>
     .map((word) => word.trim())
     .filter((word) => word !== '');
 
-/** A day as `2024-01-31` (its first instant in UTC) or an instant as `2024-01-31T08:00:00Z`. */
+/** A day as `2024-01-31` (its first instant in UTC) or an instant as `2024-01-31T08:00:00Z`; one that has come. */
 export function instant(from: Variables, name: string, fallback: Date): Date {
   const text = from.text(name);
   if (text === undefined) return fallback;
   const value = parseInstant(text);
+  if (value && value > new Date()) from.problem(name, `'${text}' lies in the future: there would be nothing to read`);
   if (value) return value;
   from.problem(name, `'${text}' is no date; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z`);
   return fallback;

@@ -255,6 +255,10 @@ test('dates are days or instants in UTC, and real', () => {
   }
 });
 
+test.each(['TRACKER_START', 'ADS_START'])('a history that begins in the future is refused: %s', (name) => {
+  expect(problems({ ...tracker, [name]: '2206-01-01' })).toContain(`${name}: '2206-01-01' lies in the future`);
+});
+
 test('a webhook is told by https, or in the clear to this machine itself', () => {
   const to = (url: string) => ({ TIDEMARK_WEBHOOK_URL: url, TIDEMARK_WEBHOOK_SECRET: 'x' });
   expect(problems(to('http://hooks.example/token'))).toContain('TIDEMARK_WEBHOOK_URL: is not an https address');
