@@ -188,14 +188,15 @@ const withAdvice = (text: string): string =>
     ? `${text.trimEnd()}\nSecrets are never taken from flags: set them in the environment, in .env, or in a file named by NAME_FILE.\n`
     : text;
 
-/** `--stream a,b --stream c` and `--stream a b` are the same. */
-const list = (value: string, before: readonly string[] = []): readonly string[] => [
-  ...before,
-  ...value
+/** `--stream a,b --stream c` and `--stream a b` are the same. One that names none (an unset variable of a script) must not mean all. */
+function list(value: string, before: readonly string[] = []): readonly string[] {
+  const names = value
     .split(',')
     .map((each) => each.trim())
-    .filter((each) => each !== ''),
-];
+    .filter((each) => each !== '');
+  if (names.length === 0) throw new InvalidArgumentError('Name a stream, or leave the flag out.');
+  return [...before, ...names];
+}
 
 function whole(value: string): number {
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;

@@ -37,12 +37,17 @@ export function oneOf<const W extends string>(
   return fallback;
 }
 
-/** Words separated by commas; empty ones are left out. */
-export const list = (from: Variables, name: string): readonly string[] =>
-  (from.text(name) ?? '')
+/** Words separated by commas; empty ones are left out. None at all, though something is set, must not mean all. */
+export function list(from: Variables, name: string): readonly string[] {
+  const text = from.text(name);
+  if (text === undefined) return [];
+  const words = text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
+  if (words.length === 0) from.problem(name, `'${text}' names nothing; leave it empty for the default`);
+  return words;
+}
 
 /** A day as `2024-01-31` (its first instant in UTC) or an instant as `2024-01-31T08:00:00Z`; one that has come. */
 export function instant(from: Variables, name: string, fallback: Date): Date {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { launcher, nowhere, tidemark } from './command.ts';
+import { launcher, nowhere, start, tidemark } from './command.ts';
 
 const verbs = [
   'sync',
@@ -86,6 +86,18 @@ test.each([
   const { code, out, err } = await tidemark(words);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(advice);
+});
+
+test.each([
+  ['sync', '--full'],
+  ['backfill', 'tracker', '--from', '2024-01-01', '--to', '2024-02-01'],
+  ['census', 'tracker'],
+])('a --stream that names none does not mean all: tidemark %s %s', async (...words) => {
+  for (const none of ['', ' ', ',']) {
+    const { code, out, err } = await start([...words, '--stream', none]).ended;
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Name a stream');
+  }
 });
 
 test.each(['sync --api-token=hunter2', 'sync --api-token hunter2', "serve --token=it's-hunter2", '--password=hunter2'])(

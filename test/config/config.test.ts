@@ -237,6 +237,15 @@ test.each([
   expect(problems({ ...base, [name]: value })).toContain(name);
 });
 
+test.each(['ADS_ACCOUNT_IDS', 'WORKFLOW_DAGS', 'TRACKER_GROUPS'])(
+  'a list that names nothing is not one of all: %s',
+  (name) => {
+    expect(problems({ WORKFLOW_BASE_URL: 'http://127.0.0.1:9', [name]: ' , ' })).toContain(
+      `${name}: ',' names nothing`,
+    );
+  },
+);
+
 test('a misspelt variable is warned about', () => {
   expect(readConfig({ TRACKER_TOKEN: 'x' }, directory()).warnings).toEqual([expect.stringContaining('TRACKER_TOKEN')]);
 });
