@@ -90,7 +90,10 @@ interface Layer {
 function dotenv(cwd: string, problem: (name: string, what: string) => void): Layer['values'] {
   const file = path.join(cwd, '.env');
   try {
-    return parseEnv(fs.readFileSync(file, 'utf8'));
+    const text = fs.readFileSync(file, 'utf8');
+    if (text.includes('\0')) problem('.env', `${file} is not UTF-8 text; save it as UTF-8`);
+    // A byte order mark, as editors on Windows write it, would be a part of the first name.
+    return parseEnv(text.replace(/^\ufeff/, ''));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
     problem('.env', `cannot read ${file} (${error instanceof Error ? error.message : String(error)})`);

@@ -108,6 +108,14 @@ test('the environment wins over .env, and .env over the default', () => {
   expect(config.home).toBe(path.join(cwd, 'data dir'));
 });
 
+test('the first line of an .env with a byte order mark counts, and UTF-16 is refused', () => {
+  const text = 'TRACKER_JQL=project = WEB\r\nTIDEMARK_PORT=1111\r\n';
+  const cwd = directory({ '.env': `\ufeff${text}` });
+  expect(readConfig(tracker, cwd).tracker?.jql).toBe('project = WEB');
+  fs.writeFileSync(path.join(cwd, '.env'), Buffer.from(`\ufeff${text}`, 'utf16le'));
+  expect(problems(tracker, cwd)).toContain('save it as UTF-8');
+});
+
 test('every secret can be given as a file', () => {
   const cwd = directory({ token: 'from-file\n', '.env': 'TRACKER_API_TOKEN=from-dotenv' });
   for (const name of secrets) {
