@@ -81,6 +81,11 @@ test.each([
   ['rejects list --limit 0', 'from 1 on'],
   ['runs --pipeline trakcer', 'did you mean tracker?'],
   ['remote retry tracker', 'which run'],
+  ['remote start tracker FROM=2024-01-01', '--params'],
+  ['remote stop tracker 17', 'too many'],
+  ['remote runs tracker 17', 'too many'],
+  ['remote retry tracker 17 --params FULL=true', 'takes no --params'],
+  ['remote stop tracker --run-id 17', 'takes no --run-id'],
   ['', 'Usage:'],
 ])('`tidemark %s` is refused with what to do, and exit code 2', async (words, advice) => {
   const { code, out, err } = await tidemark(words);

@@ -17,7 +17,7 @@ export type Action = (typeof actions)[number];
 export interface Remote {
   readonly action: Action;
   readonly name: string;
-  /** retry and log: which run; log: the newest if absent. */
+  /** retry, status and log: which run; status and log: the newest if absent. */
   readonly id?: string | undefined;
   readonly url?: string | undefined;
   readonly params?: string | undefined;
@@ -25,11 +25,23 @@ export interface Remote {
   readonly limit: number;
 }
 
+/** What an action does not take would otherwise be left out without a word: a backfill, say, would be a sync. Throws Misconfigured. */
+function assertTaken({ action, id, params, runId }: Remote): void {
+  if (id !== undefined && !['retry', 'status', 'log'].includes(action))
+    throw new Misconfigured(
+      `remote ${action}: there is a word too many after the DAG${action === 'start' ? '; what is to be read goes into --params "FROM=2024-01-01 TO=2024-02-01"' : ''}`,
+    );
+  if (action === 'start') return;
+  for (const [flag, value] of Object.entries({ '--params': params, '--run-id': runId }))
+    if (value !== undefined) throw new Misconfigured(`remote ${action} takes no ${flag}`);
+}
+
 /** How long an answer may take. */
 const patience = seconds(30);
 
 /** Exit codes: 0, 2 (unknown or malformed), 4 (not reached or not let in), 5 (a run is in the way), 1 (anything else). */
 export const remote: Verb<Remote> = async (context, options) => {
+  assertTaken(options);
   const { server } = await context.parts.config();
   const base = baseOf(options.url ?? `http://${reached(server.host)}:${server.port}`);
   const { protocol, hostname, host } = new URL(base);
@@ -95,7 +107,7 @@ async function asked(options: Remote, look: (path: string) => Promise<Answer>): 
     case 'runs':
       return { path: `${dag}/runs?limit=${limit}` };
     case 'status':
-      return { path: `${dag}/status` };
+      return { path: id === undefined ? `${dag}/status` : `${dag}/runs/${encodeURIComponent(id)}` };
     case 'log': {
       const newest = id ?? textOf(fieldsOf((await look(`${dag}/status`)).data).runId);
       if (newest === undefined) throw new Misconfigured(`log: ${options.name} has no run`);
