@@ -194,7 +194,12 @@ test.runIf(spawnSync('unshare', [...apart, 'true']).status === 0)(
     const there = away(home);
     const { url, data } = await told(there);
     const here = hold(home);
-    expect(await here.ended(), 'two servers on one data directory').toBe(1);
+    const came = await here.line().then(
+      () => 'two servers on one data directory',
+      () => 'refused',
+    );
+    expect(came).toBe('refused');
+    expect(await here.ended()).toBe(1);
     expect(here.said()).toContain('another container');
     expect(running(data)).toBeUndefined();
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
