@@ -152,6 +152,8 @@ test('remote starts, looks, stops and retries over HTTP, and its exit codes say 
   expect((await remote('stop tracker', at)).code).toBe(0);
   await isNow(at, 'stopped');
   expect((await remote('retry tracker mine', at)).code).toBe(0);
+  expect((await remote('status tracker mine', at)).code).toBe(0);
+  expect((await remote('status tracker none', at)).code).toBe(2);
   await isNow(at, 'succeeded');
   expect((await remote('runs tracker', at)).code).toBe(0);
   const log = tidemark(['remote', 'log', 'tracker', 'mine', '--url', new URL(at.base).origin], settings());
