@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced, LockHeld } from '../../src/core/errors.ts';
 import { kyselyOn } from '../../src/load/session.ts';
+import { fenced } from '../../src/run/fenced.ts';
 import { type LeaseTimes, takeLease, usualTimes } from '../../src/run/lease.ts';
+import { connect } from '../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -114,3 +117,37 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   await inTrx((trx) => holder.guard({ trx }));
   await holder.release();
 });
+
+test.each([
+  `default_transaction_isolation = 'repeatable read'`,
+  `default_transaction_isolation = 'serializable'`,
+  `idle_session_timeout = '50ms'`,
+])(
+  'a transaction longer than a heartbeat is done once, and the lease is kept, where the database says %s',
+  async (setting) => {
+    const [name = ''] = setting.split(' ');
+    await pool().query(`alter database ${database.name} set ${setting}`);
+    const warehouse = await connect(database.url);
+    try {
+      const lease = await takeLease(warehouse.pool, `under ${setting}`, quick);
+      const session = 'select backend_pid from ops.leases where pipeline = $1';
+      const { rows: before } = await pool().query(session, [`under ${setting}`]);
+      let times = 0;
+      await fenced({ deps: { warehouse }, lease }, async ({ trx }) => {
+        times += 1;
+        // Refused once, it would be refused each time, until the patience is spent.
+        if (times > 1) throw new Error('it was rolled back, and begun again');
+        await sql`select 1`.execute(trx);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      });
+      expect(times).toBe(1);
+      expect(lease.signal.aborted).toBe(false);
+      // Whoever saw its session gone would take the lease over.
+      expect((await pool().query(session, [`under ${setting}`])).rows).toEqual(before);
+      await lease.release();
+    } finally {
+      await warehouse.close();
+      await pool().query(`alter database ${database.name} reset ${name}`);
+    }
+  },
+);
