@@ -158,12 +158,20 @@ interface Facts {
   readonly shown: string;
   readonly replica: boolean;
   readonly readonly: string;
+  readonly encoding: string;
+  /** The statement that would let this user make temporary tables; null where they may. */
+  readonly untemporary: string | null;
 }
+
+/** UTF8 holds whatever a source says; SQL_ASCII takes each byte as it comes. */
+const encodings: readonly string[] = ['UTF8', 'SQL_ASCII'];
 
 async function examine({ pool, address }: Warehouse): Promise<void> {
   const { rows } = await pool.query<Facts>(`
     select current_setting('server_version_num')::int as version, current_setting('server_version') as shown,
-      pg_is_in_recovery() as replica, current_setting('transaction_read_only') as readonly`);
+      pg_is_in_recovery() as replica, current_setting('transaction_read_only') as readonly, current_setting('server_encoding') as encoding,
+      case when not has_database_privilege(current_database(), 'temporary')
+        then format('grant temporary on database %I to %I', current_database(), current_user) end as untemporary`);
   const [facts] = rows;
   if (!facts || facts.version < 140_000) {
     throw new Misconfigured(`${address} is Postgres ${facts?.shown}: Tidemark needs 14 or newer`);
@@ -174,6 +182,16 @@ async function examine({ pool, address }: Warehouse): Promise<void> {
   if (facts.readonly === 'on') {
     throw new Misconfigured(
       `${address} is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL`,
+    );
+  }
+  if (!encodings.includes(facts.encoding)) {
+    throw new Misconfigured(
+      `${address} is encoded in ${facts.encoding}, which does not hold every text of a source: give the warehouse a database in UTF8 (createdb --encoding=UTF8 --template=template0) and name that in DATABASE_URL`,
+    );
+  }
+  if (facts.untemporary !== null) {
+    throw new Misconfigured(
+      `${address}: this user may not make temporary tables, and every load needs them: let the database's owner run: ${facts.untemporary}`,
     );
   }
 }

@@ -164,6 +164,51 @@ test('a warehouse that may not be written to is refused', async () => {
   }
 });
 
+test('a database that does not hold every text is refused, with what to do', async () => {
+  const name = `${database.name}_latin`;
+  await asOwner((client) =>
+    client.query(`create database ${name} template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`),
+  );
+  try {
+    const error = await failure(
+      variant((u) => {
+        u.pathname = `/${name}`;
+      }),
+      60_000,
+    );
+    expect(error).toBeInstanceOf(Misconfigured);
+    expect(error.message).toMatch(/LATIN1.*createdb --encoding=UTF8/);
+  } finally {
+    await asOwner((client) => client.query(`drop database ${name}`));
+  }
+});
+
+test('a user who may not make temporary tables is refused, with what to do', async () => {
+  const role = `${database.name}_staged`;
+  await asOwner(async (client) => {
+    await client.query(`create role ${role} login password 'r'`);
+    await client.query(`revoke temporary on database ${database.name} from public`);
+    await client.query(`grant create on database ${database.name} to ${role}`);
+  });
+  const url = variant((u) => {
+    u.username = role;
+    u.password = 'r';
+  });
+  try {
+    const error = await failure(url, 60_000);
+    expect(error).toBeInstanceOf(Misconfigured);
+    const [grant = ''] = /grant temporary on .*$/.exec(error.message) ?? [];
+    await asOwner((client) => client.query(grant));
+    expect(await failure(url, 60_000)).toMatchObject({ message: 'it connected' });
+  } finally {
+    await asOwner(async (client) => {
+      await client.query(`grant temporary on database ${database.name} to public`);
+      await client.query(`revoke all on database ${database.name} from ${role}`);
+      await client.query(`drop role ${role}`);
+    });
+  }
+});
+
 test('no printed form of a warehouse shows the password', async () => {
   const warehouse = await connect(
     variant((u) => {
