@@ -2,7 +2,7 @@ import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
-import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { Misconfigured, Transient, Unreachable } from '../core/errors.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 
 const ours = new URL('../../migrations/', import.meta.url);
@@ -19,7 +19,8 @@ export interface MigrateOptions {
  * Brings the schema up to date, one step a transaction, under a lock that ends with the connection that holds it: processes that start at
  * once take turns, and one that is killed half-way leaves whole steps only. Needs the right to create schemas, nothing more.
  * @returns the names of the steps that this call applied, in order
- * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had.
+ * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had,
+ * `Transient` if somebody else keeps what a step changes locked.
  */
 export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { signal, folder: from = ours } = options;
@@ -174,6 +175,8 @@ const folder = (from: URL): MigrationProvider => ({
 
 const duplicates: ReadonlySet<unknown> = new Set(['42P07', '42710', '42723']); // duplicate_table, duplicate_object, duplicate_function
 
+const lockNotAvailable = '55P03';
+
 function explained(error: unknown, address: string): unknown {
   const cause = error instanceof StepFailed ? error.cause : error;
   if (!(cause instanceof Error && 'code' in cause)) return error;
@@ -183,6 +186,11 @@ function explained(error: unknown, address: string): unknown {
   if (duplicates.has(cause.code))
     return new Misconfigured(
       `${address}: another program keeps its tables where Tidemark's belong (${cause.message}): ${ownDatabase}`,
+      facts,
+    );
+  if (cause.code === lockNotAvailable)
+    return new Transient(
+      `${address}: ${error instanceof Error ? error.message : cause.message}: somebody else keeps what it changes locked, a transaction of a BI tool that is left open perhaps (pg_stat_activity shows it): let it end, then migrate again`,
       facts,
     );
   if (cause.code !== '42501') return error;

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { up as settles } from '../../migrations/0016_settles.ts';
-import { Misconfigured } from '../../src/core/errors.ts';
+import { Misconfigured, Transient } from '../../src/core/errors.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate, pending } from '../../src/warehouse/migrate.ts';
 import { asOwner, databaseUrl, emptyDatabase, type TestDatabase } from '../support/postgres.ts';
@@ -150,6 +150,21 @@ test('a step that fails is rolled back entirely and named', async () => {
   await expect(migrate(warehouse, { folder: steps })).rejects.toThrow(/0002_bad.*division by zero/);
   expect(await applied(warehouse)).toEqual(['0001_a']);
   expect(await tables(warehouse)).toEqual(['a']);
+});
+
+test('a step whose tables somebody else keeps locked says so, and what to do; then it goes on', async () => {
+  const { warehouse } = database;
+  const table = { '0001_a': 'create table a ()' };
+  await migrate(warehouse, { folder: folder(table) });
+  const steps = folder({ ...table, '0002_b': "set local lock_timeout = '100ms'; alter table a add column b int" });
+  const reader = await warehouse.pool.connect();
+  await reader.query('begin; select from a');
+  const refused = await migrate(warehouse, { folder: steps }).catch((error: unknown) => error);
+  await reader.query('rollback');
+  reader.release();
+  expect(refused).toBeInstanceOf(Transient);
+  expect(refused).toHaveProperty('message', expect.stringMatching(/0002_b failed and left no trace.*let it end/));
+  expect(await migrate(warehouse, { folder: steps })).toEqual(['0002_b']);
 });
 
 test('a schema that is newer than the program is refused before anything is changed', async () => {
