@@ -115,7 +115,8 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
   const port = await serve(cluster, path.join(place.directory, 'port'), options);
-  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}`;
+  // Said, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
+  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
   let left: Promise<void> | undefined;
   return {
     url,

@@ -166,9 +166,16 @@ test('a warehouse that may not be written to is refused', async () => {
 
 test('a database that does not hold every text is refused, with what to do', async () => {
   const name = `${database.name}_latin`;
-  await asOwner((client) =>
-    client.query(`create database ${name} template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`),
-  );
+  await asOwner(async (client) => {
+    const { rows } = await client.query<{ version: number }>(
+      `select current_setting('server_version_num')::int as version`,
+    );
+    // Before 15 there was no other provider.
+    const provider = (rows[0]?.version ?? 0) < 150_000 ? '' : 'locale_provider libc';
+    await client.query(
+      `create database ${name} template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' ${provider}`,
+    );
+  });
   try {
     const error = await failure(
       variant((u) => {

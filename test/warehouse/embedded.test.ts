@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
+import { connect } from '../../src/warehouse/connect.ts';
 import { openEmbedded } from '../../src/warehouse/embedded.ts';
 import { installed, link } from '../../src/warehouse/native.ts';
 import { unprivileged } from '../../src/warehouse/place.ts';
@@ -74,6 +75,19 @@ afterAll(async () => {
       fs.rmSync(place, { recursive: true, force: true, maxRetries: 5 });
     }
     fs.rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+test('what the environment says of TLS to other servers keeps nobody from the warehouse', async () => {
+  const holder = hold(newHome());
+  const { url } = await told(holder);
+  process.env.PGSSLMODE = 'require';
+  try {
+    const warehouse = await connect(url);
+    await warehouse.close();
+  } finally {
+    delete process.env.PGSSLMODE;
+    await release(holder);
   }
 });
 
