@@ -78,9 +78,15 @@ export interface Said {
 export function said(error: unknown): Said {
   const message = clean(error instanceof Error ? error.message || systemCode(error) || error.name : String(error));
   if (error instanceof TidemarkError) return { code: error.code, message };
-  if (error instanceof CommanderError) return { code: 'usage', message: clean(withoutValues(error.message)) };
+  if (error instanceof CommanderError) return { code: 'usage', message: clean(wordsOf(error)) };
   return { code: isAbort(error) ? 'interrupted' : 'internal', message };
 }
+
+/** Where a command is missing commander shows the help, and its own word for that is no message. */
+const wordsOf = ({ code, message }: CommanderError): string =>
+  code === 'commander.help'
+    ? 'no command is named, or none that there is: see tidemark --help'
+    : withoutValues(message);
 
 /**
  * What commander says of words it does not understand, without the value of an unknown flag and without the words that are too many: they may

@@ -93,6 +93,15 @@ test.each([
   expect(err).toContain(advice);
 });
 
+test.each(['', 'rejects', 'help nosuch'])(
+  'as JSON `tidemark %s` says in words that a command is missing',
+  async (words) => {
+    const { code, out } = await tidemark(`${words} --json`.trim());
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({ error: { code: 'usage', message: expect.stringContaining('no command') } });
+  },
+);
+
 test.each([
   ['sync', '--full'],
   ['backfill', 'tracker', '--from', '2024-01-01', '--to', '2024-02-01'],
