@@ -51,7 +51,8 @@ const name = 'tracker';
  */
 export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Source => {
   const filter = filterOf(settings.jql);
-  const http = trackerHttp(createHttp(httpOptions(settings, deps)));
+  const note = (message: string) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message });
+  const http = trackerHttp(createHttp(httpOptions(settings, deps)), note);
   let mapIssue: Flow['via'] | undefined;
   const tracker: Tracker = {
     http,
@@ -66,7 +67,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       scope: { start: settings.start, filter },
       account: (signal) => tracker.account(signal),
       changes: settings.changes,
-      note: (message) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message }),
+      note,
       fields: (signal) => learn(signal),
     }),
   };

@@ -2,6 +2,7 @@
 
 import { AuthFailed, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
+import { withoutExtras } from './extras.ts';
 
 /** The list of a board's sprints, as the vendor writes it. */
 export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
@@ -11,25 +12,28 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
  * lists, and tells it only in the header `X-Seraph-LoginReason` (AUTHENTICATED_FAILED, AUTHENTICATION_DENIED, AUTHORISATION_FAILED).
  * A board that has no sprints by its nature refuses the question with 400; that is an empty list.
  */
-export const trackerHttp = (http: Http): Http => ({
-  origin: http.origin,
-  counters: http.counters,
-  async send(request, signal) {
-    const answer = await sentOrSprintless(http, request, signal);
-    const login = answer.headers['x-seraph-loginreason'] ?? '';
-    if (/AUTH/i.test(login)) {
-      throw new AuthFailed(
-        `${http.origin} does not accept these credentials: it answered ${request.endpoint} as to a stranger (X-Seraph-LoginReason: ${login})`,
-      );
-    }
-    return answer;
-  },
-  close: () => http.close(),
-});
+export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
+  const send = withoutExtras(http, note);
+  return {
+    origin: http.origin,
+    counters: http.counters,
+    async send(request, signal) {
+      const answer = await sentOrSprintless(send, request, signal);
+      const login = answer.headers['x-seraph-loginreason'] ?? '';
+      if (/AUTH/i.test(login)) {
+        throw new AuthFailed(
+          `${http.origin} does not accept these credentials: it answered ${request.endpoint} as to a stranger (X-Seraph-LoginReason: ${login})`,
+        );
+      }
+      return answer;
+    },
+    close: () => http.close(),
+  };
+};
 
-const sentOrSprintless = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer> => {
+const sentOrSprintless = async (send: Http['send'], request: Request, signal: AbortSignal): Promise<Answer> => {
   try {
-    return await http.send(request, signal);
+    return await send(request, signal);
   } catch (cause) {
     if (!(cause instanceof Refused) || cause.status !== 400 || request.endpoint !== boardSprint) throw cause;
     return noSprints();

@@ -1,0 +1,48 @@
+import { afterEach, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+let rig: Rig;
+afterEach(() => rig.close());
+
+/** What the contract names of each list's query, and how it may be told whose members are asked for. */
+const named = new Set(['startAt', 'maxResults', 'cursor', 'groupId', 'groupname']);
+const beyond = ({ query }: { query: Readonly<Record<string, string>> }): boolean =>
+  Object.keys(query).some((name) => !named.has(name));
+
+test.each([400, 422])(
+  'a tracker that refuses parameters beyond the contract (%i) is read all the same',
+  async (refusal) => {
+    rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
+    const { groups } = rig.tracker.oracle();
+    const rule = rig.tracker.script.at(
+      { method: 'GET', times: Number.POSITIVE_INFINITY, match: beyond },
+      status(refusal, { body: '{"message":"unknown parameter"}' }),
+    );
+    const settings = { groups: groups.map(({ name }) => name) };
+    expect(await rig.sync({}, { settings })).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBeGreaterThan(0);
+    // A bare tracker lists no groups: the oracle expects none.
+    const wrong = await differences(rig, { bare: true });
+    expect(wrong.filter((line) => !line.startsWith('group'))).toEqual([]);
+    const members = await rig.rows('select group_id, user_id from tracker.group_members');
+    const expected = groups.flatMap((group) => group.members.map((user) => ({ group_id: group.name, user_id: user })));
+    expect(members).toHaveLength(expected.length);
+    expect(members).toEqual(expect.arrayContaining(expected));
+  },
+);
+
+test('a list that is refused in the midst of its walk is not read on by other words', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', users: 130 });
+  const endpoint = '/rest/api/3/group/member';
+  const rule = rig.tracker.script.at(
+    { endpoint, times: Number.POSITIVE_INFINITY, match: ({ query }) => Number(query.startAt ?? 0) > 0 },
+    status(400),
+  );
+  expect(await rig.sync({ streams: ['group_members', 'groups'] })).toMatchObject({ status: 'partly_failed' });
+  expect(rule.fired).toBeGreaterThan(0);
+  const asked = [...rig.tracker.log].filter((one) => one.endpoint === endpoint);
+  expect(asked.filter(({ query }) => query.includeInactiveUsers === undefined)).toEqual([]);
+});
