@@ -2,7 +2,7 @@ import http from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { findDialect } from '../../src/extract/workflow/dialect.ts';
 import { openHttp } from '../../src/extract/workflow/http.ts';
-import { dagInList, dagInStatus, madeAt, payloadOf, runIn } from '../../src/extract/workflow/told.ts';
+import { dagInList, dagInStatus, madeAt, payloadOf, runIn, wordOfUnkeyed } from '../../src/extract/workflow/told.ts';
 import { dag, dagRun } from '../../src/transform/workflow.ts';
 
 let close: (() => Promise<void>) | undefined;
@@ -133,6 +133,28 @@ describe('what a status tells', () => {
       ...{ dag_name: 'load', dag_run_id: '7', told_run_id: '7', status: 'running', state: 'active', finished_at: null },
       started_at: 1_767_225_600_000_000n,
     });
+  });
+
+  test.each(['latestRun', 'current_execution', 'dagRunStatus'])(
+    'is read under a name that nobody knows: %s',
+    (holder) => {
+      const run = { id: 'r1', status: 'running', startedAt: '2026-01-02T03:04:05Z', steps: [{ name: 'a' }] };
+      const payload = { id: 'etl', name: 'etl', schedule: { cron: '0 2 * * *', next: null }, [holder]: run };
+      expect(runIn(payload, 'etl', 'start')).toMatchObject({
+        id: 'r1',
+        run: { status: 'running' },
+        steps: [{ name: 'a' }],
+      });
+      expect(dagInStatus('etl', payload)).toMatchObject({ latest: { status: 'running', dagRunId: 'r1' } });
+    },
+  );
+
+  test.each([
+    { runs: [{ id: 'r1', status: 'running', startedAt: '2026-01-02T03:04:05Z' }] },
+    { newestRun: { id: 'r2', status: 'running' }, formerRun: { id: 'r1', status: 'succeeded' } },
+  ])('is not passed over in silence where it cannot be told which one it is: %j', (payload) => {
+    expect(runIn(payload, 'etl', 'start')).toBeUndefined();
+    expect(wordOfUnkeyed(payload)).toBe('running');
   });
 
   test('nothing, where there was no execution', () => {

@@ -111,14 +111,34 @@ const executionIn = (payload: JsonObject): JsonObject | undefined => {
     const key = keys.find((one) => plain(one) === name);
     if (key === undefined) continue;
     const inner = payload[key];
-    if (isObject(inner)) {
-      const beside = Object.entries(payload).filter(([one]) => one !== key && plain(one) !== 'dag');
-      return { ...renamed(Object.fromEntries(beside), runNames), ...renamed(inner, runNames) };
-    }
+    if (isObject(inner)) return heldIn(payload, key, inner);
     if (inner === null && name !== 'status') return undefined;
   }
   const { dag: _, ...rest } = payload;
-  return renamed(rest, runNames);
+  const own = renamed(rest, runNames);
+  if (tellsOfRun(own)) return own;
+  // A holder whose name nobody knows: what is in it says what it is, where it is the only one.
+  const held = Object.entries(rest).flatMap(([key, value]) =>
+    isObject(value) && isRun(value) ? [{ key, value }] : [],
+  );
+  const [only] = held;
+  return only !== undefined && held.length === 1 ? heldIn(payload, only.key, only.value) : own;
+};
+
+/** The execution under a key of a payload, with what stands beside it. */
+const heldIn = (payload: JsonObject, key: string, inner: JsonObject): JsonObject => {
+  const beside = Object.entries(payload).filter(([one]) => one !== key && plain(one) !== 'dag');
+  return { ...renamed(Object.fromEntries(beside), runNames), ...renamed(inner, runNames) };
+};
+
+/** Whether an object says how an execution stands or when it started; a name and an id may be those of a DAG or a step. */
+const tellsOfRun = ({ status, label, startedAt }: JsonObject): boolean =>
+  [status, label, startedAt].some((one) => textOf(one) !== undefined);
+
+/** Whether an object is one execution by what it says of itself: how it stands, and which it is. */
+const isRun = (value: JsonObject): boolean => {
+  const told = renamed(value, runNames);
+  return tellsOfRun(told) && [told.runId, told.startedAt].some((one) => textOf(one) !== undefined);
 };
 
 /** The name of the DAG that a payload tells an execution of, or that it had none yet. */
@@ -178,9 +198,20 @@ export const standingTold = ({ status, label }: JsonObject): Standing =>
 export const wordOfUnkeyed = (payload: JsonObject): string | undefined => {
   // An envelope with nothing in it.
   if ('data' in payload && payload.status === 'success') return undefined;
-  const { word, state } = standingTold(executionIn(payload) ?? {});
-  return word === null || state === 'idle' ? undefined : word;
+  const words = [executionIn(payload) ?? {}, ...within(payload)].flatMap((one) => {
+    const { word, state } = standingTold(one);
+    return word === null || state === 'idle' ? [] : [word];
+  });
+  return words[0];
 };
+
+/** Objects in a payload that may be executions under names or in lists that nobody knows. */
+const within = (payload: JsonObject): readonly JsonObject[] =>
+  Object.entries(payload)
+    .filter(([key]) => plain(key) !== 'dag')
+    .flatMap(([, value]) => (Array.isArray(value) ? value : [value]))
+    .filter(isObject)
+    .map((one) => renamed(one, runNames));
 
 const isHandler = (key: string): boolean => handlers.some((one) => one === key);
 
