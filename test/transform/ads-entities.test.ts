@@ -238,6 +238,19 @@ describe('words and times of the source', () => {
     expect(notes).toEqual(['status: a value that is not known: HIBERNATING']);
   });
 
+  it('what the contract calls the kind of an asset or an audience is its type', () => {
+    expect(transform.asset({ id: 'x', kind: 'image' }, slice).row).toMatchObject({ type: 'IMAGE', _extra: null });
+    expect(transform.audience({ id: 'u', kind: 'LOOKALIKE' }, slice)).toMatchObject({
+      row: { type: 'LOOKALIKE', _extra: null },
+    });
+    const both = transform.asset({ id: 'x', asset_type: 'AUDIO', kind: 'jingle' }, slice).row;
+    expect(both).toMatchObject({ type: 'AUDIO' });
+    expect(both._extra).toContain('"kind":"jingle"');
+    const { row, notes } = transform.asset({ id: 'x', kind: 7 }, slice);
+    expect(row).toMatchObject({ type: null });
+    expect(notes).toEqual(['asset_type: expected text, got a number']);
+  });
+
   it('times become instants; what is no time rejects what is live, and is kept in a draft', () => {
     expect(transform.campaign({ id: 'c', ...times }, slice).row).toMatchObject(instants);
     expect(() => transform.adSet({ id: 's', start_time: 'soon' }, slice)).toThrow(/ad set s has a bad start_time/);

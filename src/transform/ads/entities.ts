@@ -2,7 +2,7 @@
  * The transforms of the ads platform's lists: record to row, pure. The contract promises little of a record, so nothing but its id is
  * demanded; what is missing is null. Amounts are exact or the record is rejected. Drafts: `drafts.ts`, numbers: `reports.ts`.
  */
-import type { Slice } from '../../core/stream.ts';
+import type { Flow, Slice } from '../../core/stream.ts';
 import type {
   AdAccountRow,
   AdCategoryRow,
@@ -237,34 +237,46 @@ export const ad = mapper<AdRow>(
   }),
 );
 
+/** The contract names what kind an asset or an audience is `kind`, assets' in small letters; the vendor calls it `type`, in capitals. */
+const withKind =
+  (type: string, via: Flow['via']): Flow['via'] =>
+  (record, slice) => {
+    if (!isObject(record) || !Object.hasOwn(record, 'kind') || Object.hasOwn(record, type)) return via(record, slice);
+    const { kind, ...others } = record;
+    return via({ ...others, [type]: typeof kind === 'string' ? kind.toUpperCase() : kind }, slice);
+  };
+
 const ASSET_TYPES = words('IMAGE AUDIO VIDEO');
 const ASSET_STATUSES = words('ERROR PROCESSING READY WAITING_UPLOAD');
 
-export const asset = mapper<AssetRow>(
-  'ads.assets',
-  'asset',
-  [
-    ...['id', 'ad_account_id', 'name', 'asset_type', 'asset_subtype', 'audio_type', 'status', 'archived', 'url'],
-    ...['file_type', 'duration_ms', 'width', 'height', 'aspect_ratio', 'has_audio', 'thumbnail_url', ...CHANGED],
-  ],
-  (r, record, slice) => ({
-    id: requiredKey(r, record, 'id'),
-    ad_account_id: owner(r, record, slice),
-    name: text(r, record, 'name'),
-    type: word(r, record, 'asset_type', ASSET_TYPES),
-    subtype: text(r, record, 'asset_subtype') ?? text(r, record, 'audio_type'),
-    status: word(r, record, 'status', ASSET_STATUSES),
-    archived: bool(r, record, 'archived'),
-    url: text(r, record, 'url'),
-    file_type: text(r, record, 'file_type'),
-    duration_ms: integer(r, record, 'duration_ms'),
-    width: integer(r, record, 'width'),
-    height: integer(r, record, 'height'),
-    aspect_ratio: text(r, record, 'aspect_ratio'),
-    has_audio: bool(r, record, 'has_audio'),
-    thumbnail_url: text(r, record, 'thumbnail_url'),
-    ...changed(r, record),
-  }),
+export const asset = withKind(
+  'asset_type',
+  mapper<AssetRow>(
+    'ads.assets',
+    'asset',
+    [
+      ...['id', 'ad_account_id', 'name', 'asset_type', 'asset_subtype', 'audio_type', 'status', 'archived', 'url'],
+      ...['file_type', 'duration_ms', 'width', 'height', 'aspect_ratio', 'has_audio', 'thumbnail_url', ...CHANGED],
+    ],
+    (r, record, slice) => ({
+      id: requiredKey(r, record, 'id'),
+      ad_account_id: owner(r, record, slice),
+      name: text(r, record, 'name'),
+      type: word(r, record, 'asset_type', ASSET_TYPES),
+      subtype: text(r, record, 'asset_subtype') ?? text(r, record, 'audio_type'),
+      status: word(r, record, 'status', ASSET_STATUSES),
+      archived: bool(r, record, 'archived'),
+      url: text(r, record, 'url'),
+      file_type: text(r, record, 'file_type'),
+      duration_ms: integer(r, record, 'duration_ms'),
+      width: integer(r, record, 'width'),
+      height: integer(r, record, 'height'),
+      aspect_ratio: text(r, record, 'aspect_ratio'),
+      has_audio: bool(r, record, 'has_audio'),
+      thumbnail_url: text(r, record, 'thumbnail_url'),
+      ...changed(r, record),
+    }),
+  ),
 );
 
 const AUDIENCE_STATUSES = words('ARCHIVED PROCESSING EMPTY LEARNING BOOKABLE LIVE');
@@ -273,43 +285,46 @@ const SIZE_KEYS = words('min max');
 const AUDIENCE_TYPES = words('CUSTOM LOOKALIKE');
 const AUDIENCE_SUBTYPES = words('CUSTOMER_LIST WEB_EVENT AD_ENGAGEMENT LIVERAMP');
 
-export const audience = mapper<AudienceRow>(
-  'ads.audiences',
-  'audience',
-  [
-    ...['id', 'ad_account_id', 'name', 'description', 'type', 'subtype', 'audience_category', 'status', 'size'],
-    ...['sources', 'seed_audience_id', 'seed_audience_name', 'lookalike_audience_ids', 'datasets'],
-    ...['included_events', 'excluded_events', 'lookback_days', 'campaign_ids', 'ad_set_ids', 'exposure_type'],
-    ...['contract_audience_id', ...CHANGED],
-  ],
-  (r, record, slice) => {
-    const size = within(r, record, 'size', SIZE_KEYS) ?? {};
-    return {
-      id: requiredKey(r, record, 'id'),
-      ad_account_id: owner(r, record, slice),
-      name: text(r, record, 'name'),
-      description: text(r, record, 'description'),
-      type: word(r, record, 'type', AUDIENCE_TYPES),
-      subtype: word(r, record, 'subtype', AUDIENCE_SUBTYPES),
-      category: text(r, record, 'audience_category'),
-      status: word(r, record, 'status', AUDIENCE_STATUSES),
-      size_min: integer(r, size, 'min', 'size.min'),
-      size_max: integer(r, size, 'max', 'size.max'),
-      sources: texts(r, record, 'sources'),
-      seed_audience_id: text(r, record, 'seed_audience_id'),
-      seed_audience_name: text(r, record, 'seed_audience_name'),
-      lookalike_audience_ids: texts(r, record, 'lookalike_audience_ids'),
-      datasets: whatever(r, record, 'datasets'),
-      included_events: texts(r, record, 'included_events'),
-      excluded_events: texts(r, record, 'excluded_events'),
-      lookback_days: integer(r, record, 'lookback_days'),
-      campaign_ids: texts(r, record, 'campaign_ids'),
-      ad_set_ids: texts(r, record, 'ad_set_ids'),
-      exposure_type: text(r, record, 'exposure_type'),
-      contract_audience_id: text(r, record, 'contract_audience_id'),
-      ...changed(r, record),
-    };
-  },
+export const audience = withKind(
+  'type',
+  mapper<AudienceRow>(
+    'ads.audiences',
+    'audience',
+    [
+      ...['id', 'ad_account_id', 'name', 'description', 'type', 'subtype', 'audience_category', 'status', 'size'],
+      ...['sources', 'seed_audience_id', 'seed_audience_name', 'lookalike_audience_ids', 'datasets'],
+      ...['included_events', 'excluded_events', 'lookback_days', 'campaign_ids', 'ad_set_ids', 'exposure_type'],
+      ...['contract_audience_id', ...CHANGED],
+    ],
+    (r, record, slice) => {
+      const size = within(r, record, 'size', SIZE_KEYS) ?? {};
+      return {
+        id: requiredKey(r, record, 'id'),
+        ad_account_id: owner(r, record, slice),
+        name: text(r, record, 'name'),
+        description: text(r, record, 'description'),
+        type: word(r, record, 'type', AUDIENCE_TYPES),
+        subtype: word(r, record, 'subtype', AUDIENCE_SUBTYPES),
+        category: text(r, record, 'audience_category'),
+        status: word(r, record, 'status', AUDIENCE_STATUSES),
+        size_min: integer(r, size, 'min', 'size.min'),
+        size_max: integer(r, size, 'max', 'size.max'),
+        sources: texts(r, record, 'sources'),
+        seed_audience_id: text(r, record, 'seed_audience_id'),
+        seed_audience_name: text(r, record, 'seed_audience_name'),
+        lookalike_audience_ids: texts(r, record, 'lookalike_audience_ids'),
+        datasets: whatever(r, record, 'datasets'),
+        included_events: texts(r, record, 'included_events'),
+        excluded_events: texts(r, record, 'excluded_events'),
+        lookback_days: integer(r, record, 'lookback_days'),
+        campaign_ids: texts(r, record, 'campaign_ids'),
+        ad_set_ids: texts(r, record, 'ad_set_ids'),
+        exposure_type: text(r, record, 'exposure_type'),
+        contract_audience_id: text(r, record, 'contract_audience_id'),
+        ...changed(r, record),
+      };
+    },
+  ),
 );
 
 export const adCategory = mapper<AdCategoryRow>(
