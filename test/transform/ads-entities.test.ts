@@ -251,6 +251,22 @@ describe('words and times of the source', () => {
     expect(notes).toEqual(['asset_type: expected text, got a number']);
   });
 
+  it.each([
+    { assets: ['x'], _extra: null },
+    { assets: [{ asset_id: 'x' }], _extra: null },
+    { assets: [{ id: 'x', role: 'main' }], _extra: '{"assets.role":"main"}' },
+  ])('the one asset of a list is the creative of its ad: $assets', ({ assets, _extra }) => {
+    expect(transform.ad({ id: 'a', assets }, slice).row).toMatchObject({ asset_id: 'x', _extra });
+    expect(transform.adDraft({ id: 'a', assets }, slice).row).toMatchObject({ asset_id: 'x', _extra });
+  });
+
+  it('of several assets in a list nothing says which is the creative: they are kept as they came', () => {
+    const { row, notes } = transform.ad({ id: 'a', assets: ['x', 'y'] }, slice);
+    expect(row).toMatchObject({ asset_id: null });
+    expect(row._extra).toContain('["x","y"]');
+    expect(notes).toEqual(['assets: expected an object, got a list']);
+  });
+
   it('times become instants; what is no time rejects what is live, and is kept in a draft', () => {
     expect(transform.campaign({ id: 'c', ...times }, slice).row).toMatchObject(instants);
     expect(() => transform.adSet({ id: 's', start_time: 'soon' }, slice)).toThrow(/ad set s has a bad start_time/);

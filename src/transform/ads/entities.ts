@@ -193,11 +193,24 @@ export const AD_KEYS = [
   ...['third_party_tracking', 'catalog', 'weight', ...CHANGED],
 ];
 const ASSET_KEYS = words('asset_id companion_asset_id logo_asset_id canvas_asset_id');
+
+/** `{asset_id, companion_asset_id, …}`, or a list: of one, that is the creative; of several nothing says which. */
+const usedAssets = (r: Reading, record: JsonObject): JsonObject => {
+  const told = own(record, 'assets');
+  const [only] = Array.isArray(told) && told.length === 1 ? told : [];
+  if (typeof only === 'string') return { asset_id: only };
+  if (isObject(only)) return within(r, { assets: withId(only) }, 'assets', ASSET_KEYS) ?? {};
+  return within(r, record, 'assets', ASSET_KEYS) ?? {};
+};
+
+const withId = ({ id, ...others }: JsonObject): JsonObject =>
+  id === undefined ? others : Object.hasOwn(others, 'asset_id') ? { ...others, id } : { ...others, asset_id: id };
+
 const CTA_KEYS = words('key text language clickthrough_url');
 
 /** What an ad and its draft have in common. */
 export const adContent = (r: Reading, record: JsonObject, slice: Slice): Omit<AdContent, '_extra'> => {
-  const used = within(r, record, 'assets', ASSET_KEYS) ?? {};
+  const used = usedAssets(r, record);
   const call = within(r, record, 'call_to_action', CTA_KEYS) ?? {};
   return {
     id: requiredKey(r, record, 'id'),
