@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Forbidden, Misconfigured, Missing, UnexpectedContent } from '../../../src/core/errors.ts';
+import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../../src/core/errors.ts';
 import type { WalkEnd } from '../../../src/core/paging.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { Given, Slice, Stream } from '../../../src/core/stream.ts';
 import { accounts } from '../../../src/extract/ads/ads.ts';
 import * as streams from '../../../src/extract/ads/streams.ts';
 import { readingOf } from '../../../src/extract/reading.ts';
-import type * as play from '../../support/misbehaving-server.ts';
+import * as play from '../../support/misbehaving-server.ts';
 import { type Entity, lending, type PlatformOptions, platform, type Reader, reader } from './platform.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -172,6 +172,32 @@ describe('ad sets', () => {
     await read(on, stream, slice, given);
     const lists = on.server.requests.filter(({ url }) => url.includes('/ad_sets?'));
     expect(lists).toHaveLength(1);
+  });
+
+  test.each([
+    ['403', play.json({ messages: ['no such path'] }, {}, 403), Forbidden],
+    ['400', play.json({ messages: ['no such path'] }, {}, 400), Refused],
+    ['a page', play.status(200, { 'content-type': 'text/html' }, '<!doctype html>'), UnexpectedContent],
+  ])('are asked for one by one where a server without the list answers it with %s', async (_, odd, refusal) => {
+    const oddly = { '/ad_accounts/a1/ad_sets': odd };
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
+    const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+    expect(sorted(records)).toEqual(sorted(sets));
+    expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
+    expect(on.notes).toEqual([expect.stringContaining('one by one')]);
+    // Where nothing names an ad set, that answer is all there is.
+    const none = read(on, streams.adSets(on.ads), slice, lending({}));
+    await expect(none).rejects.toBeInstanceOf(refusal);
+  });
+
+  test('of one account whose list is closed say nothing of the list of another', async () => {
+    const oddly = { '/ad_accounts/a2/ad_sets': play.json({ messages: ['not yours'] }, {}, 403) };
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets }, entities: account, oddly });
+    const stream = streams.adSets(on.ads);
+    const other = { partition: { ad_account_id: 'a2' } };
+    const [closed, open] = await Promise.allSettled([read(on, stream, other, given), read(on, stream, slice, given)]);
+    expect(closed.status === 'rejected' && closed.reason).toBeInstanceOf(Forbidden);
+    expect(open.status === 'fulfilled' && open.value.records).toEqual(sets);
   });
 
   test('that are not there keep their rows, fail nothing and are told of', async () => {

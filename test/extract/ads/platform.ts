@@ -23,6 +23,8 @@ export interface PlatformOptions {
   readonly total?: (total: number) => number;
   /** Paths that begin so answer 403. */
   readonly closed?: readonly string[];
+  /** Paths that are answered so, whatever is there. */
+  readonly oddly?: Readonly<Record<string, play.Reply>>;
   /** Whether `sort_field` is understood. */
   readonly sorts?: boolean;
 }
@@ -49,6 +51,8 @@ export const platform = async (options: PlatformOptions): Promise<play.Misbehavi
         {},
         403,
       );
+    const odd = options.oddly?.[path];
+    if (odd !== undefined) return odd;
     const one = entities[path];
     if (one !== undefined) return play.json(one);
     const list = lists[path];

@@ -1,6 +1,6 @@
 /** Campaigns, ad sets and ads: what is live or was. */
 
-import { Missing } from '../../../core/errors.ts';
+import { Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { readingOf } from '../../reading.ts';
 import { type Ads, accounts, ofAccount } from '../ads.ts';
@@ -40,12 +40,26 @@ export const adSets = (ads: Ads): Stream => {
     parents: accounts(ads),
     async read(slice, given, signal) {
       const account = accountIn(slice);
-      if (await isListed(account, signal))
-        return readingOf(ads.http, listing({ ...list, path: ofAccount(account, '/ad_sets') }), signal);
+      const told = await isListed(account, signal).catch(oddly);
+      if (told === true) return readingOf(ads.http, listing({ ...list, path: ofAccount(account, '/ad_sets') }), signal);
       const path = (id: string): string => ofAccount(account, `/ad_sets/${encodeURIComponent(id)}`);
-      return byId(ads, { ids: await idsOf(slice, given), endpoint: one, path }, signal);
+      const ids = await idsOf(slice, given);
+      if (told !== false) {
+        if (ids.length === 0) throw told;
+        ads.note(`ad sets are asked for one by one, as the ads name them: ${told.message}`);
+      }
+      return byId(ads, { ids, endpoint: one, path }, signal);
     },
   };
+};
+
+/**
+ * What a server may say of a list that its contract does not have instead of 404: closed (403), refused (400), a page for people. It is no
+ * answer about other accounts; what is promised, an ad set by its id, tells whether the account itself is closed. Anything else is thrown.
+ */
+const oddly = (cause: unknown): Forbidden | Refused | UnexpectedContent => {
+  if (cause instanceof Forbidden || cause instanceof Refused || cause instanceof UnexpectedContent) return cause;
+  throw cause;
 };
 
 /** Ids that an account's ads name, and those of the ad sets that the warehouse has: an ad set does not go when its last ad does. */
