@@ -243,6 +243,7 @@ describe('words and times of the source', () => {
     expect(transform.audience({ id: 'u', kind: 'LOOKALIKE' }, slice)).toMatchObject({
       row: { type: 'LOOKALIKE', _extra: null },
     });
+    expect(transform.asset({ id: 'x', type: 'VIDEO' }, slice).row).toMatchObject({ type: 'VIDEO', _extra: null });
     const both = transform.asset({ id: 'x', asset_type: 'AUDIO', kind: 'jingle' }, slice).row;
     expect(both).toMatchObject({ type: 'AUDIO' });
     expect(both._extra).toContain('"kind":"jingle"');

@@ -250,13 +250,15 @@ export const ad = mapper<AdRow>(
   }),
 );
 
-/** The contract names what kind an asset or an audience is `kind`, assets' in small letters; the vendor calls it `type`, in capitals. */
+/** The contract names what kind an asset or an audience is `kind`, assets' in small letters; the vendor says `type`, in capitals. */
 const withKind =
-  (type: string, via: Flow['via']): Flow['via'] =>
+  (type: string, others: readonly string[], via: Flow['via']): Flow['via'] =>
   (record, slice) => {
-    if (!isObject(record) || !Object.hasOwn(record, 'kind') || Object.hasOwn(record, type)) return via(record, slice);
-    const { kind, ...others } = record;
-    return via({ ...others, [type]: typeof kind === 'string' ? kind.toUpperCase() : kind }, slice);
+    if (!isObject(record) || Object.hasOwn(record, type)) return via(record, slice);
+    const name = others.find((one) => Object.hasOwn(record, one));
+    if (name === undefined) return via(record, slice);
+    const { [name]: kind, ...rest } = record;
+    return via({ ...rest, [type]: typeof kind === 'string' ? kind.toUpperCase() : kind }, slice);
   };
 
 const ASSET_TYPES = words('IMAGE AUDIO VIDEO');
@@ -264,6 +266,7 @@ const ASSET_STATUSES = words('ERROR PROCESSING READY WAITING_UPLOAD');
 
 export const asset = withKind(
   'asset_type',
+  ['kind', 'type'],
   mapper<AssetRow>(
     'ads.assets',
     'asset',
@@ -300,6 +303,7 @@ const AUDIENCE_SUBTYPES = words('CUSTOMER_LIST WEB_EVENT AD_ENGAGEMENT LIVERAMP'
 
 export const audience = withKind(
   'type',
+  ['kind'],
   mapper<AudienceRow>(
     'ads.audiences',
     'audience',
