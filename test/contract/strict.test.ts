@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -45,4 +45,24 @@ test('a list that is refused in the midst of its walk is not read on by other wo
   expect(rule.fired).toBeGreaterThan(0);
   const asked = [...rig.tracker.log].filter((one) => one.endpoint === endpoint);
   expect(asked.filter(({ query }) => query.includeInactiveUsers === undefined)).toEqual([]);
+});
+
+/** The server keeps milliseconds, compares by them, and writes whole seconds. */
+const wholeSeconds: Fault = {
+  name: 'whole seconds',
+  answer: (answer) => ({
+    ...answer,
+    body: Buffer.from(answer.body.toString().replace(/("(?:created|updated)":"[^".]*)\.\d+/g, '$1')),
+  }),
+};
+
+test('a search that knows epoch literals alone and writes whole seconds is read', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
+  const endpoint = '/rest/api/3/search/jql';
+  const isQuoted = ({ body }: { body: unknown }): boolean =>
+    /(created|updated)[ <>=]+\\?"?\d{4}[-/]/.test(JSON.stringify(body));
+  rig.tracker.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, wholeSeconds);
+  rig.tracker.script.at({ endpoint, times: Number.POSITIVE_INFINITY, match: isQuoted }, status(400));
+  expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows('select id from tracker.issues')).toHaveLength(rig.tracker.oracle().issues.size);
 });

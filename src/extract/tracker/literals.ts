@@ -3,7 +3,7 @@
 import { Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Json } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { instantToDate, minutes } from '../../core/time.ts';
+import { instantToDate, minutes, seconds } from '../../core/time.ts';
 import { type Heard, instantOf, searchEndpoint, tryAsking } from './asking.ts';
 import { anySeason, anyZone, type DateForm, days, epochMillis, localMinutes } from './dates.ts';
 import { type Scope, windowJql } from './jql.ts';
@@ -126,7 +126,8 @@ const readingOf = async (
   signal: AbortSignal,
 ): Promise<'right' | 'loose' | 'wrong' | 'refused'> => {
   const at = landmark.created.getTime();
-  const own = created(at, at + 1);
+  // A second, not an instant: a server may write whole seconds and compare what it keeps.
+  const own = created(at, at + seconds(1));
   const away = at - 2 * form.slack - minutes(2);
   const other = created(away - minutes(1), away);
   const bodyOf = (window: Window) => ({
