@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Missing, PagingLoop, Refused } from '../../../src/core/errors.ts';
+import { Missing, PagingLoop, Refused, UnexpectedContent } from '../../../src/core/errors.ts';
 import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { Slice } from '../../../src/core/stream.ts';
@@ -189,6 +189,35 @@ describe('an aggregate report', () => {
     );
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([rowOf(id(0), '2025-03-02')]);
     expect(notes).toEqual([expect.stringContaining('3 rows were of other entities or days')]);
+  });
+
+  test.each([
+    ['of other days alone', [rowOf(id(0), '2025-02-27'), rowOf(id(0), '2025-02-28')]],
+    ['of other entities alone', [rowOf('stranger', '2025-03-02')]],
+  ])('that has rows %s is not the one that was asked for: the slice fails', async (_, rows) => {
+    const { reports } = await open(() => play.json({ continuation_token: '', rows }));
+    const asked = rowsOf(reportDaily, reports, slice('AD'));
+    await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
+    await expect(asked).rejects.toThrow(/2025-03-01.* to 2025-03-04/);
+  });
+
+  test('of which one piece has rows of other days alone fails, whatever the other pieces hold', async () => {
+    const { reports } = await open((arrived) => {
+      const ids = new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids');
+      return ids.length === 20 ? play.json({ rows: [rowOf(ids[0] ?? '', '2025-02-28')] }) : reporting()(arrived);
+    });
+    await expect(rowsOf(reportDaily, reports, slice('AD'), warehouse(120))).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+
+  test('of which one piece has rows of other entities alone has none of that piece: a server may not look at the ids', async () => {
+    const { reports, notes } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02')] }));
+    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(120))).toHaveLength(1);
+    expect(notes).toEqual([expect.stringContaining('2 rows were of other entities or days')]);
+  });
+
+  test('of the day behind the last one alone is that of a server which takes an end otherwise: it has no rows', async () => {
+    const { reports } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-04')] }));
+    expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([]);
   });
 
   test('whose rows come without a metric that was asked for tells once which one', async () => {

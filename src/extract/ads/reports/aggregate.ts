@@ -1,12 +1,13 @@
 /** Aggregate reports: the numbers of up to fifty entities at a time, by day, hour or over their lifetime. */
 
-import { Refused, TooOld } from '../../../core/errors.ts';
+import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { elementSlice } from '../../../core/json.ts';
 import { alikeReader } from '../../../core/json-alike.ts';
 import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
 import { parseInstant } from '../../../core/time.ts';
+import { plural } from '../../../core/words.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { mingled } from '../../mingled.ts';
 import { pages } from '../../pages.ts';
@@ -111,10 +112,11 @@ function aggregate(
       checkThere(said.name, granularity, slice, given);
       const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
       const walks = chunks(await idsIn(slice, given)).map((ids) => ({ ids, walkOf: walkFor }));
-      return reading(reports, walks, signal, (name) => {
+      const lacks = (name: string): void => {
         if (!lacked.has(name)) reports.note(`${endpoint} (${granularity}): rows come without ${name}`);
         lacked.add(name);
-      });
+      };
+      return reading(reports, asked(slice, granularity), walks, signal, lacks);
     },
   };
 }
@@ -137,43 +139,77 @@ const timesIn = ({ window }: Slice, granularity: Granularity): number => {
   return granularity === 'LIFETIME' ? 1 : granularity === 'DAY' ? days : days * 24;
 };
 
+/** What a slice asks for, in words. */
+const asked = (slice: Slice, granularity: Granularity): string => {
+  const { from, to } = slice.window ?? {};
+  const days = granularity === 'LIFETIME' ? '' : ` of ${dayOf(from)} to ${dayOf(to)} (exclusive)`;
+  return `${accountIn(slice)}, ${levelIn(slice)} by ${granularity}${days}`;
+};
+
+const dayOf = (at: Date | undefined): string => at?.toISOString().slice(0, 10) ?? '…';
+
 /**
  * Several walks at once, their pages as they come. Rows that were not asked for are left out and told; `lacks` hears which of the indispensable
- * metrics some row does not tell.
+ * metrics some row does not tell. Throws `UnexpectedContent` where no row is one that was asked for (`words`).
  */
 function reading(
   { http, note, concurrency, gate }: Reports,
+  words: string,
   walks: readonly Asked[],
   signal: AbortSignal,
   lacks: (metric: string) => void,
 ): Reading {
   async function* all(): AsyncGenerator<Page, WalkEnd, void> {
-    let fetched = 0;
-    let strange = 0;
-    const open = (asked: Asked, until: AbortSignal): AsyncGenerator<Fitting, void, void> =>
-      gate(() => asking(http, asked, until), until);
+    const counts = nothing();
+    const open = (one: Asked, until: AbortSignal): AsyncGenerator<Fitting, void, void> =>
+      gate(() => asking(http, one, words, until), until);
     for await (const page of mingled(walks, concurrency, open, signal)) {
-      strange += page.strange;
-      fetched += page.records.length;
+      const { counts: found, ...fitting } = page;
+      for (const kind of kinds) counts[kind] += found[kind];
       for (const row of page.records) for (const name of lackedBy(row)) lacks(name);
-      const { strange: _, ...fitting } = page;
       yield fitting;
     }
+    // One piece may have nothing to tell where a server does not look at the ids; all of them together have what was asked for, if anything.
+    if (counts.row + counts.behind === 0 && counts.stranger > 0) throw another(counts.stranger, words);
+    const strange = counts.behind + counts.outside + counts.stranger;
     if (strange > 0)
       note(`${endpoint}: ${strange} rows were of other entities or days than those asked for; they were left out`);
-    return { expected: null, fetched, passes: 1, moved: 0, matched: true };
+    return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
   }
   return { pages: all(), id: identity, bytes: (record, page) => bytesOf(record, page) };
 }
 
+const another = (rows: number, words: string): UnexpectedContent =>
+  new UnexpectedContent(
+    `${endpoint}: the report has ${plural(rows, 'row')}, none of what was asked for (${words}): it is another one`,
+  );
+
+/**
+ * row: one that was asked for, or that the transform is to reject · behind: of the day or hour after the last one, which a server adds that takes
+ * an end otherwise · outside: of another day or hour that was not asked for · stranger: of another entity
+ */
+const kinds = ['row', 'behind', 'outside', 'stranger'] as const;
+type Kind = (typeof kinds)[number];
+
+const nothing = (): Record<Kind, number> => ({ row: 0, behind: 0, outside: 0, stranger: 0 });
+
+/** A page without the rows that were not asked for. */
 interface Fitting extends Page {
-  /** Rows that were left out. */
-  readonly strange: number;
+  readonly counts: Readonly<Record<Kind, number>>;
 }
 
-/** The pages of one walk; a question that is too long for the server (413, 414) is asked in two. */
-async function* asking(http: Http, { ids, walkOf }: Asked, signal: AbortSignal): AsyncGenerator<Fitting, void, void> {
-  const { walk, fits } = walkOf(ids);
+/**
+ * The pages of one walk; a question that is too long for the server (413, 414) is asked in two. Throws `UnexpectedContent` where all that is told
+ * of the entities is of other days or hours: it must not pass for their having none.
+ */
+async function* asking(
+  http: Http,
+  { ids, walkOf }: Asked,
+  words: string,
+  signal: AbortSignal,
+): AsyncGenerator<Fitting, void, void> {
+  const { walk, kindOf } = walkOf(ids);
+  const whole = nothing();
   const walked = pages(http, walk, signal);
   try {
     for (;;) {
@@ -184,19 +220,28 @@ async function* asking(http: Http, { ids, walkOf }: Asked, signal: AbortSignal):
         if (!isTooLong(error) || ids.length === 1) throw error;
         break;
       }
-      if (step.done === true) return;
+      if (step.done === true) {
+        if (whole.row === 0 && whole.outside > 0) throw another(whole.outside, words);
+        return;
+      }
       const { value: page } = step;
-      const kept = [...page.records.keys()].filter((i) => fits(page.records[i]));
+      const counts = nothing();
+      const kept = [...page.records.keys()].filter((i) => {
+        const kind = kindOf(page.records[i]);
+        counts[kind]++;
+        return kind === 'row';
+      });
+      for (const kind of kinds) whole[kind] += counts[kind];
       const records = kept.map((i) => page.records[i]);
       const places = kept.map((i) => page.places?.[i] ?? i);
-      yield { ...page, records, places, last: false, strange: page.records.length - kept.length };
+      yield { ...page, records, places, last: false, counts };
     }
   } finally {
     await walked.return?.(undefined as never).catch(() => undefined);
   }
   const half = Math.ceil(ids.length / 2);
-  yield* asking(http, { ids: ids.slice(0, half), walkOf }, signal);
-  yield* asking(http, { ids: ids.slice(half), walkOf }, signal);
+  yield* asking(http, { ids: ids.slice(0, half), walkOf }, words, signal);
+  yield* asking(http, { ids: ids.slice(half), walkOf }, words, signal);
 }
 
 /** Said of a request's first page only: the later ones carry nothing but a token. */
@@ -210,8 +255,7 @@ interface Asked {
 
 interface Walk {
   readonly walk: PageWalk;
-  /** Whether a row is one that was asked for. What cannot be read is the transform's to reject. */
-  readonly fits: (row: Json) => boolean;
+  readonly kindOf: (row: Json) => Kind;
 }
 
 function walkOf(
@@ -250,7 +294,7 @@ function walkOf(
       list: listNamed(endpoint, 'rows'),
       id: identity,
     },
-    fits: (row) => isOf(row, wanted, level) && isWithin(row, from, to, granularity),
+    kindOf: (row) => (isOf(row, wanted, level) ? placeOf(row, from, to, granularity) : 'stranger'),
   };
 }
 
@@ -271,15 +315,16 @@ const isOf = (row: Json, wanted: ReadonlySet<string>, level: Level): boolean => 
   return id === undefined || (type === level && wanted.has(id.toLowerCase()));
 };
 
-const isWithin = (row: Json, from: number, to: number, granularity: Granularity): boolean => {
+const placeOf = (row: Json, from: number, to: number, granularity: Granularity): Exclude<Kind, 'stranger'> => {
   const text = textAt(row, 'start_time');
-  if (granularity === 'LIFETIME' || text === undefined) return true;
+  if (granularity === 'LIFETIME' || text === undefined) return 'row';
   try {
     const start = Number(parseInstant(text) / 1000n);
-    return start >= from && start < to;
+    if (start >= from && start < to) return 'row';
+    return start === to ? 'behind' : 'outside';
   } catch {
     // Not an instant: the transform says so, with the row's bytes.
-    return true;
+    return 'row';
   }
 };
 
