@@ -220,6 +220,34 @@ describe('an aggregate report', () => {
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([]);
   });
 
+  test.each([
+    ['begins later', { report_start: '2025-03-02T00:00:00Z', report_end: '2025-03-03T00:00:00Z' }],
+    ['ends sooner', { report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-02T00:00:00Z' }],
+    ['is by the hour', { granularity: 'HOUR' }],
+  ])('that says that it %s than was asked for is not believed, whatever its rows', async (_, said) => {
+    const { reports } = await open(() => play.json({ ...said, rows: [rowOf(id(0), '2025-03-02')] }));
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+
+  test('over the lifetime that says that it is by the day is not believed', async () => {
+    const { reports } = await open(() => play.json({ granularity: 'DAY', rows: [rowOf(id(0), '2025-03-10')] }));
+    const asked = rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'));
+    await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+
+  test.each([
+    [
+      'that its last days are not there yet',
+      { report_start: '2025-03-05T00:00:00Z', report_end: '2025-03-08T00:00:00Z' },
+    ],
+    ['more than was asked for', { report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-10T00:00:00Z' }],
+    ['the same moments otherwise', { report_start: '2025-03-05T01:00:00+01:00', report_end: '2025-03-09T23:59:59Z' }],
+    ['nothing that can be read', { report_start: null, report_end: 'yesterday', granularity: 'day' }],
+  ])('that says %s is believed', async (_, said) => {
+    const { reports } = await open(() => play.json({ ...said, rows: [rowOf(id(0), '2025-03-06')] }));
+    expect(await rowsOf(reportDaily, reports, slice('AD', '2025-03-05', '2025-03-10'))).toHaveLength(1);
+  });
+
   test('whose rows come without a metric that was asked for tells once which one', async () => {
     const { reports, notes } = await open(({ url }) => {
       const ids = new URL(url, 'http://x').searchParams.getAll('entity_ids');

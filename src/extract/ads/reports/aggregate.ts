@@ -18,13 +18,12 @@ import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
 import type { Reports } from './reports.ts';
+import { checkStated, type Granularity, type Wanted } from './stated.ts';
 import { lackedBy } from './told.ts';
 
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
 const hour = 3_600_000;
 const day = 24 * hour;
-
-type Granularity = 'DAY' | 'HOUR' | 'LIFETIME';
 
 /** By day, restated as the platform restates. The day that is not over is not read: half a day would look like a bad one. */
 export const reportDaily = (reports: Reports): Stream =>
@@ -268,6 +267,11 @@ function walkOf(
   const level = levelIn(slice);
   const wanted = new Set(ids.map((id) => id.toLowerCase()));
   const { from, to } = periodOf(slice, given, granularity);
+  // The platform's end is inclusive: the whole of its last day or hour.
+  const last = to - (granularity === 'DAY' ? day : hour);
+  const span = granularity === 'LIFETIME' ? undefined : { first: from, last };
+  const stated: Wanted = { granularity, span, clock: given.clock };
+  const rows = listNamed(endpoint, 'rows');
   return {
     walk: {
       first: {
@@ -280,18 +284,17 @@ function walkOf(
           ...(level !== 'AD_ACCOUNT' && { entity_ids: ids, entity_ids_type: level }),
           granularity,
           fields: granularity === 'HOUR' ? hourlyFields : aggregateFields,
-          ...(granularity !== 'LIFETIME' && {
-            report_start: instant(from),
-            // The platform's end is inclusive: the whole of its last day or hour.
-            report_end: instant(to - (granularity === 'DAY' ? day : hour)),
-          }),
+          ...(span !== undefined && { report_start: instant(span.first), report_end: instant(span.last) }),
           // The two upper levels have no parent that the vendor would name.
           ...((level === 'AD' || level === 'AD_SET') && { include_parent_entity: true }),
           limit: pageSize,
         },
       },
       paging: continuation('continuation_token'),
-      list: listNamed(endpoint, 'rows'),
+      list: (body) => {
+        checkStated(endpoint, body, stated);
+        return rows(body);
+      },
       id: identity,
     },
     kindOf: (row) => (isOf(row, wanted, level) ? placeOf(row, from, to, granularity) : 'stranger'),
