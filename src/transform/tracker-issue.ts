@@ -19,6 +19,7 @@ import {
   looksLikeSprints,
   namesOf,
   sprintRows,
+  type Told,
   versionRows,
 } from './tracker-relations.ts';
 import {
@@ -55,11 +56,13 @@ const RECORD_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 const NO_DETAILS = {};
+const NOT_PARTIAL: readonly string[] = [];
 
 /**
  * The transform of issues: one row of `tracker.issues` and its children by the names of `issueChildren`.
  *
- * Labels, components, versions, links and sprints are always given (a field that is not there is empty). Changelog, comments and worklogs
+ * Labels, components, versions, links and sprints are always given (a field that is not there is empty), in part where some of the list cannot be
+ * read. Changelog, comments and worklogs
  * are given when they came complete, fetched by a `Tail` when they came truncated, and left alone when they did not come, unless
  * `fetchDetails` asks for them. The tails `changelog` and `keys` share one walk object: it needs to be walked only once for both.
  *
@@ -85,14 +88,23 @@ export const issueMapper =
     const fixed = versionRows(r, issueId, fields, 'fixVersions');
     const affected = versionRows(r, issueId, fields, 'versions');
     const details = detailsOf(r, issue, fields, issueId, key, catalogue, tails, options);
+    const links = linkRows(r, issueId, fields);
+    const sprints = sprintsOf(r, fields, issueId, catalogue, custom.sprints);
     const children = {
-      labels: labelRows(issueId, tags),
-      components,
-      versions: [...fixed, ...affected],
-      links: linkRows(r, issueId, fields),
-      sprints: sprintsOf(r, fields, issueId, catalogue, custom.sprints),
+      labels: labelRows(issueId, tags.rows),
+      components: components.rows,
+      versions: [...fixed.rows, ...affected.rows],
+      links: links.rows,
+      sprints: sprints.rows,
       ...details.children,
     };
+    const partial = [
+      ...(tags.whole ? NOT_PARTIAL : ['labels']),
+      ...(components.whole ? NOT_PARTIAL : ['components']),
+      ...(fixed.whole && affected.whole ? NOT_PARTIAL : ['versions']),
+      ...(links.whole ? NOT_PARTIAL : ['links']),
+      ...(sprints.whole ? NOT_PARTIAL : ['sprints']),
+    ];
     r.keepUnknown(issue, RECORD_KEYS, 'record.');
 
     const parent = object(r, fields, 'parent', 'fields.parent');
@@ -121,10 +133,10 @@ export const issueMapper =
       description_adf: description.adf,
       environment: environment.text,
       environment_adf: environment.adf,
-      labels: tags,
-      components: namesOf(components),
-      fix_versions: namesOf(fixed),
-      affects_versions: namesOf(affected),
+      labels: tags.rows,
+      components: namesOf(components.rows),
+      fix_versions: namesOf(fixed.rows),
+      affects_versions: namesOf(affected.rows),
       security_level: nameWithin(r, fields, 'security'),
       due_date: day(r, fields, 'duedate', 'fields.duedate'),
       created_at: requiredInstant(r, fields, 'created', 'fields.created'),
@@ -151,6 +163,7 @@ export const issueMapper =
     return {
       row,
       children,
+      ...(partial.length > 0 && { partial }),
       ...(details.tails.length > 0 && { tails: details.tails }),
       ...(notes.length > 0 && { notes }),
     };
@@ -203,15 +216,23 @@ const sprintsOf = (
   issueId: Integer,
   { sprintFields }: Catalogue,
   alike: readonly string[] | undefined,
-): readonly IssueSprintRow[] => {
+): Told<IssueSprintRow> => {
   const found: IssueSprintRow[] = [];
+  let whole = true;
   for (const key of [...(alike ?? sprintFields), ...AGILE_FIELDS]) {
     const value = own(fields, key);
     if (value === undefined || value === null) continue;
-    if (!Array.isArray(value) && !isObject(value)) r.flip(`fields.${key}`, value, 'a list of sprints');
-    else found.push(...sprintRows(r, issueId, Array.isArray(value) ? value : [value], `fields.${key}`));
+    if (Array.isArray(value) || isObject(value)) {
+      const told = sprintRows(r, issueId, Array.isArray(value) ? value : [value], `fields.${key}`);
+      found.push(...told.rows);
+      whole &&= told.whole;
+    } else {
+      r.flip(`fields.${key}`, value, 'a list of sprints');
+      whole = false;
+    }
   }
-  return found.length < 2 ? found : [...new Map(found.map((row) => [row.sprint_id, row])).values()];
+  const rows = found.length < 2 ? found : [...new Map(found.map((row) => [row.sprint_id, row])).values()];
+  return { rows, whole };
 };
 
 const AGILE_FIELDS: readonly string[] = ['closedSprints', 'sprint'];

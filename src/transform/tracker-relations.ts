@@ -12,15 +12,30 @@ import { isObject, type JsonObject, own } from './json-object.ts';
 import type { Reading } from './reading.ts';
 import { bool, day, id, instant, keyText, list, object, text } from './values.ts';
 
-const none: readonly never[] = [];
+/** A list of an issue as far as it can be read. */
+export interface Told<Row> {
+  readonly rows: readonly Row[];
+  /** False where an element, or the list itself, is kept in `_extra` in place of rows: what is known beside these rows may well be in it. */
+  readonly whole: boolean;
+}
+
+const nothing: Told<never> = { rows: [], whole: true };
+
+/** The list under `fields[key]`: absent and null are an empty one, anything else is kept in `_extra`, and none. */
+const listIn = (r: Reading, fields: JsonObject, key: string): Told<Json> => {
+  const value = own(fields, key);
+  if (value === undefined || value === null) return nothing;
+  const whole = Array.isArray(value);
+  return { rows: list(r, fields, key, `fields.${key}`), whole };
+};
 
 /** Labels in the order of the source; elements that are not text are kept in `_extra` with the list. */
-export const labels = (r: Reading, fields: JsonObject): readonly string[] => {
-  const found = list(r, fields, 'labels', 'fields.labels');
-  if (found.length === 0) return none;
+export const labels = (r: Reading, fields: JsonObject): Told<string> => {
+  const { rows: found, whole } = listIn(r, fields, 'labels');
+  if (found.length === 0) return { rows: [], whole };
   const texts = found.filter((label) => typeof label === 'string');
   if (texts.length < found.length) r.flip('fields.labels', found, 'a list of texts');
-  return texts.map((label) => keyText(r, 'fields.labels', label));
+  return { rows: texts.map((label) => keyText(r, 'fields.labels', label)), whole: texts.length === found.length };
 };
 
 export const labelRows = (issueId: Integer, found: readonly string[]): readonly IssueLabelRow[] =>
@@ -29,28 +44,31 @@ export const labelRows = (issueId: Integer, found: readonly string[]): readonly 
 /** One row per element with a numeric id, each id once; an element without is kept in `_extra` with a note. */
 const rows = <Row>(
   r: Reading,
-  elements: readonly Json[],
+  { rows: elements, whole: isList }: Told<Json>,
   path: string,
   read: (at: Reading, element: JsonObject, elementId: Integer) => Row | null,
-): readonly Row[] => {
-  if (elements.length === 0) return none;
+): Told<Row> => {
+  if (elements.length === 0) return { rows: [], whole: isList };
   const byId = new Map<Integer, Row>();
+  let whole = isList;
   for (let index = 0; index < elements.length; index++) {
     const element = elements[index];
     const at = r.element(path, index);
     if (!isObject(element) || (own(element, 'id') ?? null) === null) {
       at.flip('id', element, 'an object with a numeric id');
+      whole = false;
       continue;
     }
     const elementId = id(at, element, 'id');
     const row = elementId === null ? null : read(at, element, elementId);
     if (elementId !== null && row !== null) byId.set(elementId, row);
+    else whole = false;
   }
-  return [...byId.values()];
+  return { rows: [...byId.values()], whole };
 };
 
-export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): readonly IssueComponentRow[] =>
-  rows(r, list(r, fields, 'components', 'fields.components'), 'fields.components', (at, component, componentId) => ({
+export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueComponentRow> =>
+  rows(r, listIn(r, fields, 'components'), 'fields.components', (at, component, componentId) => ({
     issue_id: issueId,
     component_id: componentId,
     name: text(at, component, 'name'),
@@ -62,9 +80,9 @@ export const versionRows = (
   issueId: Integer,
   fields: JsonObject,
   key: 'fixVersions' | 'versions',
-): readonly IssueVersionRow[] => {
+): Told<IssueVersionRow> => {
   const path = `fields.${key}`;
-  return rows(r, list(r, fields, key, path), path, (at, version, versionId) => ({
+  return rows(r, listIn(r, fields, key), path, (at, version, versionId) => ({
     issue_id: issueId,
     kind: key === 'versions' ? 'affected' : 'fix',
     version_id: versionId,
@@ -77,11 +95,11 @@ export const versionRows = (
 
 /** The names there are, in the order of the source. */
 export const namesOf = (found: readonly { readonly name: string | null }[]): readonly string[] =>
-  found.length === 0 ? none : found.map(({ name }) => name).filter((name) => name !== null);
+  found.length === 0 ? nothing.rows : found.map(({ name }) => name).filter((name) => name !== null);
 
 /** Each link shows the other end under `outwardIssue` or `inwardIssue`. */
-export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): readonly IssueLinkRow[] =>
-  rows(r, list(r, fields, 'issuelinks', 'fields.issuelinks'), 'fields.issuelinks', (at, link, linkId) => {
+export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueLinkRow> =>
+  rows(r, listIn(r, fields, 'issuelinks'), 'fields.issuelinks', (at, link, linkId) => {
     const outward = object(at, link, 'outwardIssue');
     const other = outward ?? object(at, link, 'inwardIssue');
     if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
@@ -118,8 +136,8 @@ export const sprintRows = (
   issueId: Integer,
   sprints: readonly Json[],
   path: string,
-): readonly IssueSprintRow[] =>
-  rows(r, sprints, path, (at, sprint, sprintId) => ({
+): Told<IssueSprintRow> =>
+  rows(r, { rows: sprints, whole: true }, path, (at, sprint, sprintId) => ({
     issue_id: issueId,
     sprint_id: sprintId,
     name: text(at, sprint, 'name'),

@@ -215,6 +215,50 @@ test('V11: a field that changes its type is null with the reason while it is odd
   ).toBeGreaterThan(0);
 });
 
+describe('V11: a list of an issue that cannot be read, or not to its end, takes no row of it away', () => {
+  const sprint = { id: 1, name: 'One', state: 'active' };
+  const lists = [
+    ['issue_labels', 'labels', ['here', 'there'], ['here', 5]],
+    ['issue_labels', 'labels', ['here', 'there'], { here: true }],
+    ['issue_components', 'components', [{ id: '1' }, { id: '2' }], [{ id: '1' }, 'two']],
+    ['issue_versions', 'fixVersions', [{ id: '1' }, { id: '2' }], [{ id: { odd: true } }, { id: '2' }]],
+    ['issue_versions', 'versions', [{ id: '1' }, { id: '2' }], 'two'],
+    [
+      'issue_links',
+      'issuelinks',
+      [
+        { id: '1', outwardIssue: { id: '7', key: 'PAY-7' } },
+        { id: '2', inwardIssue: { id: '8', key: 'PAY-8' } },
+      ],
+      [
+        { id: '1', outwardIssue: { id: '7', key: 'PAY-7' } },
+        { id: '2', inwardIssue: 'PAY-8' },
+      ],
+    ],
+    ['issue_sprints', 'customfield_10020', [sprint, { ...sprint, id: 2 }], [sprint, 'Two']],
+    ['issue_sprints', 'customfield_10020', [sprint, { ...sprint, id: 2 }], 'One'],
+  ] as const;
+
+  test.each(lists)('%s: %s is %j, then %j', async (table, field, good, odd) => {
+    const [id = ''] = await open();
+    const { state, clock } = rig.tracker;
+    const rows = () =>
+      rig.rows<{ row: string }>(`select t::text as row from tracker.${table} t where issue_id = $1 order by 1`, [id]);
+    const told = async (value: unknown) => {
+      clock.advance(60_000);
+      state.setRaw(id, field, JSON.stringify(value));
+      expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      return rows();
+    };
+    const before = await told(good);
+    expect(before.length).toBeGreaterThanOrEqual(2);
+    expect(await told(odd)).toHaveLength(before.length);
+    expect(JSON.stringify((await issue(id))?._extra)).toContain('_reason');
+    // What is not there any more goes when the list can be read again.
+    expect(await told([])).toHaveLength(before.length - 2);
+  });
+});
+
 describe('V14: how many rejects a run bears', () => {
   const poison = (count: number): void => {
     for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, count))
