@@ -74,7 +74,7 @@ export interface WalkEnd {
    * is missing that was there during that whole pass.
    */
   readonly matched: boolean;
-  /** True where the source itself says that its list lacks some: what is not in it is not gone. */
+  /** True where some were not told, or by the source's own word are not in its list: what is not in it is not gone. */
   readonly lacks?: true;
 }
 

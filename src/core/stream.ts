@@ -133,6 +133,8 @@ export interface Stream {
   readonly endpoint: string;
   /** False where the contract does not promise the endpoint: a 404 makes the stream `unavailable` and fails nothing else. */
   readonly promised: boolean;
+  /** True where a list shows only what is recent or due: what it does not show is there all the same. */
+  readonly partly?: true;
   /** Streams that must have been loaded before this one in a run. */
   readonly after?: readonly string[];
   readonly parents?: Parents;

@@ -33,6 +33,8 @@ export interface Load extends Merge {
   readonly settings?: string;
   /** What is loaded is the complete listing of this scope: rows of it that are not there go. */
   readonly replaces?: Scope;
+  /** What is loaded is the complete listing of this scope, whatever becomes of its rows: rejects of it that it does not show are over. */
+  readonly lists?: Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
   readonly close: (session: Session, result: Loaded) => Promise<void>;
   /** The very last statement: throws `Fenced` unless the lease is still ours. */
@@ -77,7 +79,7 @@ export async function load(
     await keepNotes(session, [...(before?.notes ?? []), ...batch.notes], how);
     if (how.resolves) {
       await resolveRejects(session, how.stream, [...(before?.names ?? []), ...batch.names], how);
-      if (how.replaces !== undefined && !result.braked) await resolveScope(session, how.stream, how.replaces, how);
+      if (how.lists !== undefined && !result.braked) await resolveScope(session, how.stream, how.lists, how);
     }
     balance(how.stream, result.counts);
     await how.close(session, result);

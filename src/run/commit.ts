@@ -43,15 +43,15 @@ async function write(
   before?: Gathering,
 ): Promise<Loaded> {
   const { context, flow, tally, walk } = stream;
-  const speaksForAll = closing?.status === 'done' && closing.lacks !== true && flow.absent === 'replaced';
-  const replaces = speaksForAll ? scopeOf(flow, open.slice) : undefined;
+  const speaksForAll = closing?.status === 'done' && closing.lacks !== true && showsAll(flow);
+  const listed = speaksForAll ? scopeOf(flow, open.slice) : undefined;
   const how: Load = {
     stream: flow.stream.name,
     sourceId: context.run.sourceId,
     runId: context.run.runId,
     force: stream.force,
     resolves: stream.resolves,
-    ...(replaces === undefined ? {} : { replaces }),
+    ...(listed !== undefined && { lists: listed, ...(flow.absent === 'replaced' && { replaces: listed }) }),
     close: (session, loaded) => close(stream, open, session, loaded, closing),
     settings: context.lease.settings,
     guard: (session) => context.lease.guard(session),
@@ -83,6 +83,10 @@ async function write(
     await countBatch(session, at.context.run, at.flow.stream.name, result);
   }
 }
+
+/** Whether a complete reading of a slice shows all there is of its scope. Of what is walked by time it is what was created or changed. */
+const showsAll = ({ stream, absent }: Flow): boolean =>
+  absent === 'replaced' || (stream.windows === undefined && stream.days === undefined && stream.partly !== true);
 
 /** What a complete reading of a slice speaks for. */
 export function scopeOf(flow: Flow, { partition = {}, window }: Slice): Scope {

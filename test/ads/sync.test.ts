@@ -384,6 +384,32 @@ test('a report that fails is asked for again, and one that was being made when t
 
 const lists = ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] as const;
 
+test('a reject of a list is resolved when the list no longer shows it, of the history of changes it is not', async () => {
+  rig = await openAdsRig({ ...small, dialect: 'vendor' });
+  const only = { streams: ['ad_accounts', 'campaigns', 'change_history'] };
+  const odd = ['campaigns', 'change_history'].map((key) =>
+    rig.platform.script.at(
+      { endpoint: `/ad_accounts/{id}/${key}`, times: Number.POSITIVE_INFINITY },
+      {
+        name: 'a record without an id in place of the first one',
+        answer: (answer) => {
+          const body = JSON.parse(answer.body.toString());
+          if (body.paging.offset > 0) return answer;
+          const records = [{ id: 5, change_id: 5 }, ...body[key].slice(1)];
+          const paging = { ...body.paging, total_results: Math.max(body.paging.total_results, records.length) };
+          return { ...answer, body: Buffer.from(JSON.stringify({ ...body, paging, [key]: records })) };
+        },
+      },
+    ),
+  );
+  await rig.sync({ streams: ['businesses', ...only.streams] });
+  const rejects = () => lines("select distinct concat_ws(' ', stream, status) as line from ops.rejects order by 1");
+  expect(await rejects()).toEqual(['campaigns open', 'change_history open']);
+  for (const rule of odd) rule.cancel();
+  expect(await rig.sync(only)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  expect(await rejects()).toEqual(['campaigns resolved', 'change_history open']);
+});
+
 describe('who heard it, of what is archived', () => {
   const insights = { streams: [...lists, 'insight_reports'] };
   const tiny = { accounts: 1, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;

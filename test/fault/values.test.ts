@@ -372,6 +372,55 @@ describe('V11: a relation whose list has a record that cannot be read', () => {
   });
 });
 
+describe('V15: a reject of a list that is read whole', () => {
+  /** Puts an odd record into a list of the tracker, in place of a good one or behind all. */
+  const spoil = (endpoint: string, key: string | undefined, odd: (records: unknown[]) => unknown[]) =>
+    rig.tracker.script.at(
+      { endpoint, times: Number.POSITIVE_INFINITY },
+      {
+        name: 'an odd record',
+        answer: (answer) => {
+          const body = JSON.parse(answer.body.toString());
+          const records = odd(key === undefined ? body : body[key]);
+          const whole = key === undefined ? records : { ...body, [key]: records, total: records.length };
+          return { ...answer, body: Buffer.from(JSON.stringify(whole)) };
+        },
+      },
+    );
+  const isMended = (records: unknown[]) => [null, ...records.slice(1)];
+  const isGone = (records: unknown[]) => [...records, { id: '99999', key: 'ODD', name: 5 }];
+
+  test.each([
+    ['projects', 'a record without a name that is mended', '/rest/api/3/project/search', 'values', isMended],
+    ['projects', 'a record that is gone', '/rest/api/3/project/search', 'values', isGone],
+    ['statuses', 'a record without a name that is mended', '/rest/api/3/status', undefined, isMended],
+    ['fields', 'a record without a name that is mended', '/rest/api/3/field/search', 'values', isMended],
+  ] as const)('%s: of %s is resolved', async (stream, _, endpoint, key, odd) => {
+    await open();
+    const spoilt = spoil(endpoint, key, odd);
+    const only = { streams: [stream] };
+    for (const _run of [1, 2]) expect((await rig.sync(only)).counts.rejected).toBeGreaterThan(0);
+    expect((await rejects()).map((one) => one.status)).toEqual(['open']);
+    spoilt.cancel();
+    expect(await rig.sync(only)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect((await rejects()).map((one) => one.status)).toEqual(['resolved']);
+  });
+
+  test('stays open while one of the two lists of fields is closed to us: it may be in that one', async () => {
+    await open();
+    const spoilt = spoil('/rest/api/3/field/search', 'values', isMended);
+    const only = { streams: ['fields'] };
+    expect((await rig.sync(only)).counts.rejected).toBeGreaterThan(0);
+    spoilt.cancel();
+    const closed = rig.tracker.script.at({ endpoint: '/rest/api/3/field/search', times: Infinity }, status(403));
+    expect(await rig.sync(only)).toMatchObject({ counts: { rejected: 0 } });
+    expect((await rejects()).map((one) => one.status)).toEqual(['open']);
+    closed.cancel();
+    await rig.sync(only);
+    expect((await rejects()).map((one) => one.status)).toEqual(['resolved']);
+  });
+});
+
 describe('words of the source that no text column takes', () => {
   test.each([
     ['a stream whose list is refused', '/rest/api/3/project/search', 400],

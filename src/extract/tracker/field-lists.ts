@@ -58,7 +58,8 @@ async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEn
   }
   const [first, ...others] = ends;
   if (first === undefined) throw told ?? new Error('no list was given');
-  return others.reduce(joined, first);
+  const end = others.reduce(joined, first);
+  return told === undefined || told instanceof Missing ? end : { ...end, lacks: true };
 }
 
 /** Whether an error is about one list, rather than about the run or the whole server. */

@@ -82,9 +82,8 @@ async function* listed(
       const end = withMore(step.value, without);
       if (unread.size > 0 && (wanted.length === 0 || wanted.some((name) => !found.has(name)))) note(unreadable(unread));
       missed(wanted, found, http.origin, note);
-      if (wanted.length > 0) return { ...end, expected: null };
-      if (unread.size === 0) return end;
-      return { ...end, lacks: true };
+      const told = wanted.length > 0 ? { ...end, expected: null } : end;
+      return unread.size === 0 ? told : { ...told, lacks: true };
     }
     const records: JsonObject[] = [];
     for (const element of step.value.records) {

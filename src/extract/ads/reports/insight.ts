@@ -27,6 +27,7 @@ export const insightReports = (reports: Reports): Stream => ({
     'Who heard it: per campaign and ad set and dimension, a snapshot a day. Below its thresholds the platform tells nothing.',
   endpoint: `GET ${endpoint}`,
   promised: true,
+  partly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
   parents: reports.accounts,
   read: async (slice, given, signal) => reading(reports, slice, given, await questions(slice, given), signal),

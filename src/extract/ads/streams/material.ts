@@ -37,4 +37,5 @@ export const changeHistory = (ads: Ads): Stream =>
     about: 'Who changed what, of the last 180 days; kept here for ever.',
     list: { endpoint: '/ad_accounts/{id}/change_history', key: 'change_history', sort: 'TIMESTAMP', id: 'change_id' },
     promised: false,
+    partly: true,
   });

@@ -18,7 +18,13 @@ export const listOfAccount = (
     list,
     promised = true,
     ...said
-  }: { readonly name: string; readonly about: string; readonly list: Place; readonly promised?: boolean },
+  }: {
+    readonly name: string;
+    readonly about: string;
+    readonly list: Place;
+    readonly promised?: boolean;
+    readonly partly?: true;
+  },
 ): Stream => ({
   ...said,
   endpoint: `GET ${list.endpoint}`,
