@@ -410,6 +410,45 @@ test('a reject of a list is resolved when the list no longer shows it, of the hi
   expect(await rejects()).toEqual(['campaigns resolved', 'change_history open']);
 });
 
+test.each([
+  ['targets that are a text and caps that are none', { targets: 'everybody', frequency_caps: 'none' }],
+  ['a cap and a placement that cannot be read', { targets: { placements: ['MUSIC', 5] }, frequency_caps: [5] }],
+])('%s take no caps and no placements of an ad set away', async (_, odd) => {
+  rig = await openAdsRig({ ...small, dialect: 'vendor' });
+  const count = async () =>
+    (
+      await rig.rows<Record<string, number>>(`select (select count(*) from ads.ad_set_targets)::int as targets,
+        (select count(*) from ads.ad_set_frequency_caps)::int as caps, (select count(*) from ads.ad_set_placements)::int as placements`)
+    )[0];
+  const only = ['ad_accounts', 'campaigns', 'ads', 'ad_sets'];
+  const answering = (change: object) =>
+    rig.platform.script.at(
+      { endpoint: '/ad_accounts/{id}/ad_sets', times: Number.POSITIVE_INFINITY },
+      {
+        name: 'other parts of ad sets',
+        answer: (answer) => {
+          const body = JSON.parse(answer.body.toString());
+          const changed = body.ad_sets.map((adSet: object) => ({ ...adSet, ...change }));
+          return { ...answer, body: Buffer.from(JSON.stringify({ ...body, ad_sets: changed })) };
+        },
+      },
+    );
+  const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 3 };
+  const good = answering({ targets: { placements: ['MUSIC', 'PODCAST'] }, frequency_caps: [cap] });
+  await rig.sync({ streams: ['businesses', ...only] });
+  const before = await count();
+  expect(before?.caps).toBeGreaterThan(0);
+  expect(before).toEqual({ targets: 2 * (before?.caps ?? 0), caps: before?.caps, placements: 2 * (before?.caps ?? 0) });
+  good.cancel();
+  const spoilt = answering(odd);
+  expect(await rig.sync({ streams: ['ad_sets'] })).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+  expect(await count()).toMatchObject({ caps: before?.caps, placements: before?.placements });
+  spoilt.cancel();
+  answering({ targets: null, frequency_caps: [] });
+  expect(await rig.sync({ streams: ['ad_sets'] })).toMatchObject({ status: 'succeeded' });
+  expect(await count()).toEqual({ targets: 0, caps: 0, placements: 0 });
+});
+
 describe('who heard it, of what is archived', () => {
   const insights = { streams: [...lists, 'insight_reports'] };
   const tiny = { accounts: 1, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;

@@ -24,7 +24,7 @@ import type { Reading } from '../reading.ts';
 import { bool, decimal, instant, integer, list, requiredInstant, requiredKey, requiredText, text } from '../values.ts';
 import { amount } from './amounts.ts';
 import { type draftInstant, mapper, owner, texts, whatever, within, word, words } from './mapper.ts';
-import { capRows, placementRows, targetRows } from './targets.ts';
+import { capRows, placementRows, targetRows, toldInPart } from './targets.ts';
 
 const CHANGED = ['created_at', 'updated_at'];
 const changed = (r: Reading, record: JsonObject): Changed => ({
@@ -179,11 +179,16 @@ export const adSet = mapper<AdSetRow>(
     reject_reason: text(r, record, 'reject_reason'),
     reject_reasons: whatever(r, record, 'reject_reasons'),
   }),
-  (r, record, { id }) => ({
-    targets: targetRows(r, id, record),
-    frequency_caps: capRows(r, id, record),
-    placements: placementRows(r, id, record),
-  }),
+  (r, record, { id }) => {
+    const caps = capRows(r, id, record);
+    const children = {
+      targets: targetRows(r, id, record),
+      frequency_caps: caps,
+      placements: placementRows(r, id, record),
+    };
+    const partial = toldInPart(record, caps.length);
+    return { children, ...(partial.length > 0 && { partial }) };
+  },
 );
 
 const AD_STATUSES = words('ACTIVE APPROVED ARCHIVED FAILED PENDING PENDING_APPROVAL REJECTED UNRECOGNIZED');
@@ -379,7 +384,10 @@ export const change = mapper<ChangeRow>(
       actor_category: text(r, actor, 'category', 'actor.category'),
     };
   },
-  (r, record, { id }) => ({ items: changeItems(r, id, record) }),
+  (r, record, { id }) => ({
+    children: { items: changeItems(r, id, record) },
+    ...(!Array.isArray(own(record, 'changes') ?? []) && { partial: ['items'] }),
+  }),
 );
 
 const changeItems = (r: Reading, id: string, record: JsonObject): readonly ChangeItemRow[] =>

@@ -9,25 +9,28 @@ import { list, object, requireRecord, soundText, text } from '../values.ts';
 
 type Content<R> = Omit<R, '_extra'>;
 
+const childless = { children: {} };
+
 /** A transform: reads one record into its row. `known`: the keys of the record that are read, or that say nothing. */
 export const mapper = <R extends Row>(
   stream: string,
   noun: string,
   known: readonly string[],
   read: (r: Reading, record: JsonObject, slice: Slice) => Content<R>,
-  childrenOf: (r: Reading, record: JsonObject, row: Content<R>) => Mapped['children'] = () => ({}),
+  childrenOf: (r: Reading, record: JsonObject, row: Content<R>) => Pick<Mapped, 'children' | 'partial'> = () =>
+    childless,
 ): Flow['via'] => {
   const keys = new Set(known);
   return (record, slice) => {
     const r = new Reading(stream, noun, record);
     const found = requireRecord(r, record);
     const content = read(r, found, slice);
-    const children = childrenOf(r, found, content);
+    const { children, partial } = childrenOf(r, found, content);
     keepNews(r, found, keys);
     // Last: everything before it may keep something.
     const row = { ...content, _extra: r.extra() };
     const notes = r.notes();
-    return { row, children, ...(notes.length > 0 && { notes }) };
+    return { row, children, ...(partial !== undefined && { partial }), ...(notes.length > 0 && { notes }) };
   };
 };
 

@@ -102,3 +102,15 @@ export const placementRows = (r: Reading, id: string, adSet: JsonObject): readon
   const found = new Set(texts(r, targets, 'placements', 'targets.placements'));
   return [...found].map((placement) => ({ ad_set_id: id, placement: keyText(r, 'targets.placements', placement) }));
 };
+
+/** Those of an ad set's lists that cannot be read, or not to their end: what is known of them beside may well be in the rest. `caps`: how many were read. */
+export const toldInPart = (adSet: JsonObject, caps: number): readonly string[] => {
+  const targets = own(adSet, 'targets') ?? {};
+  const capped = own(adSet, 'frequency_caps') ?? [];
+  const placements = isObject(targets) ? (own(targets, 'placements') ?? []) : undefined;
+  return [
+    ...(isObject(targets) ? [] : ['targets']),
+    ...(Array.isArray(capped) && capped.length === caps ? [] : ['frequency_caps']),
+    ...(Array.isArray(placements) && placements.every((each) => typeof each === 'string') ? [] : ['placements']),
+  ];
+};
