@@ -447,6 +447,19 @@ describe('an insight report', () => {
     expect(notes).toEqual([expect.stringMatching(/insight_reports: 45 rows were of other entities/)]);
   });
 
+  test.each([
+    ['another dimension than was asked for is not believed', 'AGE', false],
+    ['a word of its own for the dimension is believed', 'Who they are', true],
+    ['nothing of its dimension is believed', undefined, true],
+  ])('that says %s', async (_, insight, isBelieved) => {
+    const { reports } = await open(() =>
+      play.json({ insight, rows: [{ id: 'c1', insight_value: '18-24', stats: [] }] }),
+    );
+    const asked = statesOf(reports);
+    if (isBelieved) expect((await asked).length).toBeGreaterThan(0);
+    else await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+
   test('that has not enough data is a state with its code; another 422 is an error', async () => {
     const { reports, server } = await open(({ url }) =>
       url.includes('entity_ids=c1')

@@ -1,6 +1,6 @@
 /** Insight reports: who it was that heard it, per campaign and ad set and one dimension at a time. A snapshot of the lifetime. */
 
-import { Missing, Refused } from '../../../core/errors.ts';
+import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { Given, Slice, Stream } from '../../../core/stream.ts';
@@ -86,6 +86,7 @@ function reading(
     if (unknown.has(levelled(question))) return undefined;
     try {
       const answer = await http.send(requestOf(slice, question), until);
+      checkDimension(question, answer.body);
       const rows = rowsOf(answer.body);
       const own = rows.filter(isOf(question, rows));
       strange += rows.length - own.length;
@@ -125,6 +126,13 @@ function reading(
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
   return { pages: pages(), id, bytes: (_, page) => page.raw };
 }
+
+/** Throws `UnexpectedContent` where the answer says that it is of another dimension (vendor's OpenAPI, `insight`): its values are no values of this one. */
+const checkDimension = ({ id, dimension }: Question, body: Json): void => {
+  const told = textAt(body, 'insight')?.toUpperCase();
+  if (told !== undefined && told !== dimension && insightDimensions.includes(told))
+    throw new UnexpectedContent(`${endpoint}: asked for ${dimension} of ${id}, the answer is of ${told}`);
+};
 
 /**
  * Which rows of an answer are about the entity that was asked for. By the vendor's specification a row names an ad set, also where a campaign was
