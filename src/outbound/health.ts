@@ -57,18 +57,20 @@ export function takeIn(
 
 /**
  * What is stale or stuck now, by the database's clock: found out from the bookkeeping, not from a run, so that a run that never began is
- * noticed. Stale: a stream that was complete once and whose watermark is older than promised. A pipeline that runs is not stale but stuck, if
- * its streams have not moved for `stuckMs`.
+ * noticed. Stale: a stream that was complete once and whose last complete walk began longer ago than promised, as `status` has it (a source that
+ * tells no time has no watermark). A pipeline that runs is not stale but stuck, if its streams have not moved for `stuckMs`.
  */
 export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly string[]): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
     select distinct on (s.name) s.name as pipeline, t.stream,
-      round(extract(epoch from clock_timestamp() - c.updated_at) / 3600)::int as hours
-    from ops.sources s join ops.streams t using (source_id) join ops.checkpoints c using (source_id, stream)
+      round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
+    from ops.sources s join ops.streams t using (source_id) cross join lateral (
+      select max(w.opened_at) as at from ops.walks w
+      where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill') fresh
     where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable'
-      and clock_timestamp() - c.updated_at > t.freshness_seconds * interval '1 second'
+      and clock_timestamp() - fresh.at > t.freshness_seconds * interval '1 second'
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
-    order by s.name, c.updated_at`.execute(db);
+    order by s.name, fresh.at`.execute(db);
   return rows.map(({ pipeline, stream, hours }) => ({
     pipeline,
     state: 'stale' as const,

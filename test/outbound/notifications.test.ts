@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { noCounts, type RunReport, type RunStatus } from '../../src/core/run.ts';
 import type { Channel } from '../../src/outbound/deliver.ts';
 import { afterRun, lookAround, type Outbound } from '../../src/outbound/outbound.ts';
+import { streamStates } from '../../src/run/history/status.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -169,8 +170,8 @@ describe('notifications', () => {
     await database.warehouse.pool.query(`
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
       insert into ops.streams (source_id, stream, target, about, endpoint) select source_id, 'issues', 't', 'a', 'e' from ops.sources;
-      insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
-        select source_id, 'issues', now(), 1, now() - interval '30 hours' from ops.sources`);
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at)
+        select source_id, 'issues', 'full', 'all', 'done', 1, now() - interval '30 hours' from ops.sources`);
     await later();
     await later();
     expect(heard()).toEqual(['pipeline.stale']);
@@ -180,19 +181,38 @@ describe('notifications', () => {
     });
     await ended('failed');
     await later();
-    await database.warehouse.pool.query('update ops.checkpoints set updated_at = now()');
+    await database.warehouse.pool.query('update ops.walks set opened_at = now()');
     await ended('succeeded');
     expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
   });
 
+  test('a source that tells no time has no watermark: it is stale by its walks alone, as status says', async () => {
+    const { pool } = database.warehouse;
+    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint) select source_id, 'issues', 't', 'a', 'e' from ops.sources;
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at, closed_at)
+        select source_id, 'issues', 'full', 'all', 'done', 1, now() - interval '30 hours', now() - interval '29 hours' from ops.sources`);
+    const freshness = async () => (await streamStates(database.warehouse.db)).map((each) => each.freshness);
+    await later();
+    expect([await freshness(), heard()]).toEqual([['stale'], ['pipeline.stale']]);
+    await pool.query(`update ops.walks set opened_at = now(), closed_at = now()`);
+    await ended('succeeded');
+    // It told the time once, behind another proxy.
+    await pool.query(`insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
+      select source_id, 'issues', now() - interval '60 hours', 1, now() - interval '60 hours' from ops.sources`);
+    await later();
+    expect([await freshness(), heard()]).toEqual([['fresh'], ['pipeline.stale', 'pipeline.recovered']]);
+  });
+
   test('a run that succeeds and leaves a stream as old as it was makes nothing well, night after night', async () => {
     const { pool } = database.warehouse;
-    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints restart identity cascade;
+    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
       insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
       insert into ops.streams (source_id, stream, target, about, endpoint, state, reason)
         select source_id, 'users', 't', 'a', 'e', 'forbidden', 'GET /users answered 403' from ops.sources;
-      insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
-        select source_id, 'users', now(), 1, now() - interval '30 hours' from ops.sources`);
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at)
+        select source_id, 'users', 'full', 'all', 'done', 1, now() - interval '30 hours' from ops.sources`);
     await later();
     for (let night = 0; night < 3; night += 1) {
       await ended('succeeded');
@@ -204,7 +224,7 @@ describe('notifications', () => {
     await ended('succeeded');
     await later();
     expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale']);
-    await pool.query(`update ops.checkpoints set updated_at = now()`);
+    await pool.query('update ops.walks set opened_at = now()');
     await ended('succeeded');
     await later();
     expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale', 'pipeline.recovered']);
@@ -227,7 +247,7 @@ describe('notifications', () => {
 
   test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {
     const { pool } = database.warehouse;
-    await pool.query('truncate ops.dag_runs, ops.checkpoints');
+    await pool.query('truncate ops.dag_runs, ops.walks cascade');
     const night = async (id: string, does: string): Promise<void> => {
       await pool.query(
         `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
