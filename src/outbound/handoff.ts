@@ -55,10 +55,12 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     // The engine said no for good, or it may say yes later; whether a start arrived is asked the next time.
     const final =
       error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
-    const over = final || handoff.attempts >= mostTries;
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
-    await sql`update ops.handoffs set status = ${over && handoff.status !== 'started' ? 'failed' : handoff.status === 'pending' && !busy ? 'starting' : handoff.status},
+    const over = final || handoff.attempts >= mostTries;
+    // What was not asked yet stays as it was: `step` itself notes that it asks.
+    const status = over && handoff.status !== 'started' ? 'failed' : busy ? handoff.status : null;
+    await sql`update ops.handoffs set status = coalesce(${status}, status),
         error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Missing, Refused, Transient } from '../../src/core/errors.ts';
+import { Missing, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
@@ -193,6 +193,21 @@ test('without run ids, a start that is put off because another run began just no
   await driven(to);
   expect(to.starts).toBe(2);
   expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+});
+
+test('an engine that is away when a run is to be handed over has not been asked for anything: it is handed over when it is back', async () => {
+  const to = showing(() => ({ state: 'succeeded', params: 'RUN_ID=6', startedAt: new Date(Date.now() - 86_400_000) }));
+  const { takesRunId } = to;
+  to.takesRunId = async () => {
+    throw new Unreachable('the engine cannot be reached');
+  };
+  await intended(false);
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'pending', error: 'the engine cannot be reached' }]);
+  to.takesRunId = takesRunId;
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  expect(to.starts).toBe(1);
 });
 
 describe('without run ids, the end that is waited for is that of our run', () => {
