@@ -57,10 +57,10 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
       error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
-    const over = final || handoff.attempts >= mostTries;
+    const over = final || (!busy && handoff.attempts >= mostTries);
     // What was not asked yet stays as it was: `step` itself notes that it asks.
     const status = over && handoff.status !== 'started' ? 'failed' : busy ? handoff.status : null;
-    await sql`update ops.handoffs set status = coalesce(${status}, status),
+    await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
         error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
   }

@@ -210,6 +210,20 @@ test('an engine that is away when a run is to be handed over has not been asked 
   expect(to.starts).toBe(1);
 });
 
+test('a DAG that is busy for long is not given up: it is started when it is free', async () => {
+  const to = showing(() => ({ state: 'active', params: 'RUN_ID=6', startedAt: new Date(Date.now() - 3_600_000) }));
+  const { start } = to;
+  to.start = async (...how) => {
+    const answer = await start(...how);
+    if (to.starts <= 30) throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
+    return answer;
+  };
+  await intended(false);
+  for (let look = 0; look < 31; look += 1) await driven(to);
+  expect(to.starts).toBe(31);
+  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+});
+
 describe('without run ids, the end that is waited for is that of our run', () => {
   test('a run that ended before ours began is not taken for it', async () => {
     let newest: Partial<EngineRun> = {
