@@ -25,7 +25,8 @@ export interface Done {
 /**
  * Writes the intent; the same run again changes nothing. The engine is given RUN_ID, and as FROM and TO what changed here since the hand-off
  * before: rows with `_synced_at` in [FROM, TO) (UTC, microseconds), so that what follows us can work on these alone. Runs between the two that
- * were not handed over (they failed in part, or were backfills) are within; what a run wrote that was still at work at the last TO is so, too.
+ * were not handed over (they failed in part, or were backfills) are within; what a run wrote that was still at work at the last TO is so, too, and
+ * what a hand-off was to bring that the engine did not take, as far as it is known.
  */
 export async function intend(db: Kysely<AnyDatabase>, done: Done, then: Then): Promise<void> {
   const { pipeline, runKey } = done;
@@ -60,9 +61,15 @@ async function changed(
     with this as (
       select coalesce((select finished_at from ops.runs where not ${ofAll} and pipeline = ${pipeline} and run_id::text = ${runKey}),
         clock_timestamp()) as until),
-    before as (
-      select max(changed_to) as until from ops.handoffs
+    earlier as (
+      select * from ops.handoffs
       where pipeline = ${pipeline} and dag = ${dag} and run_key <> ${runKey} and changed_to <= (select until from this)),
+    -- What the engine took has a word of it. Of what it never took nobody has the rows, unless it took them with a later one.
+    owed as (
+      select min(changed_from) as since from earlier e
+      where status in ('failed', 'unknown') and engine_status is null and not exists (
+        select from earlier l where l.engine_status is not null and l.changed_from <= e.changed_from and l.changed_to >= e.changed_to)),
+    before as (select least(max(changed_to), (select since from owed)) as until from earlier),
     since as (
       select min(started_at) as began from ops.runs, before
       where (${ofAll} or pipeline = ${pipeline}) and (before.until is null or finished_at is null or finished_at > before.until))

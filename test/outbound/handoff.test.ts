@@ -331,6 +331,22 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     expect(await window('nightly', 'n2', true)).toMatch(/^FROM=01:00:00 TO=/);
   });
 
+  test('what a hand-off was to bring that the engine never took is within the next one that it takes', async () => {
+    const to = engine(true);
+    const handed = async (run: string, fault?: 'no such dag'): Promise<string> => {
+      if (fault !== undefined) to.faults.push(fault);
+      const params = await window('tracker', run);
+      await driven(to);
+      return params;
+    };
+    expect(await handed(await ran('02:00', '02:10'))).toBe('FROM=02:00:00 TO=02:10:00');
+    expect(await handed(await ran('03:00', '03:10'), 'no such dag')).toBe('FROM=02:10:00 TO=03:10:00');
+    expect(await handed(await ran('04:00', '04:10'), 'no such dag')).toBe('FROM=02:10:00 TO=04:10:00');
+    expect(await handed(await ran('05:00', '05:10'))).toBe('FROM=02:10:00 TO=05:10:00');
+    expect(await handed(await ran('06:00', '06:10'))).toBe('FROM=05:10:00 TO=06:10:00');
+    expect(to.runs).toHaveLength(3);
+  });
+
   test('a run tells what it was handed over to, and what became of it', async () => {
     const runId = await ran('02:00', '02:10');
     await window('tracker', runId);
