@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightly } from '../../pipelines/nightly.ts';
 import type { Config } from '../config.ts';
-import { Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
+import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
@@ -13,6 +13,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { censusDue } from './census-due.ts';
 import { combinedReport, type Part } from './combined.ts';
 import type { Context } from './context.ts';
+import { said } from './exit.ts';
 import { openSource } from './opening.ts';
 import { outboundOf } from './outbound.ts';
 import { checkCensus, configured, hasCensus } from './pipelines.ts';
@@ -27,12 +28,13 @@ type How = Parameters<Runner['run']>[1];
 const heldPause = seconds(5);
 
 /**
- * `warehouseOf`: connections for a pipeline's runs, its own, so that no run takes those of another. `shown`: the process's own display.
- * `trouble`: told when nobody outside could be told of a run.
+ * `own`: the process's connections, by which people are told. `warehouseOf`: connections for a pipeline's runs, its own, so that no run takes those
+ * of another. `shown`: the process's own display. `trouble`: told when nobody outside could be told of a run.
  */
 export function openRunner(
   context: Context,
   config: Config,
+  own: Warehouse,
   warehouseOf: (pipeline: string) => Promise<Warehouse>,
   shown: Progress,
   trouble: (what: string, error: unknown) => void,
@@ -72,22 +74,33 @@ export function openRunner(
       if (event.type === 'run.finished') ended = event.report;
       how.observe(event);
     };
-    return during(ask.pipeline, { ...how, observe }, async (deps) => {
-      try {
-        return await runOf(ask, { ...deps, trigger: how.trigger });
-      } finally {
-        // Also of a run that ended with an error: it has said itself what became of it.
-        if (ended !== undefined) await tell(deps, ended);
-      }
-    });
+    try {
+      return await during(ask.pipeline, { ...how, observe }, (deps) => runOf(ask, { ...deps, trigger: how.trigger }));
+    } catch (error) {
+      // It never was a run that could say so itself. What was stopped, or waits for its turn, has not failed.
+      if (ended === undefined && !how.signal.aborted && !(error instanceof LockHeld) && !(error instanceof Fenced))
+        await tell(ask.pipeline, { failed: said(error).message });
+      throw error;
+    } finally {
+      // Also of a run that ended with an error: it has said itself what became of it.
+      if (ended !== undefined) await tell(ask.pipeline, { ended });
+    }
   };
 
-  const tell = async ({ warehouse }: RunDeps, report: RunReport): Promise<void> => {
-    const { afterRun } = await import('../outbound/outbound.ts');
+  const tell = async (
+    pipeline: string,
+    what: { readonly ended: RunReport } | { readonly failed: string },
+  ): Promise<void> => {
+    const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
+    const outbound = outboundOf(own, config);
     try {
-      await afterRun(outboundOf(warehouse, config), report, context.signal);
+      if ('ended' in what) await afterRun(outbound, what.ended, context.signal);
+      else await afterFailure(outbound, { pipeline, cause: what.failed }, context.signal);
     } catch (error) {
-      trouble(`${report.pipeline}: nobody could be told of run ${report.runId}`, error);
+      trouble(
+        `${pipeline}: nobody could be told of ${'ended' in what ? `run ${what.ended.runId}` : 'what failed'}`,
+        error,
+      );
     }
   };
 

@@ -45,6 +45,16 @@ export async function afterRun(outbound: Outbound, report: RunReport, signal: Ab
   await sendOut(outbound, signal);
 }
 
+/** When what was asked of a pipeline failed before there was a run: its state is noted, and what can be sent now is sent. */
+export async function afterFailure(
+  outbound: Outbound,
+  { pipeline, cause }: { readonly pipeline: string; readonly cause: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await takeIn(outbound.db, names(outbound.channels), { pipeline, state: 'failed', run: null, cause });
+  await sendOut(outbound, signal);
+}
+
 /** Whether the run was one of every stream, as the warehouse has it. */
 async function settlesFreshness(db: Kysely<AnyDatabase>, runId: string): Promise<boolean> {
   const { rows } = await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { startReceiver } from '../outbound/receiver.ts';
 import { differences } from '../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Running, until } from '../support/processes.ts';
@@ -29,8 +30,8 @@ interface Serving extends Running {
 
 const settings = () => environment(tracker, database.url, { TIDEMARK_API_TOKEN: operate });
 
-async function serve(): Promise<Serving> {
-  const process = tidemark(['serve', '--port', '0', '--json'], settings());
+async function serve(more: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  const process = tidemark(['serve', '--port', '0', '--json'], { ...settings(), ...more });
   running.push(process);
   const { url } = JSON.parse(await process.line());
   return { ...process, base: `${url}/api/v1` };
@@ -206,4 +207,30 @@ test('what was missed while nobody served is made up for by one nightly run', as
   ]);
   expect(both).toHaveLength(2);
   expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('people are told of a request that fails before it becomes a run, once, and that it is well again', async () => {
+  const hook = await startReceiver();
+  onTestFinished(() => hook.close());
+  const heard = () => hook.received.map(({ body }) => JSON.parse(body));
+  const at = await serve({ TIDEMARK_WEBHOOK_URL: hook.url });
+  // Another machine has a newer version, which has migrated the warehouse.
+  await rows(`insert into ops.migrations (name, timestamp) values ('9999_later', '')`);
+  for (const name of ['nightly', 'tracker']) {
+    await post(`${at.base}/dags/${name}/start`);
+    await isNow(at, 'failed', name);
+  }
+  await until('it is told', async () => heard().length > 0, 10_000);
+  expect(heard()).toMatchObject([
+    {
+      type: 'pipeline.failed',
+      data: { pipeline: 'tracker', state: 'failed', run: null, cause: expect.stringContaining('newer') },
+    },
+  ]);
+  expect(await rows('select from ops.runs')).toEqual([]);
+  await rows(`delete from ops.migrations where name = '9999_later'`);
+  await post(`${at.base}/dags/nightly/start`);
+  await isNow(at, 'succeeded', 'nightly');
+  await until('it is told', async () => heard().length > 1, 10_000);
+  expect(heard().map(({ type }) => type)).toEqual(['pipeline.failed', 'pipeline.recovered']);
 }, 60_000);

@@ -42,7 +42,7 @@ export const serve: Verb<{
   const trouble = troubles(context);
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context, say), catalogueOf(config, version)]);
   const shown = json || quiet ? progress(context) : plain(context.err);
-  const runner = openRunner(context, config, warehouses(context, config, warehouse), shown, trouble);
+  const runner = openRunner(context, config, warehouse, warehouses(context, config, warehouse), shown, trouble);
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes), ...options.times };
   const name = await ownName();
   let service: Service | undefined;
