@@ -11,6 +11,8 @@ type Line = Omit<LogLine, 'seq'>;
 
 export interface RunLog {
   add(level: Line['level'], message: string): void;
+  /** Writes what was added so far. Throws what kept it from being written; it is tried again later. */
+  flush(): Promise<void>;
   /** Writes what is left. Throws what kept it from being written. */
   close(): Promise<void>;
 }
@@ -37,14 +39,18 @@ export function openLog(db: Kysely<AnyDatabase>, id: string, everyMs: number): R
       throw error;
     }
   };
-  const timer = setInterval(() => {
-    writing = writing.then(write).catch(() => undefined);
-  }, everyMs).unref();
+  const flush = (): Promise<void> => {
+    const written = writing.then(write);
+    writing = written.catch(() => undefined);
+    return written;
+  };
+  const timer = setInterval(() => void flush().catch(() => undefined), everyMs).unref();
   return {
     add(level, message) {
       if (waiting.length >= mostWaiting) dropped += 1;
       else waiting.push({ at: new Date(), level, message });
     },
+    flush,
     async close() {
       clearInterval(timer);
       await writing;

@@ -172,6 +172,8 @@ async function runOne(deps: WorkerDeps, hand: InHand): Promise<void> {
         (report) => outcomeOf(report, hand),
         (error: unknown) => outcomeOfError(error, hand),
       );
+    // Whoever follows the log takes what is there when the request is over for all of it.
+    await log.flush().catch(() => undefined);
     await settle(deps, hand, runs, outcome, log);
   } finally {
     await log

@@ -101,6 +101,35 @@ test('what a run ends with is what its request ends with, and its runs and log s
   });
 });
 
+test('a request is over when its log is written: who follows that takes what is there then for all of it', async () => {
+  const runner = runnerOf(names, async (ask, { observe }) => {
+    observe({ type: 'note', pipeline: 'tracker', level: 'warn', message: 'the last word' });
+    return report(ask);
+  });
+  const others = await warehouse.pool.connect();
+  try {
+    await during(
+      runner,
+      async () => {
+        await others.query('begin; lock table ops.run_log in share mode');
+        const queued = await start();
+        await until('its log waits to be written', async () => {
+          const [{ waiting }] = await query(`select exists (select from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like 'insert into ops.run_log%') as waiting`);
+          return waiting;
+        });
+        expect((await control.run('tracker', queued.runId)).finishedAt).toBeNull();
+        await others.query('commit');
+        await isNow(queued, 'succeeded');
+        expect((await control.log('tracker', queued.runId, {})).at(-1)?.message).toBe('tracker: the last word');
+      },
+      { times: { logMs: 60_000 } },
+    );
+  } finally {
+    others.release(true);
+  }
+});
+
 test('a broken pipeline ends its own request, and the others go on beside it', async () => {
   const runner = runnerOf(names, async (ask, how) => {
     if (ask.pipeline === 'tracker') throw new AuthFailed('the token is not accepted');
