@@ -71,6 +71,17 @@ test('a log is followed from where the page left off, and from where a reader wa
   expect(rest.map(({ id }) => Number(id))).toEqual([all.length]);
 });
 
+test('the log of a run that is over ends: a page that is left open asks the warehouse nothing more', async () => {
+  const [run] = await scene.control.history('tracker', { limit: 1 });
+  expect(run?.finishedAt).not.toBeNull();
+  const leaving = AbortSignal.timeout(5_000);
+  const answer = await fetch(`${scene.url}/events/log/tracker/${run?.runId}`, { headers: { cookie }, signal: leaving });
+  const all = await scene.control.log('tracker', run?.runId ?? '', {});
+  const text = await answer.text();
+  expect(text.match(/^event: line$/gm)).toHaveLength(all.length);
+  expect(text.trimEnd()).toMatch(/event: end\ndata: .*$/);
+});
+
 test('the log of a run that is not there is not followed', async () => {
   const answer = await fetch(`${scene.url}/events/log/tracker/none`, { headers: { cookie } });
   expect(answer.status).toBe(404);

@@ -57,7 +57,10 @@ async function beat({ db, control }: DashboardDeps): Promise<string> {
   return [past, ...requests].join(' ');
 }
 
-/** `/events` says `change` whenever a page may look different; `/events/log/PIPELINE/RUN` sends log lines. Both end with their session. */
+/**
+ * `/events` says `change` whenever a page may look different; `/events/log/PIPELINE/RUN` sends log lines, and `end` behind the last of a run that
+ * is over. Both end with their session.
+ */
 export function events(app: FastifyInstance, deps: DashboardDeps, sessionOf: SessionOf): void {
   const everyMs = deps.pulseMs ?? 1000;
   const going = pulses(deps, everyMs);
@@ -93,9 +96,16 @@ export function events(app: FastifyInstance, deps: DashboardDeps, sessionOf: Ses
       let timer: NodeJS.Timeout | undefined;
       const read = async (): Promise<void> => {
         try {
-          for (const line of await deps.control.log(pipeline, runId, { after })) {
+          // In this order: what is written before a run is over is read after that is known.
+          const { finishedAt, status } = await deps.control.run(pipeline, runId);
+          const lines = await deps.control.log(pipeline, runId, { after });
+          for (const line of lines) {
             channel.send('line', JSON.stringify({ at: line.at, level: line.level, message: line.message }), line.seq);
             after = line.seq;
+          }
+          if (finishedAt !== null && lines.length === 0) {
+            channel.send('end', status);
+            channel.end();
           }
         } catch {
           // The page says so; the next look may succeed.

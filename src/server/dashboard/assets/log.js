@@ -28,6 +28,8 @@ if (source && list) {
     while (list.children.length > most) list.firstElementChild.remove();
     if (follows) list.scrollTop = list.scrollHeight;
   });
+  // Else the browser would ask for it again.
+  events.addEventListener('end', () => events.close());
   addEventListener('pagehide', () => events.close());
 }
 
