@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/core/run.ts';
-import { resetBeforeHeaders, status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, resetBeforeHeaders, status } from '../../src/simulator/shared/faults.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowSimulator } from '../../src/simulator/workflow/server.ts';
 import { openWorkflow } from '../../src/sources/workflow.ts';
 import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
@@ -46,6 +46,17 @@ async function stage(options: WorkflowOptions = {}, dags: readonly string[] = []
   database.events.splice(0);
   return { ...database, engine };
 }
+
+/** What is over is told without its start. */
+const startUntold: Fault = {
+  name: 'start untold',
+  answer: (answer) => {
+    const text = answer.body.toString();
+    const isOver = /"finishedAt":"|"FinishedAt":"\d/.test(text);
+    if (!isOver) return answer;
+    return { ...answer, body: Buffer.from(text.replaceAll(/"(startedAt|StartedAt)":"[^"]*"/g, '"$1":""')) };
+  },
+};
 
 /** Runs with their steps as the warehouse has them, in the shape of the simulator's truth. */
 const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
@@ -279,6 +290,53 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
     await rig.sync();
     expect(await runs()).toEqual([first, { ...second, status: 'succeeded' }]);
     expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+
+  test('an id that is given again to a run that waits leaves the run that had it as it was', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1', params: 'N=1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    const all = 'select dag_run_id, status, params, gone_at from workflow.dag_runs order by dag_run_id';
+    const first = { dag_run_id: '1', status: 'succeeded', params: 'N=1', gone_at: null };
+    state.forget('load', '1');
+    clock.advance(minute);
+    const run = state.start('load', { id: '1', params: 'N=2', queued: true });
+    const second = { dag_run_id: '1@2026-03-01T12:02:00.000Z', params: 'N=2', gone_at: null };
+    for (let again = 0; again < 2; again++) {
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rig.rows(all)).toEqual([first, { ...second, status: 'queued' }]);
+      clock.advance(minute);
+    }
+    Object.assign(run, { status: 'running', startedAt: clock.now() });
+    await rig.sync();
+    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'running' }]);
+    clock.advance(minute);
+    state.finish('load', '1', 'failed');
+    await rig.sync();
+    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'failed' }]);
+  });
+
+  test('where a run that is over tells no start, an id that was given again is that of the newer run', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    rig.engine.script.at({ times: Number.POSITIVE_INFINITY }, startUntold);
+    state.add('load');
+    for (const end of ['succeeded', 'failed']) {
+      const { id } = state.start('load', { id: '1' });
+      await rig.sync();
+      clock.advance(minute);
+      state.finish('load', id, end);
+      await rig.sync();
+      state.forget('load', id);
+    }
+    expect(await rig.rows('select dag_run_id, status, gone_at from workflow.dag_runs order by 1')).toEqual([
+      { dag_run_id: '1', status: 'succeeded', gone_at: null },
+      { dag_run_id: '1@2026-03-01T12:01:00.000Z', status: 'failed', gone_at: null },
+    ]);
   });
 });
 

@@ -2,9 +2,11 @@
 
 import { parseJson } from '../../core/json.ts';
 import type { Json } from '../../core/request.ts';
+import { isOver, standingOf } from '../../core/run-states.ts';
 import type { Given } from '../../core/stream.ts';
+import { beganAt } from './listing.ts';
 import { isObject, type JsonObject } from './objects.ts';
-import { instantText, type ToldRun } from './told.ts';
+import { instantText, standingTold, type ToldRun } from './told.ts';
 
 const table = 'workflow.dag_runs';
 
@@ -63,17 +65,34 @@ export const stillActive = async (given: Given, dag: string): Promise<readonly K
 };
 
 /**
- * The told run under the key of the row that is the same execution. An id that the engine gave again, to an execution that began at another
- * moment, is another run: its key is the id, @ and that moment.
+ * The told run under the key of the row that is the same execution: the newest one where no beginning is told. An id that the engine gave
+ * again, to an execution that began at another moment, is another run: its key is the id, @ and that moment. `seen`: where an engine tells each
+ * start, one that waits is none that is over or lost, and while its beginning is not told it is keyed by when it was queued, else first seen.
  */
-export const knownAs = (told: ToldRun, rows: readonly Known[]): ToldRun => {
+export const knownAs = (told: ToldRun, rows: readonly Known[], seen?: Date): ToldRun => {
   const same = rows.filter((row) => row.told === told.id);
   const match =
     same.find((row) => row.begun === told.begun) ??
-    same.find((row) => row.begun === undefined || told.begun === undefined);
-  if (match !== undefined) return { ...told, id: match.id };
-  return same.length === 0 ? told : { ...told, id: `${told.id}@${told.begun}` };
+    same.find((row) => row.begun === undefined) ??
+    (told.begun === undefined ? newestOf(same) : undefined);
+  const { state } = standingTold(told.run);
+  if (match === undefined) return same.length === 0 ? told : { ...told, id: `${told.id}@${told.begun}` };
+  if (
+    seen !== undefined &&
+    told.begun === undefined &&
+    state === 'active' &&
+    match.begun !== undefined &&
+    hasEnded(match)
+  )
+    return { ...told, id: `${told.id}@${beganAt(told) ?? seen.toISOString()}` };
+  // What is told of its end may not tell its start again.
+  return { ...told, id: match.id, begun: told.begun ?? (isOver(state) ? match.begun : undefined) };
 };
+
+const newestOf = (rows: readonly Known[]): Known | undefined =>
+  rows.toSorted((a, b) => ((a.begun ?? '') < (b.begun ?? '') ? 1 : -1))[0];
+
+const hasEnded = ({ status, gone }: Known): boolean => gone || isOver(standingOf('run', { label: status }).state);
 
 const everything = {
   ...columns,

@@ -87,7 +87,7 @@ async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator
   const payload = payloadOf(answer.body);
   if (payload === undefined) throw new UnexpectedContent(`the status of ${dag} is no object`);
   const told = runIn(payload, dag, 'start');
-  const current = told && knownAs(told, await known(given, dag, [told.id]));
+  const current = told && knownAs(told, await known(given, dag, [told.id]), given.clock);
   if (current !== undefined) yield pageOf(current, answer);
   const word = current === undefined ? wordOfUnkeyed(payload) : undefined;
   if (word !== undefined) {
