@@ -270,6 +270,24 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
     expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
   });
 
+  test('the newest run of a DAG is told by its key where its id was given before', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    for (const end of ['succeeded', 'failed']) {
+      const { id } = state.start('load', { id: '1' });
+      clock.advance(minute);
+      state.finish('load', id, end);
+      for (let again = 0; again < 2; again++) await rig.sync();
+      if (end === 'succeeded') state.forget('load', id);
+    }
+    expect(
+      await rig.rows(`select d.status, r.dag_run_id, r.status as run_status from workflow.dags d
+        join workflow.dag_runs r on r.dag_name = d.name and r.dag_run_id = d.latest_dag_run_id`),
+    ).toEqual([{ status: 'failed', dag_run_id: '1@2026-03-01T12:01:00.000Z', run_status: 'failed' }]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+
   test('an id that is given again while its first run was active leaves that run as gone', async () => {
     const rig = await stage(options, ['load']);
     const { state, clock } = rig.engine;
@@ -784,4 +802,16 @@ test('a run that cannot become a row stays rejected when a run of another DAG ha
   Object.assign(bad, { params: 'a' });
   expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { inserted: 1, rejected: 0 } });
   expect(await rig.rows(rejects)).toEqual([{ status: 'resolved' }]);
+});
+
+test('a DAG whose name cannot be in the warehouse is rejected, and costs the others nothing', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state } = rig.engine;
+  state.add('bad', { name: 'bad \0' });
+  state.start('bad');
+  state.add('load');
+  state.start('load');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows('select name from workflow.dags')).toEqual([{ name: 'load' }]);
+  expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'load' }]);
 });

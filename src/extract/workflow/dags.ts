@@ -8,9 +8,10 @@ import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
 import { type History, listRequest, namesIn, statusRequest } from './dialect.ts';
+import { withKey } from './known.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
-import { dagInList, dagInStatus, payloadOf } from './told.ts';
+import { dagInList, dagInStatus, newestRun, payloadOf } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
@@ -21,7 +22,8 @@ export const dags = (workflow: Workflow): Stream => ({
   promised: true,
   async read(_, given, signal) {
     const { dialect } = await workflow.found(signal);
-    const reading = dialect.kind === 'history' ? listed(workflow, dialect, given, signal) : asked(workflow, signal);
+    const reading =
+      dialect.kind === 'history' ? listed(workflow, dialect, given, signal) : asked(workflow, given, signal);
     return madeReading(reading, idBy('name'));
   },
 });
@@ -98,7 +100,7 @@ async function* listed(
           `two files define a DAG ${name}: ${files.get(name)} and ${file}; the engine keeps their runs as one DAG's`,
         );
       files.set(name, file);
-      records.push(dag);
+      records.push(await withKey(given, dag));
     }
     yield { ...step.value, records };
   }
@@ -145,11 +147,12 @@ async function* withoutFile(
     for (const dag of wanted.length === 0 ? [undefined] : absent) {
       for await (const part of partsOf(workflow, history, dag, { from: 1, to: undefined }, signal)) {
         whole &&= part.whole;
-        for (const { dag: name, id, run } of part.runs) {
+        for (const told of part.runs) {
+          const { dag: name, run } = told;
           if (known.has(name)) continue;
           known.add(name);
           // The newest run comes first.
-          yield { name, latest: { status: run.status, label: run.label, dagRunId: id } };
+          yield withKey(given, { name, latest: { status: run.status, label: run.label, ...newestRun(told) } });
         }
       }
     }
@@ -172,7 +175,7 @@ const noList = (prefix: string): never => {
 };
 
 /** Each DAG by its status: those that are named, or those of the list by which the engine was found out. */
-async function* asked(workflow: Workflow, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
+async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
   const { http, concurrency, note, heard, found } = workflow;
   const first = await found(signal);
   const listing = first.dag === undefined ? (namesIn(first.answer.body) ?? []) : [];
@@ -199,7 +202,8 @@ async function* asked(workflow: Workflow, signal: AbortSignal): AsyncGenerator<P
     if (payload === undefined) throw new UnexpectedContent(`the status of ${name} is no object`);
     answered.add(name);
     heard.set(name, answer);
-    yield pageOf({ ...told.get(name), ...dagInStatus(name, payload) }, answer);
+    const dag = { ...told.get(name), ...dagInStatus(name, payload) };
+    yield pageOf(await withKey(given, dag, given.clock), answer);
   }
   missed(names, answered, http.origin, note);
   return endOf(new Set(names).size, answered.size);

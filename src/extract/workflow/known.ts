@@ -5,7 +5,7 @@ import type { Json } from '../../core/request.ts';
 import { isOver, standingOf } from '../../core/run-states.ts';
 import type { Given } from '../../core/stream.ts';
 import { beganAt } from './listing.ts';
-import { isObject, type JsonObject } from './objects.ts';
+import { isObject, type JsonObject, textOf } from './objects.ts';
 import { instantText, standingTold, type ToldRun } from './told.ts';
 
 const table = 'workflow.dag_runs';
@@ -87,6 +87,17 @@ export const knownAs = (told: ToldRun, rows: readonly Known[], seen?: Date): Tol
     return { ...told, id: `${told.id}@${beganAt(told) ?? seen.toISOString()}` };
   // What is told of its end may not tell its start again.
   return { ...told, id: match.id, begun: told.begun ?? (isOver(state) ? match.begun : undefined) };
+};
+
+/** A DAG whose newest run is told by the key of its row, that it has or will have. */
+export const withKey = async (given: Given, dag: JsonObject, seen?: Date): Promise<JsonObject> => {
+  const { latest } = dag;
+  const name = textOf(dag.name);
+  const id = isObject(latest) ? textOf(latest.dagRunId) : undefined;
+  // Nor has a DAG of such a name a row.
+  if (!isObject(latest) || id === undefined || name === undefined || name.includes('\0')) return dag;
+  const told = { dag: name, id, begun: textOf(latest.begun), run: latest, steps: undefined };
+  return { ...dag, latest: { ...latest, dagRunId: knownAs(told, await known(given, name, [id]), seen).id } };
 };
 
 const newestOf = (rows: readonly Known[]): Known | undefined =>

@@ -281,6 +281,9 @@ export const dagInStatus = (name: string, payload: JsonObject): JsonObject => {
 const newest = (payload: JsonObject, same: SameRun): JsonObject => {
   // Where there was no execution yet, what stands beside it says so.
   const { status, label } = executionIn(payload) ?? renamed(payload, runNames);
-  const id = runIn(payload, '', same)?.id;
-  return { status, label, ...(id !== undefined && { dagRunId: id }) };
+  const told = runIn(payload, '', same);
+  return { status, label, ...(told && newestRun(told)) };
 };
+
+/** What of a DAG's newest run goes with the DAG: its id as told, and what tells it from others of that id. */
+export const newestRun = ({ id, begun, run: { queuedAt } }: ToldRun): JsonObject => ({ dagRunId: id, begun, queuedAt });
