@@ -31,8 +31,8 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Polls until `look` gives something; throws with `what` after ten seconds. */
-export async function until<T>(what: string, look: () => Promise<T | undefined>, ms = 10_000): Promise<T> {
+/** Polls until `look` gives something; throws with `what` after 25 seconds. */
+export async function until<T>(what: string, look: () => Promise<T | undefined>, ms = 25_000): Promise<T> {
   const deadline = performance.now() + ms;
   for (;;) {
     const found = await look();
