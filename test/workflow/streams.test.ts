@@ -358,6 +358,73 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
   });
 });
 
+describe.each([
+  ['500', status(500)],
+  ['400', status(400, { body: '{"status":"error","message":"cannot be read"}' })],
+  [
+    '200 and an error',
+    status(200, {
+      headers: { 'content-type': 'application/json' },
+      body: '{"status":"error","message":"DAG has never run"}',
+    }),
+  ],
+])('a status that is answered with %s', (_, answer) => {
+  test.each([
+    { way: 'named first', dags: ['bad', 'load', 'send'] },
+    { way: 'named between others', dags: ['load', 'bad', 'send'] },
+    { way: 'listed', dags: [] },
+  ])('costs that DAG alone where it is $way', async ({ dags }) => {
+    const rig = await stage({ dialect: 'contract' }, dags);
+    const { state, script } = rig.engine;
+    if (dags.length === 0) {
+      const headers = { 'content-type': 'application/json' };
+      const list = status(200, { headers, body: '{"status":"success","data":{"dags":["bad","load","send"]}}' });
+      script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /\/dags(\?|$)/.test(path) }, list);
+    }
+    for (const name of ['bad', 'load', 'send']) {
+      state.add(name);
+      state.start(name);
+    }
+    const bad = script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /bad/.test(path) }, answer);
+    for (let night = 0; night < 2; night += 1) {
+      expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+      expect(await rig.rows('select name from workflow.dags order by name')).toEqual([
+        { name: 'load' },
+        { name: 'send' },
+      ]);
+      expect(await rig.rows('select dag_name from workflow.dag_runs order by 1')).toEqual([
+        { dag_name: 'load' },
+        { dag_name: 'send' },
+      ]);
+    }
+    expect(bad.fired).toBeGreaterThan(0);
+    bad.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select name from workflow.dags')).toHaveLength(3);
+  });
+});
+
+test.each([
+  ['403', status(403)],
+  ['400', status(400)],
+  ['500', status(500)],
+  ['no answer', resetBeforeHeaders],
+])(
+  'a list that the contract does not promise and that is refused with %s hinders no DAG that is named',
+  async (_, answer) => {
+    const rig = await stage({ dialect: 'contract' }, ['no such DAG', 'load']);
+    rig.engine.state.add('load');
+    const list = rig.engine.script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /\/dags(\?|$)/.test(path) },
+      answer,
+    );
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(list.fired).toBeGreaterThan(0);
+    expect(await rig.rows('select name from workflow.dags')).toEqual([{ name: 'load' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know no such DAG of WORKFLOW_DAGS/);
+  },
+);
+
 describe('an engine that tells no ids', () => {
   test('keys its runs by their start, and shows each of them while it is current', async () => {
     const rig = await stage({ dialect: 'contract', ids: false }, ['load']);

@@ -1,13 +1,13 @@
 /** The DAGs of the engine. */
 
-import { Missing, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, type Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
 import type { Given, Stream } from '../../core/stream.ts';
 import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
-import { type History, listRequest, namesIn, statusRequest } from './dialect.ts';
+import { type History, isOfOneDag, listRequest, mostIll, namesIn, statusRequest } from './dialect.ts';
 import { withKey } from './known.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
@@ -174,7 +174,10 @@ const noList = (prefix: string): never => {
   throw new UnexpectedContent(`${prefix}/dags: the answer has no list of DAGs`);
 };
 
-/** Each DAG by its status: those that are named, or those of the list by which the engine was found out. */
+/**
+ * Each DAG by its status: those that are named, or those of the list by which the engine was found out. One that cannot be read is thrown at
+ * the end, when all others are read.
+ */
 async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
   const { http, concurrency, note, heard, found } = workflow;
   const first = await found(signal);
@@ -186,18 +189,27 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     }),
   );
   const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
-  const ask = async (name: string, until: AbortSignal): Promise<readonly [string, Answer | Missing]> => {
+  const ask = async (
+    name: string,
+    until: AbortSignal,
+  ): Promise<readonly [string, Answer | Missing | Refused | Transient]> => {
     if (name === first.dag && !heard.has(name)) return [name, first.answer];
     try {
       return [name, await http.send(statusRequest(name), until)];
     } catch (cause) {
-      if (!(cause instanceof Missing)) throw cause;
+      if (!(cause instanceof Missing || isOfOneDag(cause))) throw cause;
       return [name, cause];
     }
   };
+  const refused: (Refused | Transient)[] = [];
   const answered = new Set<string>();
   for await (const [name, answer] of several(new Set(names), concurrency, ask, signal)) {
     if (answer instanceof Missing) continue;
+    if (isOfOneDag(answer)) {
+      refused.push(answer);
+      if (refused.filter((one) => one instanceof Transient).length >= mostIll) throw answer;
+      continue;
+    }
     const payload = payloadOf(answer.body);
     if (payload === undefined) throw new UnexpectedContent(`the status of ${name} is no object`);
     answered.add(name);
@@ -205,6 +217,8 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     const dag = { ...told.get(name), ...dagInStatus(name, payload) };
     yield pageOf(await withKey(given, dag, given.clock), answer);
   }
+  const [cause] = refused;
+  if (cause !== undefined) throw cause;
   missed(names, answered, http.origin, note);
   return endOf(new Set(names).size, answered.size);
 }

@@ -1,6 +1,16 @@
 /** Which tongue the engine speaks, found out from its answers. */
 
-import { Misconfigured, Missing, TidemarkError, UnexpectedContent } from '../../core/errors.ts';
+import {
+  AuthFailed,
+  Forbidden,
+  Misconfigured,
+  Missing,
+  RateLimited,
+  Refused,
+  TidemarkError,
+  Transient,
+  UnexpectedContent,
+} from '../../core/errors.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { isObject, plain } from './objects.ts';
 import { payloadOf } from './told.ts';
@@ -45,27 +55,46 @@ export const segment = (name: string): string => {
 };
 
 /**
- * A status that answers is the contract; a list of DAGs with their files is the vendor. With names, the contract is tried first. Throws
- * `Misconfigured` where nothing is named and the engine has no list, `Missing` where none of the names is known and nothing else answers.
+ * A status that answers is the contract; a list of DAGs with their files is the vendor. With names, the contract is tried first, and neither a
+ * DAG nor a list that is refused speaks for the others: the contract promises no list, and does not say how an error of one DAG is answered.
+ * Throws `Misconfigured` where nothing is named and the engine has no list, `Missing` where none of the names is known and nothing else
+ * answers, and what was met where that was an error of another kind.
  */
 export const findDialect = async (http: Http, dags: readonly string[], signal: AbortSignal): Promise<Found> => {
   const [first, ...others] = dags;
+  const refused: TidemarkError[] = [];
   const byStatus = async (dag: string): Promise<Found | undefined> => {
-    const answer = await there(http, statusRequest(dag), signal);
+    const answer = await there(http, statusRequest(dag), signal).catch((cause: unknown) => {
+      if (!isOfOneDag(cause)) throw cause;
+      refused.push(cause);
+      if (refused.filter((one) => one instanceof Transient).length >= mostIll) throw cause;
+      return undefined;
+    });
     return answer && { dialect: contract, answer, dag };
   };
   const told = first === undefined ? undefined : await byStatus(first);
   if (told !== undefined) return told;
-  const v1 = await listThere(http, '/api/v1', signal);
+  const list = async (prefix: '/api/v1' | '/api/v2'): Promise<Answer | TidemarkError> => {
+    try {
+      return await listThere(http, prefix, signal);
+    } catch (cause) {
+      if (dags.length === 0 || !(isOfOneDag(cause) || isForbidden(cause))) throw cause;
+      refused.push(cause);
+      return cause;
+    }
+  };
+  const v1 = await list('/api/v1');
   if (isAnswer(v1) && isVendorList(v1.body)) return { dialect: vendor('/api/v1'), answer: v1 };
   if (isAnswer(v1) && namesIn(v1.body) !== undefined && !isOldVendorList(v1.body))
     return { dialect: contract, answer: v1 };
-  const v2 = await listThere(http, '/api/v2', signal);
+  const v2 = await list('/api/v2');
   if (isAnswer(v2) && isVendorList(v2.body)) return { dialect: vendor('/api/v2'), answer: v2 };
   for (const dag of others) {
     const found = await byStatus(dag);
     if (found !== undefined) return found;
   }
+  const [other] = refused;
+  if (other !== undefined) throw other;
   // A page or a redirect says more about what is wrong than a path that is not there.
   const met = [v1, v2].flatMap((one) => (isAnswer(one) ? [] : [one]));
   const cause = met.find((one) => one instanceof UnexpectedContent) ?? met[0];
@@ -80,6 +109,17 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
     { cause },
   );
 };
+
+/** DAGs whose status fails as it does where an engine is ill, after which the engine is taken to be. */
+export const mostIll = 3;
+
+/** Whether an error may be one DAG's alone: engines of this kind answer a DAG they cannot read with 400, with 500, or with 200 and an error. */
+export const isOfOneDag = (cause: unknown): cause is Refused | Transient =>
+  cause instanceof Refused || (cause instanceof Transient && !(cause instanceof RateLimited));
+
+/** 403, which of a status is about the credentials. */
+const isForbidden = (cause: unknown): cause is AuthFailed =>
+  cause instanceof AuthFailed && cause.cause instanceof Forbidden;
 
 const contract: Dialect = { kind: 'status', words: 'API: status, start and stop of each DAG (contract); no history' };
 const vendor = (prefix: '/api/v1' | '/api/v2'): Dialect => ({
@@ -112,7 +152,7 @@ const listThere = async (
   }
 };
 
-const isAnswer = (met: Answer | Missing | UnexpectedContent): met is Answer => !(met instanceof TidemarkError);
+const isAnswer = (met: Answer | TidemarkError): met is Answer => !(met instanceof TidemarkError);
 
 /** `{dags: [{fileName, dag, latestDAGRun, …}], errors, pagination}`; `dags` is null where there is none. */
 const isVendorList = (body: Json): boolean =>
