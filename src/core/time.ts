@@ -147,6 +147,17 @@ export const parseInstant = (value: string | number): Instant =>
 export const parseNanoInstant = (value: string | number): Instant =>
   parseInstant(typeof value === 'string' ? value.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1') : value);
 
+/**
+ * The same of a source that does not say how it writes instants: also counts of seconds, whole or with a fraction, and counts as text. A
+ * count that as milliseconds would lie before 1973 is one of seconds.
+ */
+export const parseAnyInstant = (value: string | number): Instant => {
+  const count = typeof value === 'string' && /^\d{9,15}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
+  if (typeof count === 'string' || count >= leastLikelyMs) return parseNanoInstant(count);
+  if (count < leastLikelyMs / 1000) throw badInstant(value);
+  return BigInt(Math.round(count * 1_000_000));
+};
+
 /** A calendar day `YYYY-MM-DD`, years 0001 to 9999, returned as it came. Throws `BadData('bad_date')` for anything else. */
 export const parseDay = (text: string): string => {
   if (text.length === 10 && !Number.isNaN(dayNumber(text))) return text;

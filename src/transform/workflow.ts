@@ -5,7 +5,7 @@
 import { BadData } from '../core/errors.ts';
 import { type RunState, standingOf } from '../core/run-states.ts';
 import type { Flow } from '../core/stream.ts';
-import { type Instant, leastLikelyMs, parseNanoInstant } from '../core/time.ts';
+import { type Instant, parseAnyInstant } from '../core/time.ts';
 import type { DagRow, DagRunRow, DagRunStepRow } from '../tables/workflow.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { Reading } from './reading.ts';
@@ -154,16 +154,16 @@ const standingIn = (r: Reading, holder: JsonObject, of: 'run' | 'step', before =
 const brief = (word: string): string => (/^[\w.-]{1,60}$/.test(word) ? word : JSON.stringify(word.slice(0, 60)));
 
 /**
- * An instant; engines write `""`, `-` and the year 1 for none (the vendor's 1.30.2, measured; Go's zero time). What is no instant is kept
+ * An instant; engines write `""`, `-`, 0 and the year 1 for none (the vendor's 1.30.2, measured; Go's zero time). What is no instant is kept
  * with the reason: the contract does not say how instants are written, and a run is not lost for it.
  */
 const moment = (r: Reading, holder: JsonObject, key: string): Instant | null => {
   const value = own(holder, key);
-  if (value === undefined || value === null || value === '' || value === '-') return null;
+  if (value === undefined || value === null || value === '' || value === '-' || value === 0) return null;
   if (typeof value === 'string' && value.startsWith('0001-01-01T00:00:00')) return null;
-  if (typeof value === 'string' || (typeof value === 'number' && value >= leastLikelyMs)) {
+  if (typeof value === 'string' || typeof value === 'number') {
     try {
-      return parseNanoInstant(value);
+      return parseAnyInstant(value);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
     }

@@ -72,7 +72,7 @@ const notesOf = (events: readonly RunEvent[]): string =>
   events.flatMap((event) => (event.type === 'note' ? [event.message] : [])).join('\n');
 
 /** From now on the engine's answer to every status is this payload. */
-const says = ({ engine }: Stage, data: object): void => {
+const says = ({ engine }: Stage, data: object | null): void => {
   const body = JSON.stringify({ status: 'success', data });
   const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
   engine.script.clear();
@@ -451,6 +451,15 @@ describe('an engine that tells no ids', () => {
       'started:2025-11-21T07:24:25.123456Z',
       '2025-11-21T07:24:25.123456Z',
     ],
+    ['epoch seconds', 1_763_709_865, 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    [
+      'epoch seconds with a fraction',
+      1_763_709_865.123456,
+      'started:2025-11-21T07:24:25.123456Z',
+      '2025-11-21T07:24:25.123456Z',
+    ],
+    ['epoch seconds as text', '1763709865', 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    ['epoch milliseconds as text', '1763709865000', 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
     ['a local time', '2026-11-21 07:24:25', 'started:2026-11-21 07:24:25', null],
   ])('keys a run by %s, too', async (_, startedAt, id, instant) => {
     const rig = await stage({}, ['load']);
@@ -492,6 +501,21 @@ describe('an engine that tells no ids', () => {
     await rig.sync();
     expect(await rig.rows('select gone_at is not null as gone from workflow.dag_runs')).toEqual([{ gone: true }]);
     expect(notesOf(rig.events)).toMatch(/no longer tells of the run r1/);
+  });
+
+  test('counts of seconds are instants of steps and ends, too, and 0 is none', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    const steps = [{ name: 'extract', status: 'running', startedAt: 1_763_709_866, finishedAt: 0 }];
+    says(rig, { status: 'running', runId: 'r1', startedAt: 1_763_709_865, finishedAt: 0, steps });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const instants = 'extract(epoch from started_at)::int as "from", finished_at, _extra';
+    expect(await rig.rows(`select ${instants} from workflow.dag_runs`)).toEqual([
+      { from: 1_763_709_865, finished_at: null, _extra: null },
+    ]);
+    expect(await rig.rows(`select ${instants} from workflow.dag_run_steps`)).toEqual([
+      { from: 1_763_709_866, finished_at: null, _extra: null },
+    ]);
   });
 
   test.each([

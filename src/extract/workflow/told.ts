@@ -6,7 +6,7 @@
 import { BadData } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
 import { type Standing, standingOf } from '../../core/run-states.ts';
-import { formatInstant, leastLikelyMs, parseNanoInstant } from '../../core/time.ts';
+import { formatInstant, parseAnyInstant } from '../../core/time.ts';
 import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
 
 /** One execution of a DAG as a record: what src/transform/workflow.ts reads. */
@@ -241,12 +241,12 @@ export const madeAt = (log: Json): string | undefined => {
   return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 };
 
-/** An instant (text, or a number of epoch milliseconds) in one spelling; undefined for what is none. */
+/** An instant (text, or a count since 1970) in one spelling; undefined for what is none. */
 export const instantText = (value: Json): string | undefined => {
-  if (typeof value !== 'string' && (typeof value !== 'number' || value < leastLikelyMs)) return undefined;
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   if (value === '' || value === '-' || String(value).startsWith('0001-')) return undefined;
   try {
-    return formatInstant(parseNanoInstant(value));
+    return formatInstant(parseAnyInstant(value));
   } catch (error) {
     if (error instanceof BadData) return undefined;
     throw error;
