@@ -519,6 +519,28 @@ describe('an engine that tells no ids', () => {
   });
 
   test.each([
+    { way: 'objects', steps: { extract: { status: 'succeeded' }, load: { status: 'running' } } },
+    { way: 'words', steps: { extract: 'succeeded', load: 'running' } },
+  ])('steps in an object by their names are told as $way', async ({ steps }) => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', runId: 'r1', steps });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select step_name, state from workflow.dag_run_steps order by position')).toEqual([
+      { step_name: 'extract', state: 'succeeded' },
+      { step_name: 'load', state: 'active' },
+    ]);
+    // Counts of steps are none.
+    says(rig, { status: 'running', runId: 'r2', steps: { total: 3, done: 1 } });
+    await rig.sync();
+    expect(await rig.rows('select _extra from workflow.dag_runs order by dag_run_id')).toEqual([
+      { _extra: null },
+      { _extra: { steps: { total: 3, done: 1 } } },
+    ]);
+    expect(await rig.rows('select from workflow.dag_run_steps')).toHaveLength(2);
+  });
+
+  test.each([
     { list: 'runningSteps', kept: ['extract', 'load'] },
     { list: 'current_steps', kept: ['extract', 'load'] },
     { list: 'steps', kept: [] },

@@ -155,11 +155,11 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
   const whole = executionIn(payload);
   if (whole === undefined) return undefined;
   const { steps, ...rest } = whole;
+  const list = Array.isArray(steps) ? steps : byTheirNames(steps);
   const run = Object.fromEntries(Object.entries(rest).filter(([key, value]) => !(isHandler(key) && isObject(value))));
   const started = instantText(run.startedAt);
   const id = textOf(run.runId) ?? keyByStart(run.startedAt);
   if (id === undefined) return undefined;
-  const isList = Array.isArray(steps);
   const after = handlers.flatMap((kind) => {
     const one = rest[kind];
     return isObject(one) ? [{ ...stepOf(one, kind), kind }] : [];
@@ -168,10 +168,23 @@ export const runIn = (payload: JsonObject, dag: string, same: SameRun): ToldRun 
     dag,
     id,
     begun: same === 'start' ? started : madeAt(run.log),
-    run: isList || steps === undefined || steps === null ? run : { ...run, steps },
-    steps: isList ? [...steps.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
-    ...((isList ? namesRunning(payload, steps) : after.length > 0) && { inPart: true }),
+    run: list !== undefined || steps === undefined || steps === null ? run : { ...run, steps },
+    steps: list !== undefined ? [...list.map((step) => stepOf(step)), ...after] : after.length > 0 ? after : undefined,
+    ...((list !== undefined ? namesRunning(payload, steps) : after.length > 0) && { inPart: true }),
   };
+};
+
+/** Steps that stand in an object by their names, as objects or as words for how they stand; undefined for an object of something else. */
+const byTheirNames = (steps: Json): readonly JsonObject[] | undefined => {
+  if (!isObject(steps)) return undefined;
+  const named = Object.entries(steps).map(([name, one]) => {
+    if (isObject(one)) return tellsOfRun(renamed(one, stepNames)) ? { name, ...one } : undefined;
+    return typeof one === 'string' && standingOf('step', { label: one }).state !== 'unknown'
+      ? { name, status: one }
+      : undefined;
+  });
+  const good = named.filter((one) => one !== undefined);
+  return good.length > 0 && good.length === named.length ? good : undefined;
 };
 
 /** Whether the list of steps stands under a name that promises no more than those which run now. */
