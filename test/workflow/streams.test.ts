@@ -540,6 +540,14 @@ describe('an engine that tells no ids', () => {
     expect(await rig.rows('select from workflow.dag_run_steps')).toHaveLength(2);
   });
 
+  test('an envelope with nothing in it is no run that succeeded', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, null);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select status, state from workflow.dags')).toEqual([{ status: null, state: 'unknown' }]);
+  });
+
   test.each([
     { list: 'runningSteps', kept: ['extract', 'load'] },
     { list: 'current_steps', kept: ['extract', 'load'] },

@@ -92,11 +92,12 @@ const holders = [
   ...['latestdagrun', 'last'],
 ];
 
-/** What an answer is about: its `data` where it is the contract's envelope, else itself. */
+/** What an answer is about: its `data` where it is the contract's envelope, nothing where that has none, else itself. */
 export const payloadOf = (body: Json): JsonObject | undefined => {
   if (!isObject(body)) return undefined;
   const { status, data } = body;
   if ((status === 'success' || status === 'error') && isObject(data)) return data;
+  if (status === 'success' && data === null) return {};
   return body;
 };
 
