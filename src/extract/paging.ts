@@ -122,6 +122,22 @@ export const continuation = (parameter: string): Scheme => ({
   fits: (body) => isText(field(body, parameter)),
 });
 
+/**
+ * By offset, of answers that state neither a total nor a place: a page that holds as many records as `limit` asked for may have more behind it.
+ * It is the last where what comes behind does not begin with its last record: such a server gives everything at once.
+ */
+export const fullPages = ({ parameter = 'offset', limit = 'limit' } = {}): Scheme => ({
+  next: (_, sent, count, repeated = 0) => {
+    const at = placeOf(sent, parameter);
+    if (count !== parameterOf(sent, limit) || (at !== undefined && repeated === 0)) return undefined;
+    return from((at ?? 0) + count, sent, parameter, count);
+  },
+  total: () => undefined,
+  offset: (_, sent) => placeOf(sent, parameter) ?? 0,
+  rewind: back(parameter),
+  fits: (_, sent) => parameterOf(sent, limit) !== undefined,
+});
+
 /** Everything in one answer. */
 export const single = (): Scheme => ({ next: () => undefined, total: totalOf, fits: () => true });
 

@@ -30,7 +30,7 @@ const numbers = (body: Json): Json => {
 };
 
 /** By offset, with seams. Where the answer has no numbers, until nothing new comes: a short page is no end. */
-const byOffset = offset({ parameter: 'offset', numbers });
+export const byOffset = offset({ parameter: 'offset', numbers });
 
 /**
  * The walk over a list in its largest pages, oldest first where it can be ordered. New records then come at its end, and none is pushed

@@ -266,6 +266,45 @@ describe('an aggregate report', () => {
     ]);
   });
 
+  /** A server that knows the contract's `limit` and `offset` and no tokens. `says`: what it tells beside the rows. */
+  const byPlace =
+    (says: (offset: number, total: number) => Readonly<Record<string, Json>>, lost = 0) =>
+    ({ url }: play.Arrived): play.Reply => {
+      const { searchParams } = new URL(url, 'http://x');
+      const [offset, limit] = [Number(searchParams.get('offset') ?? 0), Number(searchParams.get('limit') ?? 50)];
+      const all = searchParams
+        .getAll('entity_ids')
+        .flatMap((one) => ['01', '02', '03'].map((day) => rowOf(one, `2025-03-${day}`)));
+      const rows = all.slice(0, all.length - lost).slice(offset, offset + limit);
+      return play.json({ rows, ...says(offset, all.length) });
+    };
+
+  test.each([
+    ['its total', (offset: number, total: number) => ({ paging: { page_size: 50, total_results: total, offset } })],
+    ['its place alone', (offset: number) => ({ offset, limit: 50 })],
+    ['nothing', () => ({})],
+  ])('that is cut by limit and offset and states %s is read to its end', async (_, says) => {
+    const { reports } = await open(byPlace(says));
+    const rows = await rowsOf(reportDaily, reports, slice('AD'), warehouse(120));
+    expect(rows).toHaveLength(360);
+    expect(new Set(rows.map((row) => `${row.entity_id} ${row.start_time}`)).size).toBe(360);
+  });
+
+  test('that has fewer rows than it states is not whole', async () => {
+    const { reports } = await open(byPlace((offset, total) => ({ paging: { total_results: total, offset } }), 1));
+    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');
+  });
+
+  test('that is given at once, and happens to fill a page, ends there', async () => {
+    const { reports, server } = await open(({ url }) => {
+      const [one = ''] = new URL(url, 'http://x').searchParams.getAll('entity_ids');
+      const days = Array.from({ length: 50 }, (_, n) => new Date(Date.UTC(2025, 0, 1 + n)).toISOString().slice(0, 10));
+      return play.json({ rows: days.map((day) => rowOf(one, day)) });
+    });
+    expect(await rowsOf(reportDaily, reports, slice('AD', '2025-01-01', '2025-03-01'), warehouse(1))).toHaveLength(50);
+    expect(server.requests).toHaveLength(2);
+  });
+
   test('that repeats a token is left as a circle', async () => {
     const { reports } = await open(() =>
       play.json({ continuation_token: 'again', rows: [rowOf(id(0), '2025-03-02')] }),

@@ -3,17 +3,17 @@
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { elementSlice } from '../../../core/json.ts';
 import { alikeReader } from '../../../core/json-alike.ts';
-import type { Page, PageWalk, Reading, WalkEnd } from '../../../core/paging.ts';
+import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { plural } from '../../../core/words.ts';
-import { listNamed, textAt } from '../../lists.ts';
+import { at, listNamed, textAt } from '../../lists.ts';
 import { mingled } from '../../mingled.ts';
 import { pages } from '../../pages.ts';
-import { continuation } from '../../paging.ts';
+import { continuation, firstThatFits, fullPages, type Scheme } from '../../paging.ts';
 import { ofAccount } from '../ads.ts';
-import { pageSize } from '../lists.ts';
+import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
@@ -24,6 +24,19 @@ import { lackedBy } from './told.ts';
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
 const hour = 3_600_000;
 const day = 24 * hour;
+
+const token = 'continuation_token';
+const byToken: Scheme = continuation(token);
+
+/**
+ * By tokens, as the vendor's reports go on: there an answer has a token or says that it has none. The contract knows `limit` and `offset`
+ * alone, and does not show a report: one that says nothing of tokens is walked by them, as any list is.
+ */
+const paging: Paging = firstThatFits(
+  { ...byToken, fits: (body, sent) => at(body, token) !== undefined || at(sent.query, token) !== undefined },
+  { ...byOffset, fits: (body, sent) => byOffset.fits(body, { ...sent, query: {} }) },
+  fullPages(),
+);
 
 /** By day, restated as the platform restates. The day that is not over is not read: half a day would look like a bad one. */
 export const reportDaily = (reports: Reports): Stream =>
@@ -220,6 +233,7 @@ async function* asking(
         break;
       }
       if (step.done === true) {
+        checkWhole(step.value);
         if (whole.row === 0 && whole.outside > 0) throw another(whole.outside, words);
         return;
       }
@@ -242,6 +256,12 @@ async function* asking(
   yield* asking(http, { ids: ids.slice(0, half), walkOf }, words, signal);
   yield* asking(http, { ids: ids.slice(half), walkOf }, words, signal);
 }
+
+/** Days are replaced whole: rows that are fewer than the server states must not take the place of any. Throws `UnexpectedContent`. */
+const checkWhole = ({ matched, expected, fetched }: WalkEnd): void => {
+  if (!matched)
+    throw new UnexpectedContent(`${endpoint}: the server states ${expected} rows, ${fetched} could be read`);
+};
 
 /** Said of a request's first page only: the later ones carry nothing but a token. */
 const isTooLong = (error: unknown): boolean =>
@@ -290,7 +310,7 @@ function walkOf(
           limit: pageSize,
         },
       },
-      paging: continuation('continuation_token'),
+      paging,
       list: (body) => {
         checkStated(endpoint, body, stated);
         return rows(body);
