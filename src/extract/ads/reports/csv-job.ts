@@ -4,7 +4,7 @@ import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import type { Json, Request } from '../../../core/request.ts';
 import { days } from '../../../core/time.ts';
 import type { Jobs, Look } from '../../jobs.ts';
-import { at, textAt } from '../../lists.ts';
+import { at, idBy, textAt } from '../../lists.ts';
 import { ofAccount } from '../ads.ts';
 import { csvDimensions, csvMetrics, csvRequired, csvStatuses } from './fields.ts';
 import { lackedIn } from './lacked.ts';
@@ -80,8 +80,8 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
       for (;;) {
         try {
           const { body } = await http.send(requestOf(), signal);
-          const id = textAt(body, 'id');
-          if (id !== undefined && id !== '') return id;
+          const id = idIn(body);
+          if (id !== '') return id;
           throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
         } catch (error) {
           if (!(error instanceof Refused) || !asked.lessen(error)) throw error;
@@ -102,6 +102,34 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
   };
 };
 
+/** What an answer holds, and what stands in it under a name of its own: the contract shows neither a report's fields nor its wrapper. */
+const partsOf = (body: Json): readonly Json[] => [
+  body,
+  ...(typeof body === 'object' && body !== null ? Object.values(body) : []),
+];
+
+/** The vendor says `id`, the contract's path `report_id`. */
+const idIn = (body: Json): string =>
+  partsOf(body)
+    .map(idBy('id', 'report_id'))
+    .find((id) => id !== '') ?? '';
+
+/** The vendor says `report_url`; without that, the one field whose name says that it is an address. Empty: none, or nothing tells which. */
+const addressIn = (body: Json): string => {
+  const told = partsOf(body).find((part) => at(part, 'report_url') !== undefined);
+  if (told !== undefined) return textAt(told, 'report_url') ?? '';
+  const addresses = partsOf(body).flatMap((part) =>
+    isObject(part) ? Object.keys(part).flatMap((key) => (isAddress.test(key) ? (textAt(part, key) ?? []) : [])) : [],
+  );
+  const [only = ''] = addresses;
+  return new Set(addresses).size === 1 ? only : '';
+};
+
+const isAddress = /(^|_|[a-z])(url|uri|link)$/i;
+
+const isObject = (value: Json): value is Readonly<Record<string, Json>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The vendor says PROCESSING, READY, EXPIRED, FAILED; the contract does not say which words there are. */
 const done = /^(READY|COMPLETED?|DONE|SUCCE(SS|EDED)|FINISHED)$/i;
 const failed = /^(FAILED|FAILURE|ERROR|CANCELL?ED|REJECTED)$/i;
@@ -111,10 +139,11 @@ const failed = /^(FAILED|FAILURE|ERROR|CANCELL?ED|REJECTED)$/i;
  * fetch. A report that is ready gets its address a moment later at some servers: that is waited for too.
  */
 const lookOf = (body: Json): Look => {
-  const status = textAt(body, 'status');
+  const part = partsOf(body).find((one) => textAt(one, 'status') !== undefined);
+  const status = textAt(part, 'status');
   if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
-  const address = textAt(body, 'report_url') ?? '';
-  const isCompleted = (at(body, 'completed_at') ?? null) !== null;
+  const address = addressIn(part);
+  const isCompleted = (at(part, 'completed_at') ?? null) !== null;
   const said = `the platform says ${JSON.stringify(status.slice(0, 60))}`;
   if (failed.test(status)) return { is: 'failed', reason: said };
   if (/^EXPIRED$/i.test(status)) return { is: 'expired', reason: said };
