@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Missing, PagingLoop, Refused, UnexpectedContent } from '../../../src/core/errors.ts';
+import type { Page } from '../../../src/core/paging.ts';
 import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { Slice } from '../../../src/core/stream.ts';
@@ -7,6 +8,7 @@ import type { Reports } from '../../../src/extract/ads/reports/reports.ts';
 import { reportsOf } from '../../../src/extract/ads/reports/reports.ts';
 import { insightReports, reportDaily, reportHourly, reportLifetime } from '../../../src/extract/ads/reports.ts';
 import { metricsOf } from '../../../src/tables/ads.ts';
+import { dailyRow } from '../../../src/transform/ads.ts';
 import * as play from '../../support/misbehaving-server.ts';
 import { lending, reader } from '../ads/platform.ts';
 
@@ -293,6 +295,35 @@ describe('an aggregate report', () => {
   test('that has fewer rows than it states is not whole', async () => {
     const { reports } = await open(byPlace((offset, total) => ({ paging: { total_results: total, offset } }), 1));
     await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');
+  });
+
+  const numbers = { impressions: 100, clicks: '7', spend: '12.345678' };
+  const stats = [
+    { field_type: 'IMPRESSIONS', field_value: 100 },
+    { field_type: 'CLICKS', field_value: '7' },
+    { field_type: 'SPEND', field_value: '12.345678' },
+  ];
+  test.each<[string, Readonly<Record<string, Json>>, readonly Json[]]>([
+    ['fields of the row', { entity_id: id(0), date: '2025-03-02', name: 'A', ...numbers }, stats],
+    ['metrics', { ad_id: id(0), day: '2025-03-02T00:00:00Z', name: 'A', metrics: numbers }, stats],
+    [
+      'stats',
+      { id: id(0), start_time: '2025-03-02T00:00:00Z', name: 'A', stats: { ...numbers, odd: 1 } },
+      [...stats, { field_type: 'odd', field_value: 1 }],
+    ],
+  ])('may tell its metrics as %s', async (_, row, expected) => {
+    const { reports, notes } = await open(() => play.json({ rows: [row] }));
+    const reading = await reportDaily(reports).read?.(slice('AD'), warehouse(3), new AbortController().signal);
+    const step = await reading?.pages.next();
+    const [record] = step?.done === false ? step.value.records : [];
+    expect(record).toEqual({ entity_id: id(0), start_time: '2025-03-02T00:00:00Z', name: 'A', stats: expected });
+    const page = step?.value as Page;
+    expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
+    expect((await reading?.pages.next())?.done).toBe(true);
+    expect(notes).toEqual([]);
+    expect(dailyRow.via(record, slice('AD')).row).toMatchObject({
+      ...{ entity_id: id(0), day: '2025-03-02', impressions: 100, clicks: 7, spend: '12.345678', ctr: null },
+    });
   });
 
   test('that is given at once, and happens to fill a page, ends there', async () => {

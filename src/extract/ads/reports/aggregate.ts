@@ -17,6 +17,7 @@ import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
+import { vendorRow } from './plain-rows.ts';
 import type { Reports } from './reports.ts';
 import { checkStated, type Granularity, type Wanted } from './stated.ts';
 import { lackedBy } from './told.ts';
@@ -291,7 +292,6 @@ function walkOf(
   const last = to - (granularity === 'DAY' ? day : hour);
   const span = granularity === 'LIFETIME' ? undefined : { first: from, last };
   const stated: Wanted = { granularity, span, clock: given.clock };
-  const rows = listNamed(endpoint, 'rows');
   return {
     walk: {
       first: {
@@ -313,7 +313,7 @@ function walkOf(
       paging,
       list: (body) => {
         checkStated(endpoint, body, stated);
-        return rows(body);
+        return rowsIn(body).map((row) => vendorRow(row, level));
       },
       id: identity,
     },
@@ -328,6 +328,8 @@ const periodOf = ({ window }: Slice, given: Given, granularity: Granularity): { 
   const now = Math.floor(given.clock.getTime() / hour) * hour + hour;
   return { from, to: granularity === 'HOUR' ? Math.max(from + hour, Math.min(to, now)) : to };
 };
+
+const rowsIn = listNamed(endpoint, 'rows');
 
 /** Whole seconds, as the platform writes them. */
 const instant = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');

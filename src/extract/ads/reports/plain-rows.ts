@@ -1,0 +1,49 @@
+/** Report rows of servers that tell metrics as fields. The contract shows no row; the vendor's is the one that everything behind here reads. */
+
+import { parsedOf, RawRecord } from '../../../core/raw-record.ts';
+import type { Json } from '../../../core/request.ts';
+import { at, textAt } from '../../lists.ts';
+import { aggregateFields } from './fields.ts';
+import type { Level } from './levels.ts';
+
+type Fields = Readonly<Record<string, Json>>;
+
+/**
+ * The row as the vendor writes it: `{entity_id, start_time, stats: [{field_type, field_value}]}`. One with a list of `stats` is such a row.
+ * Else the metrics are the fields of `stats`, those of `metrics`, or those of the row itself that have a metric's name, in any case; the entity
+ * may be named `<level>_id` or `id`, and a day as a day. A row without any metric stays as it is, to be rejected with its bytes.
+ */
+export const vendorRow = (row: Json, level: Level): Json => {
+  if (Array.isArray(at(row instanceof RawRecord ? row.shape.sample : row, 'stats'))) return row;
+  const plain = parsedOf(row);
+  if (!isFields(plain)) return row;
+  const holder = ['stats', 'metrics'].find((key) => isFields(plain[key]));
+  const held = holder === undefined ? plain : (plain[holder] as Fields);
+  if (!Object.keys(held).some(isMetric)) return row;
+  const stats = Object.entries(held)
+    .filter(([key]) => holder !== undefined || isMetric(key))
+    .map(([key, value]) => ({ field_type: isMetric(key) ? key.toUpperCase() : key, field_value: value }));
+  const id = plain.entity_id === undefined ? keyIn(plain, [`${level.toLowerCase()}_id`, 'id']) : undefined;
+  const day = plain.start_time === undefined ? keyIn(plain, dayNames) : undefined;
+  const others = Object.entries(plain).filter(
+    ([key]) => key !== holder && key !== id && key !== day && (holder !== undefined || !isMetric(key)),
+  );
+  return {
+    ...Object.fromEntries(others),
+    ...(id !== undefined && { entity_id: plain[id] }),
+    ...(day !== undefined && { start_time: beginning(String(plain[day])) }),
+    stats,
+  };
+};
+
+const known: ReadonlySet<string> = new Set(aggregateFields);
+const isMetric = (key: string): boolean => known.has(key.toUpperCase());
+
+const dayNames = ['date', 'day', 'date_day', 'report_date', 'start_date'];
+
+const beginning = (day: string): string => (day.length === 10 ? `${day}T00:00:00Z` : day);
+
+const keyIn = (row: Fields, names: readonly string[]): string | undefined =>
+  names.find((name) => textAt(row, name) !== undefined);
+
+const isFields = (value: Json): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
