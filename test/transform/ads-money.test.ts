@@ -109,6 +109,23 @@ describe('an amount of an ad set', () => {
     expect(adSet({ id: 's', budget: 5_000_000 }, account).row).toMatchObject({ budget: '5.000000', budget_type: null });
   });
 
+  it.each([
+    { budget: { amount_micros: 12_345_678, type: 'DAILY', currency: 'EUR' } },
+    { budget: { amount: 12_345_678, type: 'DAILY', currency: 'EUR' } },
+    { budget: { microAmount: '12345678', type: 'DAILY', currency: 'EUR' } },
+    { budget_micro_amount: 12_345_678, budget_type: 'DAILY', budget_currency: 'EUR' },
+  ])('is a micro-amount under whatever name: %o', (told) => {
+    const { row, notes } = adSet({ id: 's', ...told }, account);
+    expect(row).toMatchObject({ budget: '12.345678', budget_type: 'DAILY', budget_currency: 'EUR', _extra: null });
+    expect(notes).toBeUndefined();
+  });
+
+  it('of which there are two is none of them; both are kept, and told', () => {
+    const { row, notes } = adSet({ id: 's', budget: { daily_amount: 1, lifetime_amount: 2 } }, account);
+    expect(row).toMatchObject({ budget: null, _extra: '{"budget.daily_amount":1,"budget.lifetime_amount":2}' });
+    expect(notes).toHaveLength(2);
+  });
+
   it('that is missing is null, not 0', () => {
     expect(adSet({ id: 's' }, account).row).toMatchObject({ budget: null, bid: null, base_rate: null });
     expect(withBudget('null').row.budget).toBeNull();

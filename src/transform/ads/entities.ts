@@ -2,6 +2,7 @@
  * The transforms of the ads platform's lists: record to row, pure. The contract promises little of a record, so nothing but its id is
  * demanded; what is missing is null. Amounts are exact or the record is rejected. Drafts: `drafts.ts`, numbers: `reports.ts`.
  */
+import type { Json } from '../../core/request.ts';
 import type { Flow, Slice } from '../../core/stream.ts';
 import type {
   AdAccountRow,
@@ -107,17 +108,32 @@ const BUDGET_KEYS = words('micro_amount type currency');
 
 const BUDGET_TYPES = words('DAILY LIFETIME');
 
-/** `{micro_amount, type, currency}`, or the amount alone: the contract says only that it is a micro-amount. */
+/**
+ * `{micro_amount, type, currency}`, the amount alone, or beside its type as `budget_micro_amount`: the contract says only that a budget is a
+ * micro-amount, not what it is called.
+ */
 const budget = (r: Reading, record: JsonObject) => {
-  const bare = own(record, 'budget');
+  const bare = own(record, 'budget') ?? own(record, 'budget_micro_amount');
   if (bare !== null && bare !== undefined && !isObject(bare))
-    return { budget: amount(r, record, 'budget', 'ad_set.budget'), budget_type: null, budget_currency: null };
-  const found = within(r, record, 'budget', BUDGET_KEYS) ?? {};
+    return {
+      budget: amount(r, { budget: bare }, 'budget', 'ad_set.budget'),
+      budget_type: word(r, record, 'budget_type', BUDGET_TYPES),
+      budget_currency: text(r, record, 'budget_currency'),
+    };
+  const key = amountKey(own(record, 'budget'));
+  const found = within(r, record, 'budget', new Set([...BUDGET_KEYS, key])) ?? {};
   return {
-    budget: amount(r, found, 'micro_amount', 'ad_set.budget', 'budget.micro_amount'),
+    budget: amount(r, found, key, 'ad_set.budget', `budget.${key}`),
     budget_type: word(r, found, 'type', BUDGET_TYPES, 'budget.type'),
     budget_currency: text(r, found, 'currency', 'budget.currency'),
   };
+};
+
+/** `micro_amount`, else the only field that is named as an amount. Of several nothing says which is the budget. */
+const amountKey = (told: Json): string => {
+  const keys = isObject(told) && !Object.hasOwn(told, 'micro_amount') ? Object.keys(told) : [];
+  const [only, ...others] = keys.filter((key) => /amount|micros?$|^value$/i.test(key));
+  return only === undefined || others.length > 0 ? 'micro_amount' : only;
 };
 
 const ASSET_FORMATS = words('AUDIO VIDEO IMAGE CATALOG');
@@ -128,6 +144,7 @@ const BID_STRATEGIES = words('COST_PER_RESULT MAX_BID AUTOBID UNSET');
 export const AD_SET_KEYS = [
   ...['id', 'ad_account_id', 'campaign_id', 'name', 'status', 'category', 'asset_format', 'delivery_goal'],
   ...['cost_model', 'pacing', 'start_time', 'end_time', 'budget', 'bid_micro_amount', 'bid_strategy'],
+  ...['budget_micro_amount', 'budget_type', 'budget_currency'],
   ...['base_rate_micro_amount', 'cost_modifiers', 'promotion', 'dataset_id', 'mobile_app_id'],
   ...['video_delivery_formats', 'slot_positions', 'skad_enabled', 'targets', 'frequency_caps', ...CHANGED],
 ];
