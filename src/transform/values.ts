@@ -6,7 +6,7 @@
 import { decimalText } from '../core/decimal.ts';
 import { ExactNumber } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
-import { type Instant, parseDay, parseInstant } from '../core/time.ts';
+import { epochSeconds, type Instant, leastLikelyMs, parseDay, parseInstant } from '../core/time.ts';
 import type { Decimal, Integer } from '../tables/tracker.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { kindOf, type Reading } from './reading.ts';
@@ -150,13 +150,13 @@ const parsed = (r: Reading, path: string, value: Json): Instant => {
   if (typeof value !== 'string' && typeof value !== 'number')
     throw r.reject('bad_instant', path, `has ${kindOf(value)} as %, expected an instant`);
   try {
-    return parseInstant(value);
+    return typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
   } catch (error) {
     throw r.because(error, path);
   }
 };
 
-/** An instant as text with offset or as epoch milliseconds; anything else that is not null rejects the record. */
+/** An instant as text with offset, as epoch milliseconds, or as seconds where those would lie before 1973; anything else that is not null rejects the record. */
 export const instant = (r: Reading, object: JsonObject, key: string, path = key): Instant | null => {
   const value = own(object, key);
   return value === undefined || value === null ? null : parsed(r, path, value);

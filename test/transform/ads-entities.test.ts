@@ -277,6 +277,14 @@ describe('words and times of the source', () => {
     expect(notes).toEqual(['start_time: expected an instant, got text']);
   });
 
+  it('times may be counted in milliseconds or in seconds since 1970', () => {
+    const ms = Date.parse(times.created_at);
+    for (const told of [ms, Math.floor(ms / 1000)])
+      expect(transform.campaign({ id: 'c', created_at: told }, slice).row.created_at).toBe(
+        parseInstant(told === ms ? ms : Math.floor(ms / 1000) * 1000),
+      );
+  });
+
   it('belong to the account whose list they came from; another one told is kept and noted', () => {
     const { row, notes } = transform.campaign({ id: 'c', ad_account_id: 'other' }, slice);
     expect(row.ad_account_id).toBe('acc');

@@ -154,6 +154,13 @@ describe('an issue of the vendor', () => {
     ]);
   });
 
+  it('dates a change by seconds where its history counts them, as the vendor’s example of changelogs in bulk does', () => {
+    const [newest, ...older] = recorded.changelog.histories;
+    const histories = [{ ...newest, created: 1492070429 }, ...older];
+    const { children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, histories } }));
+    expect(children.changelog?.[0]?.changed_at).toBe(parseInstant('2017-04-13T08:00:29Z'));
+  });
+
   it('brings its comments and worklogs with their originals', () => {
     const { children } = mapIssue(issue());
     expect(children.comments).toEqual([
