@@ -18,6 +18,7 @@ import {
   linkRows,
   looksLikeSprints,
   namesOf,
+  sprintOf,
   sprintRows,
   type Told,
   versionRows,
@@ -222,7 +223,7 @@ const sprintsOf = (
   for (const key of [...(alike ?? sprintFields), ...AGILE_FIELDS]) {
     const value = own(fields, key);
     if (value === undefined || value === null) continue;
-    if (Array.isArray(value) || isObject(value)) {
+    if (Array.isArray(value) || isObject(sprintOf(value))) {
       const told = sprintRows(r, issueId, Array.isArray(value) ? value : [value], `fields.${key}`);
       found.push(...told.rows);
       whole &&= told.whole;

@@ -122,7 +122,7 @@ const SPRINT_STATES: ReadonlySet<Json> = new Set(['future', 'active', 'closed', 
 /** A list whose first element has what only sprints have: how the sprint field is known where no catalogue names it. */
 export const looksLikeSprints = (value: Json): value is readonly Json[] => {
   if (!Array.isArray(value)) return false;
-  const first: Json = value[0];
+  const first: Json = sprintOf(value[0]);
   return (
     isObject(first) &&
     typeof own(first, 'id') === 'number' &&
@@ -131,13 +131,37 @@ export const looksLikeSprints = (value: Json): value is readonly Json[] => {
   );
 };
 
+/** How servers before the agile API write a sprint, e.g. `com.atlassian.greenhopper.service.sprint.Sprint@1f[id=7,state=ACTIVE,name=A, B,goal=<null>]`. */
+const PRINTED = /^[\w.]*\bSprint@[0-9a-f]+\[(.*)\]$/s;
+/** Names and goals may hold commas: only one before the name of a part ends a part. */
+const PART =
+  /,(?=(?:id|rapidViewId|state|name|goal|startDate|endDate|completeDate|activatedDate|sequence|synced|autoStartStop|incompleteIssuesDestinationId)=)/;
+
+/** A sprint as an object, where it is told as text or by its id alone; anything else as it is. */
+export const sprintOf = (told: Json): Json => {
+  if (typeof told === 'number' || (typeof told === 'string' && /^\d{1,18}$/.test(told))) return { id: told };
+  const [, printed] = (typeof told === 'string' && PRINTED.exec(told)) || [];
+  if (printed === undefined) return told;
+  const {
+    id: printedId,
+    rapidViewId,
+    ...parts
+  } = Object.fromEntries(
+    printed.split(PART).flatMap((part) => {
+      const [, name, value] = /^(\w+)=(.*)$/s.exec(part) ?? [];
+      return name === undefined || value === undefined || value === '<null>' || value === '' ? [] : [[name, value]];
+    }),
+  );
+  return printedId === undefined ? told : { ...parts, id: Number(printedId), boardId: rapidViewId ?? null };
+};
+
 export const sprintRows = (
   r: Reading,
   issueId: Integer,
   sprints: readonly Json[],
   path: string,
 ): Told<IssueSprintRow> =>
-  rows(r, { rows: sprints, whole: true }, path, (at, sprint, sprintId) => ({
+  rows(r, { rows: sprints.map(sprintOf), whole: true }, path, (at, sprint, sprintId) => ({
     issue_id: issueId,
     sprint_id: sprintId,
     name: text(at, sprint, 'name'),

@@ -424,6 +424,37 @@ describe('custom fields', () => {
     expect(mapIssue(issue(other), noCatalogue).children.sprints).toEqual([]);
   });
 
+  it('tell sprints as text, as servers before the agile API print them, or by their ids alone', () => {
+    const printed =
+      'com.atlassian.greenhopper.service.sprint.Sprint@1f39706[id=37,rapidViewId=2,state=CLOSED,name=One, a=b [x],startDate=2020-05-01T10:00:00.000+02:00,endDate=2020-05-15T08:00:00.000Z,completeDate=<null>,sequence=37,goal=]';
+    const sprint = {
+      issue_id: 10063,
+      sprint_id: 37,
+      name: 'One, a=b [x]',
+      state: 'closed',
+      board_id: 2,
+      goal: null,
+      start_at: parseInstant('2020-05-01T08:00:00Z'),
+      end_at: parseInstant('2020-05-15T08:00:00Z'),
+      completed_at: null,
+    };
+    const sprints = (told: unknown, by?: typeof noCatalogue) =>
+      mapIssue(issue({ customfield_10020: told }), by).children.sprints;
+    expect(sprints([printed])).toEqual([sprint]);
+    expect(sprints(printed)).toEqual([sprint]);
+    expect(sprints([printed], noCatalogue)).toEqual([sprint]);
+    for (const ids of [
+      [37, 38],
+      ['37', '38'],
+    ])
+      expect(sprints(ids)?.map(({ sprint_id, name }) => [sprint_id, name])).toEqual([
+        [37, null],
+        [38, null],
+      ]);
+    expect(sprints(37)?.map(({ sprint_id }) => sprint_id)).toEqual([37]);
+    expect(sprints([37], noCatalogue)).toEqual([]);
+  });
+
   it('and the fields of the agile API give each sprint once', () => {
     const sprint = { id: 7, name: 'Sprint 7', state: 'active', originBoardId: 2 };
     const closed = [{ id: 5, name: 'Sprint 5', state: 'closed', completeDate: '2020-05-01T00:00:00.000Z' }];
