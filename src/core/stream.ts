@@ -170,6 +170,8 @@ export interface Tail {
   /** Name of the child in `Flow.children`. */
   readonly child: string;
   readonly walk: PageWalk;
+  /** False for an element that says of itself that it is of another record. Absent: elements of this list do not say. */
+  readonly belongs?: (element: Json) => boolean;
   /** Rows of the complete list; pure. */
   rows(records: readonly Json[]): readonly Row[];
 }

@@ -184,7 +184,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         [...lists].map(async ([walk, of]) => {
           const { endpoint } = walk.first;
           const again = of.every(({ child }) => lacked.includes(child));
-          const answer = await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk);
+          const answer = ofRecord(await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk), walk, of);
           const { records, trouble } = answer ?? {};
           if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
           if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
@@ -230,4 +230,13 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     const names = [...new Set(refusals.map(({ key, endpoint }) => `${endpoints.get(endpoint)?.child} of ${key}`))];
     return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
   }
+}
+
+/** An answer without what says that it is of another record. Who gave that has not given this record's list, or not all of it. */
+function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[]): Answer | undefined {
+  const records = answer?.records;
+  const ours = records?.filter((record) => of.every(({ belongs }) => belongs?.(record) !== false));
+  if (records === undefined || ours === undefined || ours.length === records.length) return answer;
+  const words = `${walk.first.path}: ${records.length - ours.length} of ${records.length} records say that they are of another record`;
+  return { records: ours, trouble: answer?.trouble ?? new Transient(words) };
 }

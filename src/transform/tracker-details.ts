@@ -62,6 +62,22 @@ const isWhole = (envelope: JsonObject, count: number): boolean => {
 
 const isCount = (value: Json): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
 
+/**
+ * False for a comment or a worklog that says that it is of another issue: by its `issueId`, or by its own address
+ * (`…/issue/10010/comment/10000`). One that names no issue by its number is taken at the list's word.
+ */
+export const isOfIssue =
+  (issueId: Integer) =>
+  (record: Json): boolean => {
+    if (!isObject(record)) return true;
+    const told = own(record, 'issueId');
+    if ((typeof told === 'string' && /^\d+$/.test(told)) || typeof told === 'number')
+      return String(told) === String(issueId);
+    const self = own(record, 'self');
+    const other = typeof self === 'string' ? /\/issue\/(\d+)\/(?:comment|worklog)\//.exec(self)?.[1] : undefined;
+    return other === undefined || other === String(issueId);
+  };
+
 /** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */
 export const eachOnce = (records: readonly Json[]): readonly Json[] => {
   if (records.length < 2) return records;

@@ -10,7 +10,16 @@ import { personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
 import { isSystemField } from './system-fields.ts';
-import { changeRows, commentRow, delivered, eachOnce, keyRows, worklogRow } from './tracker-details.ts';
+import {
+  changeRows,
+  commentRow,
+  type Delivered,
+  delivered,
+  eachOnce,
+  isOfIssue,
+  keyRows,
+  worklogRow,
+} from './tracker-details.ts';
 import {
   componentRows,
   labelRows,
@@ -278,8 +287,12 @@ const detailsOf = (
   { fetchDetails = NO_DETAILS }: IssueOptions,
 ): { readonly children: Readonly<Record<string, readonly Row[]>>; readonly tails: readonly Tail[] } => {
   const changelog = delivered(r, issue, 'changelog', 'histories', 'changelog');
-  const comments = delivered(r, fields, 'comment', 'comments', 'fields.comment');
-  const worklogs = delivered(r, fields, 'worklog', 'worklogs', 'fields.worklog');
+  const belongs = isOfIssue(issueId);
+  // What is of another issue says nothing of this one's list: that is then fetched.
+  const ownOnly = (found: Delivered | undefined): Delivered | undefined =>
+    found === undefined || found.records.every(belongs) ? found : { ...found, complete: false };
+  const comments = ownOnly(delivered(r, fields, 'comment', 'comments', 'fields.comment'));
+  const worklogs = ownOnly(delivered(r, fields, 'worklog', 'worklogs', 'fields.worklog'));
   // Also of a truncated list: its keys are true, and its faults are faults.
   const changes: readonly IssueChangeRow[] =
     changelog?.records.flatMap((history, at) =>
@@ -323,9 +336,9 @@ const detailsOf = (
     });
   }
   if (openComments)
-    tails.push({ child: 'comments', walk: walks.comments, rows: (records) => commentsOf(issueId, records) });
+    tails.push({ child: 'comments', walk: walks.comments, belongs, rows: (records) => commentsOf(issueId, records) });
   if (openWorklogs)
-    tails.push({ child: 'worklogs', walk: walks.worklogs, rows: (records) => worklogsOf(issueId, records) });
+    tails.push({ child: 'worklogs', walk: walks.worklogs, belongs, rows: (records) => worklogsOf(issueId, records) });
   return { children, tails };
 };
 

@@ -242,3 +242,52 @@ test.each<[string, (list: Told, name: string) => unknown]>([
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   expect((await all()).filter((line) => line.endsWith('missing'))).toEqual([]);
 });
+
+describe('a list of another issue', () => {
+  const hours = () =>
+    rig.rows<{ issue_id: string; seconds: string }>(
+      `select issue_id::text, sum(time_spent_seconds)::text as seconds from tracker.worklogs
+       where _deleted_at is null group by 1 order by 1`,
+    );
+  const logged = () =>
+    [...rig.tracker.oracle().issues.values()].flatMap((one) =>
+      one.deleted || one.worklogs.length === 0
+        ? []
+        : [{ issue_id: one.id, seconds: String(one.worklogs.reduce((all, { seconds }) => all + seconds, 0)) }],
+    );
+  /** What the tracker answers for one issue, as an answer for whichever is asked for. */
+  const listOf = async (list: string, id: string): Promise<Fault> => {
+    const { url, email, token } = rig.tracker;
+    const answer = await fetch(`${url}/rest/api/3/issue/${id}/${list}`, {
+      headers: { authorization: `Basic ${Buffer.from(`${email}:${token}`).toString('base64')}` },
+    });
+    return status(answer.status, { headers: { 'content-type': 'application/json' }, body: await answer.text() });
+  };
+
+  test.each([
+    ['comment', comments],
+    ['worklog', '/rest/api/3/issue/{id}/worklog'],
+  ])('is not taken for the one that was asked for: %s', async (list, endpoint) => {
+    const [asked = '', given = ''] = talked;
+    for (const id of [asked, given]) for (let i = 0; i < 4; i += 1) rig.tracker.state.addWorklog(id, 60 + i);
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(await all()).toEqual([]);
+    rig.tracker.clock.advance(60_000);
+    rig.tracker.state.update(asked, { summary: 'Changed' });
+    const mixed = rig.tracker.script.at(
+      { endpoint, times: Number.POSITIVE_INFINITY, match: ({ path }) => path.includes(`/${asked}/`) },
+      await listOf(list, given),
+    );
+    const run = await rig.sync(issues);
+    expect(mixed.fired).toBeGreaterThan(0);
+    expect(run).toMatchObject({ status: 'failed', deleted: 0 });
+    expect(run.streams[0]?.reason).toMatch(new RegExp(`${list}s of ${asked}: .* say that they are of another`));
+    expect((await all()).filter((line) => !line.startsWith(`issues`))).toEqual([]);
+    expect(new Map((await hours()).map((row) => [row.issue_id, row.seconds]))).toEqual(
+      new Map(logged().map((row) => [row.issue_id, row.seconds])),
+    );
+    rig.tracker.script.clear();
+    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+    expect(await all()).toEqual([]);
+  });
+});
