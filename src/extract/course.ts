@@ -2,7 +2,7 @@
 
 import { UnexpectedContent } from '../core/errors.ts';
 import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
-import type { Answer, Request } from '../core/request.ts';
+import type { Answer, Json, Request } from '../core/request.ts';
 import { LoopGuard } from './loop-guard.ts';
 
 /** Bounds of a walk. */
@@ -80,6 +80,7 @@ export class Course {
     this.#guard.page();
     const total = paging.total(answer.body);
     this.#compare(total);
+    this.#begin(answer.body, sent, total);
 
     const back = this.#stepBack(ids, sent);
     if (back !== undefined) return { page: undefined, next: back };
@@ -131,6 +132,13 @@ export class Course {
       this.#gap = true;
     }
     this.#total = total;
+  }
+
+  /** A first page that is none: what lies before it is not shown, and without a total nothing else would tell. */
+  #begin(body: Json, sent: Request, total: number | undefined): void {
+    const { first, paging } = this.#walk;
+    const place = (answer: Json): number => paging.offset?.(answer, sent) ?? 0;
+    if (sent === first && total === undefined && place(body) > place(undefined)) this.#gap = true;
   }
 
   /**
