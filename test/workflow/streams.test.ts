@@ -936,3 +936,34 @@ test('a DAG whose name cannot be in the warehouse is rejected, and costs the oth
   expect(await rig.rows('select name from workflow.dags')).toEqual([{ name: 'load' }]);
   expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'load' }]);
 });
+
+test('a run that says that it is of another DAG is not taken for one of the DAG that was asked for', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock, script } = rig.engine;
+  for (const name of ['load', 'send']) {
+    state.add(name);
+    const { id } = state.start(name, { id: 'nightly' });
+    clock.advance(minute);
+    state.finish(name, id, name === 'load' ? 'succeeded' : 'failed');
+  }
+  const ofSend: Fault = {
+    name: 'the run of send',
+    call: (call) => ({ ...call, path: call.path.replace('/dag-runs/load', '/dag-runs/send') }),
+  };
+  for (const endpoint of ['/api/v2/dag-runs/{name}/{dagRunId}', '/api/v2/dag-runs/{name}']) {
+    const mixed = script.at(
+      { endpoint, times: Number.POSITIVE_INFINITY, match: ({ path }) => /load/.test(path) },
+      ofSend,
+    );
+    const report = await rig.sync({}, { concurrency: 1 });
+    expect(mixed.fired).toBeGreaterThan(0);
+    expect(report.status).toBe('partly_failed');
+    expect(JSON.stringify(report.streams)).toMatch(/of load.* of send/);
+    expect(await rig.rows('select dag_name, status from workflow.dag_runs')).toEqual([
+      { dag_name: 'send', status: 'failed' },
+    ]);
+    script.clear();
+  }
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await stored(rig)).toEqual(rig.engine.truth());
+});

@@ -93,8 +93,15 @@ const toldRuns = (runs: readonly Json[], dag: string | undefined): readonly Told
     const told = isObject(run) && name !== undefined ? runIn(run, name, 'making') : undefined;
     if (told === undefined)
       throw new UnexpectedContent(`a run in the history of ${name ?? 'the engine'} has no id, or no name of its DAG`);
+    if (dag !== undefined) mustBeOf(dag, told);
     return told;
   });
+
+/** Throws `UnexpectedContent` for a run that says that it is of another DAG than the one it was asked for by name: it is not of its history. */
+export const mustBeOf = (dag: string, { id, run: { name } }: ToldRun): void => {
+  if (typeof name === 'string' && name !== '' && name !== dag)
+    throw new UnexpectedContent(`asked for runs of ${dag}, the answer has ${id} of ${name}`);
+};
 
 /** A second within the span with runs on both sides of it, as far as their starts tell; undefined where there is none left. */
 const middle = (runs: readonly Json[], { from, to }: Span): number | undefined => {

@@ -10,7 +10,7 @@ import { at, idBy, textAt } from '../lists.ts';
 import { several } from '../several.ts';
 import { type History, statusRequest } from './dialect.ts';
 import { hasActiveRun, type Known, known, knownAs, lost, stillActive } from './known.ts';
-import { beganAt, type Part, partsOf, type Span } from './listing.ts';
+import { beganAt, mustBeOf, type Part, partsOf, type Span } from './listing.ts';
 import { withLogs } from './logs.ts';
 import { isObject } from './objects.ts';
 import { askRun } from './one-run.ts';
@@ -235,5 +235,6 @@ const detailed = async (
 ): Promise<Detailed | undefined> => {
   const { http } = workflow;
   const found = await askRun(http, history, dag, id, signal);
+  if (found !== undefined) mustBeOf(dag, found.told);
   return found && { ...found, told: await withLogs(http, history.prefix, found.told, id, signal) };
 };
