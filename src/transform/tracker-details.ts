@@ -63,19 +63,15 @@ const isWhole = (envelope: JsonObject, count: number): boolean => {
 const isCount = (value: Json): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0;
 
 /**
- * False for a comment or a worklog that says that it is of another issue: by its `issueId`, or by its own address
- * (`…/issue/10010/comment/10000`). One that names no issue by its number is taken at the list's word.
+ * False for a comment or a worklog that says by its `issueId` that it is of another issue. One that does not is taken at the list's word; its
+ * `self` is no statement of that kind: in the vendor's own example of a worklog the two contradict each other.
  */
 export const isOfIssue =
   (issueId: Integer) =>
   (record: Json): boolean => {
-    if (!isObject(record)) return true;
-    const told = own(record, 'issueId');
-    if ((typeof told === 'string' && /^\d+$/.test(told)) || typeof told === 'number')
-      return String(told) === String(issueId);
-    const self = own(record, 'self');
-    const other = typeof self === 'string' ? /\/issue\/(\d+)\/(?:comment|worklog)\//.exec(self)?.[1] : undefined;
-    return other === undefined || other === String(issueId);
+    const told = isObject(record) ? own(record, 'issueId') : undefined;
+    const isNumber = typeof told === 'number' || (typeof told === 'string' && /^\d+$/.test(told));
+    return !isNumber || String(told) === String(issueId);
   };
 
 /** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */

@@ -264,10 +264,8 @@ describe('a list of another issue', () => {
     return status(answer.status, { headers: { 'content-type': 'application/json' }, body: await answer.text() });
   };
 
-  test.each([
-    ['comment', comments],
-    ['worklog', '/rest/api/3/issue/{id}/worklog'],
-  ])('is not taken for the one that was asked for: %s', async (list, endpoint) => {
+  test('is not taken for the one that was asked for, where its records say of which issue they are', async () => {
+    const endpoint = '/rest/api/3/issue/{id}/worklog';
     const [asked = '', given = ''] = talked;
     for (const id of [asked, given]) for (let i = 0; i < 4; i += 1) rig.tracker.state.addWorklog(id, 60 + i);
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
@@ -276,12 +274,12 @@ describe('a list of another issue', () => {
     rig.tracker.state.update(asked, { summary: 'Changed' });
     const mixed = rig.tracker.script.at(
       { endpoint, times: Number.POSITIVE_INFINITY, match: ({ path }) => path.includes(`/${asked}/`) },
-      await listOf(list, given),
+      await listOf('worklog', given),
     );
     const run = await rig.sync(issues);
     expect(mixed.fired).toBeGreaterThan(0);
     expect(run).toMatchObject({ status: 'failed', deleted: 0 });
-    expect(run.streams[0]?.reason).toMatch(new RegExp(`${list}s of ${asked}: .* say that they are of another`));
+    expect(run.streams[0]?.reason).toMatch(new RegExp(`worklogs of ${asked}: .* say that they are of another`));
     expect((await all()).filter((line) => !line.startsWith(`issues`))).toEqual([]);
     expect(new Map((await hours()).map((row) => [row.issue_id, row.seconds]))).toEqual(
       new Map(logged().map((row) => [row.issue_id, row.seconds])),

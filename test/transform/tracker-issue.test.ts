@@ -161,6 +161,15 @@ describe('an issue of the vendor', () => {
     expect(children.changelog?.[0]?.changed_at).toBe(parseInstant('2017-04-13T08:00:29Z'));
   });
 
+  it('takes a worklog at the word of its list whatever address it bears, as in the vendor’s own example', () => {
+    const self = 'https://your-domain.atlassian.net/rest/api/3/issue/10010/worklog/10000';
+    const one = { self, id: '100028', started: '2021-01-17T12:34:00.000+0000', timeSpentSeconds: 12000 };
+    const told = (more: object) => mapIssue(issue({ worklog: { worklogs: [{ ...one, ...more }], total: 1 } }));
+    expect(told({}).children.worklogs).toHaveLength(1);
+    expect(told({ issueId: '10063' }).children.worklogs).toHaveLength(1);
+    expect(told({ issueId: '10002' })).toMatchObject({ tails: [{ child: 'worklogs' }] });
+  });
+
   it('brings its comments and worklogs with their originals', () => {
     const { children } = mapIssue(issue());
     expect(children.comments).toEqual([
