@@ -1,11 +1,12 @@
 import type { Afterwards, Fallback } from '../core/stream.ts';
 
 /**
- * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. `state` and `name` are never
- * null in tracker.sprints; a server that tells neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues
- * name it; `which` leaves out sprints before that. All boards that are known to show those in `gone` are tombstones. What a board told stands
- * until an issue that was read later tells otherwise; the hash is then one that no record has, so that a board that lists the sprint again is
- * believed.
+ * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. When it reached us says the row
+ * of the issue, which is written whenever anything of the issue has changed: what it tells of a sprint may be what it told before. A census that
+ * lifts a tombstone writes that row, too, and has read nothing. `state` and `name` are never null in tracker.sprints; a server that tells
+ * neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues name it; `which` leaves out sprints before that.
+ * All boards that are known to show those in `gone` are tombstones. What a board told stands until an issue that was read later tells otherwise;
+ * the hash is then one that no record has, so that a board that lists the sprint again is believed.
  */
 const sprintsNamed = (which: string, written: string): string => `
     with recursive named (id) as (
@@ -20,12 +21,14 @@ const sprintsNamed = (which: string, written: string): string => `
       select n.id from named n where n.id is not null and ${which}
     ), told as (
       select w.id, coalesce(last.name, w.id::text) as name, coalesce(last.state, 'unknown') as state,
-        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at, last._synced_at as told_at
+        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at, last.told_at
       from wanted w cross join lateral (
-        select s.* from tracker.issue_sprints s
+        select s.*, case when r.kind = 'census' then s._synced_at else coalesce(i._synced_at, s._synced_at) end as told_at
+        from tracker.issue_sprints s
         left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
+        left join ops.runs r on r.run_id = i._run_id
         where s.source_id = $1::smallint and s.sprint_id = w.id and i._deleted_at is null
-        order by s._synced_at desc, i.updated_at desc nulls last, s.issue_id desc limit 1
+        order by told_at desc, i.updated_at desc nulls last, s.issue_id desc limit 1
       ) last
     ), written as (
       insert into tracker.sprints as t

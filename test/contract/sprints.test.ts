@@ -77,6 +77,27 @@ describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s l
     expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', _deleted_at: null }]);
   });
 
+  test('is as the issue that was read last tells, also where that one has told the same before', async () => {
+    const { id, name, boardId } = await open(dialect);
+    const { state, clock } = rig.tracker;
+    const [first = '', second = ''] = trueMembersOf(id);
+    const another = [...rig.tracker.oracle().issues.keys()].find((issue) => !trueMembersOf(id).includes(issue)) ?? '';
+    state.hideBoard(boardId);
+    await rig.sync();
+    const night = async (called: string, changed: string): Promise<void> => {
+      clock.advance(3 * 86_400_000);
+      state.updateSprint(id, { name: called });
+      state.touch(changed);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    };
+    await night('Renamed for a while', second);
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Renamed for a while' }]);
+    // What changed last is always read again: something else does.
+    await night('Renamed for a while', another);
+    await night(name, first);
+    expect(await rowsOf(id)).toMatchObject([{ name }]);
+  });
+
   test('is there, too, where a board is seen and its sprints are closed to us', async () => {
     const { id, name, boardId } = await open(dialect);
     const shut = rig.tracker.script.at(

@@ -30,8 +30,23 @@ const told = (
     database.warehouse.db,
   );
 
+/** The row of an issue as a run of a kind wrote it. */
+const written = async (issue: number, kind: 'sync' | 'census', syncedAt: string) => {
+  const { db } = database.warehouse;
+  await sql`insert into ops.sources (source_id, name, kind, base_url) overriding system value
+      values (${source}, 'tracker', 'tracker', 'http://tracker.test')
+    on conflict do nothing`.execute(db);
+  await sql`with run as (
+      insert into ops.runs (pipeline, source_id, kind, status, epoch) values ('tracker', ${source}, ${kind}, 'succeeded', 1) returning run_id
+    ) insert into tracker.issues (source_id, id, key, project_id, issue_type_id, status_id, summary, created_at, updated_at, _synced_at, _run_id)
+      select ${source}, ${issue}, ${`A-${issue}`}, 1, 1, 1, 'An issue', '2024-01-01T00:00:00Z', '2024-01-01T00:00:00Z', ${syncedAt}::timestamptz,
+        run_id from run`.execute(db);
+};
+
 beforeEach(async () => {
-  await sql`truncate tracker.issue_sprints, tracker.sprints, tracker.board_sprints`.execute(database.warehouse.db);
+  await sql`truncate tracker.issues, tracker.issue_sprints, tracker.sprints, tracker.board_sprints`.execute(
+    database.warehouse.db,
+  );
 });
 
 it('sprints that no board lists are those the issues name, each as it was told last', async () => {
@@ -48,6 +63,18 @@ it('sprints that no board lists are those the issues name, each as it was told l
     [1, 10, 'Sprint One', 'closed', 7, 5],
     [1, 11, '11', 'unknown', 7, 5],
   ]);
+});
+
+it.each([
+  ['sync', 'active'],
+  ['census', 'closed'],
+] as const)('what an issue tells as before counts as told where a %s wrote its row: %s', async (kind, state) => {
+  await told(1, 10, 'Sprint 1', 'active', '2024-02-01T00:00:00Z');
+  await told(2, 10, 'Sprint 1', 'closed', '2024-02-02T00:00:00Z');
+  await written(1, kind, '2024-02-03T00:00:00Z');
+  await written(2, 'sync', '2024-02-02T00:00:00Z');
+  await counted(sprintsFromIssues.sql, 5);
+  expect(await rowsOf('select id::int, state from tracker.sprints')).toEqual([[10, state]]);
 });
 
 it('the same again changes nothing; a change and a return from deletion are told', async () => {
