@@ -82,8 +82,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   /** What to ask for of an issue, and how to read it. */
   const learn = async (signal: AbortSignal): Promise<readonly string[]> => {
     const { facts, catalogue, complete } = await known(signal);
-    // Also where the search gives changelogs: it may leave out that of a single issue, or have had no issue to show that it gives none.
-    mapIssue ??= issueMapper(catalogue, detailWalksOf, { fetchDetails: { changelog: true } });
+    // Also where the search gives these lists: it may leave out that of a single issue, or have had no issue to show that it gives none.
+    mapIssue ??= issueMapper(catalogue, detailWalksOf, {
+      fetchDetails: { changelog: true, comments: true, worklogs: true },
+    });
     // A list that did not add up still says what its fields mean, but not that there are no others.
     return issueFields(complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
   };

@@ -221,6 +221,13 @@ test('a history that the search leaves out of single issues is fetched', async (
   expect(await all()).toEqual([]);
 });
 
+test.each(['comments', 'worklogs'])('%s that the search leaves out of issues are fetched', async (left) => {
+  const without = retold((list, name, id) => (name === left && Number(id) % 7 !== 3 ? undefined : list));
+  rig.tracker.script.at(searches, without);
+  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await all()).toEqual([]);
+});
+
 test('histories are fetched where the search gives none and had no issue to show that', async () => {
   // As of a site whose first issue comes between the question and the walk.
   rig.tracker.script.at({ ...searches, match: ({ body }) => /"maxResults":1\b/.test(JSON.stringify(body)) }, emptyPage);
