@@ -55,6 +55,16 @@ test('values come out exactly: big numbers and days as text, instants as Date, t
   ]);
 });
 
+test('no statement is compiled first, whatever the server does by itself: a load’s take a millisecond each', async () => {
+  const warehouse = await connect(database.url);
+  try {
+    const { rows } = await warehouse.pool.query<{ jit: string }>('show jit');
+    expect(rows).toEqual([{ jit: 'off' }]);
+  } finally {
+    await warehouse.close();
+  }
+});
+
 test('a wrong password and an unknown user fail at once as credentials', async () => {
   for (const url of [
     variant((u) => {
