@@ -4,6 +4,7 @@ import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { lastComplete } from '../warehouse/freshness.ts';
 import { type Health, type Message, messageOf } from './message.ts';
 
 export type ChannelName = 'webhook' | 'slack';
@@ -64,9 +65,7 @@ export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly stri
   const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
     select distinct on (s.name) s.name as pipeline, t.stream,
       round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
-    from ops.sources s join ops.streams t using (source_id) cross join lateral (
-      select max(w.opened_at) as at from ops.walks w
-      where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill') fresh
+    from ops.sources s join ops.streams t using (source_id) cross join ${lastComplete} fresh
     where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable'
       and clock_timestamp() - fresh.at > t.freshness_seconds * interval '1 second'
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')

@@ -5,6 +5,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { lastComplete } from '../warehouse/freshness.ts';
 import type { ServerDeps } from './deps.ts';
 
 /** A metric whose samples are the rows of a query: `value` is the value, every other column a label. */
@@ -54,9 +55,7 @@ const metrics: readonly Metric[] = [
     help: 'Up to when the warehouse holds everything of the stream, Unix time.',
     type: 'gauge',
     samples: sql`select s.name as source, t.stream, extract(epoch from f.at)::float8 as value
-      from ops.streams t join ops.sources s using (source_id) cross join lateral (
-        select max(opened_at) as at from ops.walks w where w.source_id = t.source_id and w.stream = t.stream
-          and w.status = 'done' and w.kind <> 'backfill') f
+      from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
       where f.at is not null order by 1, 2`,
   },
   {
@@ -64,9 +63,7 @@ const metrics: readonly Metric[] = [
     help: 'How far the warehouse is behind the source at most.',
     type: 'gauge',
     samples: sql`select s.name as source, t.stream, extract(epoch from clock_timestamp() - f.at)::float8 as value
-      from ops.streams t join ops.sources s using (source_id) cross join lateral (
-        select max(opened_at) as at from ops.walks w where w.source_id = t.source_id and w.stream = t.stream
-          and w.status = 'done' and w.kind <> 'backfill') f
+      from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
       where f.at is not null order by 1, 2`,
   },
   {
@@ -75,9 +72,7 @@ const metrics: readonly Metric[] = [
     type: 'gauge',
     samples: sql`select s.name as source, t.stream,
         coalesce(clock_timestamp() - f.at <= t.freshness_seconds * interval '1 second', false)::int as value
-      from ops.streams t join ops.sources s using (source_id) cross join lateral (
-        select max(opened_at) as at from ops.walks w where w.source_id = t.source_id and w.stream = t.stream
-          and w.status = 'done' and w.kind <> 'backfill') f
+      from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
       where t.state not in ('unavailable', 'forbidden') order by 1, 2`,
   },
   {

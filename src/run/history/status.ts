@@ -1,5 +1,6 @@
 /** How fresh each stream is, judged by committed walks, not by runs that ended (guarantee G13); `bi.data_freshness` says the same. */
 import { sql } from 'kysely';
+import { lastComplete } from '../../warehouse/freshness.ts';
 import { type Db, rowsOf } from './db.ts';
 import type { Receipt } from './runs.ts';
 
@@ -82,9 +83,7 @@ const states = sql<Row>`
   left join lateral (
     select rs.*, r.kind from ops.run_streams rs join ops.runs r using (run_id)
     where rs.source_id = t.source_id and rs.stream = t.stream and r.kind <> 'replay' order by rs.run_id desc limit 1) l on true
-  left join lateral (
-    select max(w.opened_at) as at from ops.walks w
-    where w.source_id = t.source_id and w.stream = t.stream and w.status = 'done' and w.kind <> 'backfill') fresh on true
+  left join ${lastComplete} fresh on true
   order by src.source_id, t.stream`;
 
 const stateOf = (row: Row): StreamState => ({
