@@ -1,11 +1,8 @@
 /** Objects of parsed JSON: any key is data, `toString` and `__proto__` included. */
-import { ExactNumber } from '../core/json.ts';
+import { isObject, type JsonObject } from '../core/json-object.ts';
 import type { Json } from '../core/request.ts';
 
-export type JsonObject = Readonly<Record<string, Json>>;
-
-export const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+export { isObject, type JsonObject };
 
 /** The value under a key of the object itself, never an inherited one: a changelog item has a key `toString`. */
 export const own = (object: JsonObject, key: string): Json => {

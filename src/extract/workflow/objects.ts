@@ -1,12 +1,10 @@
 /** Objects whose keys are written in every engine's own way. */
 
 import { ExactNumber } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/json-object.ts';
 import type { Json } from '../../core/request.ts';
 
-export type JsonObject = Readonly<Record<string, Json>>;
-
-export const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+export { isObject, type JsonObject };
 
 /** A key without its spelling: `RequestId`, `request_id` and `requestId` are one. */
 export const plain = (key: string): string => key.replaceAll(/[_\-\s]/g, '').toLowerCase();

@@ -1,6 +1,7 @@
 /** The job of a CSV report at the ads platform: how it is asked for, and what its states mean. */
 
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { isObject } from '../../../core/json-object.ts';
 import type { Json, Request } from '../../../core/request.ts';
 import { days } from '../../../core/time.ts';
 import type { Jobs, Look } from '../../jobs.ts';
@@ -126,9 +127,6 @@ const addressIn = (body: Json): string => {
 };
 
 const isAddress = /(^|_|[a-z])(url|uri|link)$/i;
-
-const isObject = (value: Json): value is Readonly<Record<string, Json>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The vendor says PROCESSING, READY, EXPIRED, FAILED; the contract does not say which words there are. */
 const done = /^(READY|COMPLETED?|DONE|SUCCE(SS|EDED)|FINISHED)$/i;

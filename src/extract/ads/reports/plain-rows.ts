@@ -1,12 +1,11 @@
 /** Report rows of servers that tell metrics as fields. The contract shows no row; the vendor's is the one that everything behind here reads. */
 
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import { parsedOf, RawRecord } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { at, textAt } from '../../lists.ts';
 import { aggregateFields } from './fields.ts';
 import type { Level } from './levels.ts';
-
-type Fields = Readonly<Record<string, Json>>;
 
 /**
  * The row as the vendor writes it: `{entity_id, start_time, stats: [{field_type, field_value}]}`. One with a list of `stats` is such a row.
@@ -16,9 +15,9 @@ type Fields = Readonly<Record<string, Json>>;
 export const vendorRow = (row: Json, level: Level): Json => {
   if (Array.isArray(at(row instanceof RawRecord ? row.shape.sample : row, 'stats'))) return row;
   const plain = parsedOf(row);
-  if (!isFields(plain)) return row;
-  const holder = ['stats', 'metrics'].find((key) => isFields(plain[key]));
-  const held = holder === undefined ? plain : (plain[holder] as Fields);
+  if (!isObject(plain)) return row;
+  const holder = ['stats', 'metrics'].find((key) => isObject(plain[key]));
+  const held = holder === undefined ? plain : (plain[holder] as JsonObject);
   if (!Object.keys(held).some(isMetric)) return row;
   const stats = Object.entries(held)
     .filter(([key]) => holder !== undefined || isMetric(key))
@@ -43,7 +42,5 @@ const dayNames = ['date', 'day', 'date_day', 'report_date', 'start_date'];
 
 const beginning = (day: string): string => (day.length === 10 ? `${day}T00:00:00Z` : day);
 
-const keyIn = (row: Fields, names: readonly string[]): string | undefined =>
+const keyIn = (row: JsonObject, names: readonly string[]): string | undefined =>
   names.find((name) => textAt(row, name) !== undefined);
-
-const isFields = (value: Json): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
