@@ -1,13 +1,13 @@
 /** The DAGs of the engine. */
 
-import { Missing, type Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, type Refused, type Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
 import type { Given, Stream } from '../../core/stream.ts';
 import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
-import { type History, isOfOneDag, listRequest, mostIll, namesIn, statusRequest } from './dialect.ts';
+import { type History, isIll, isOfOneDag, listRequest, namesIn, statusRequest } from './dialect.ts';
 import { withKey } from './known.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
@@ -207,7 +207,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     if (answer instanceof Missing) continue;
     if (isOfOneDag(answer)) {
       refused.push(answer);
-      if (refused.filter((one) => one instanceof Transient).length >= mostIll) throw answer;
+      if (isIll(refused)) throw answer;
       continue;
     }
     const payload = payloadOf(answer.body);

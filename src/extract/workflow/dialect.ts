@@ -67,7 +67,7 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
     const answer = await there(http, statusRequest(dag), signal).catch((cause: unknown) => {
       if (!isOfOneDag(cause)) throw cause;
       refused.push(cause);
-      if (refused.filter((one) => one instanceof Transient).length >= mostIll) throw cause;
+      if (isIll(refused)) throw cause;
       return undefined;
     });
     return answer && { dialect: contract, answer, dag };
@@ -111,7 +111,11 @@ export const findDialect = async (http: Http, dags: readonly string[], signal: A
 };
 
 /** DAGs whose status fails as it does where an engine is ill, after which the engine is taken to be. */
-export const mostIll = 3;
+const mostIll = 3;
+
+/** Whether what was met of DAGs so far is the engine's own illness. */
+export const isIll = (met: readonly TidemarkError[]): boolean =>
+  met.filter((one) => one instanceof Transient).length >= mostIll;
 
 /** Whether an error may be one DAG's alone: engines of this kind answer a DAG they cannot read with 400, with 500, or with 200 and an error. */
 export const isOfOneDag = (cause: unknown): cause is Refused | Transient =>

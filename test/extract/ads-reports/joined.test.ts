@@ -71,7 +71,8 @@ test('a ragged line is kept in the rejects exactly as it stood; every other row 
   expect(await rows()).toHaveLength(loaded + 1);
 });
 
-test('a report that was being made when the run was stopped is adopted by the next, not created again', async () => {
+/** A rig whose first run was stopped while the platform made its first report. */
+async function stoppedWhileMade(): Promise<void> {
   rig = await openAdsRig({ ...small, csv: { polls: 1 } });
   const stop = new AbortController();
   const stopped = rig.sync({ streams }, { signal: stop.signal });
@@ -80,6 +81,10 @@ test('a report that was being made when the run was stopped is adopted by the ne
     .toEqual([{ status: 'submitted' }]);
   stop.abort(new Interrupted('asked to stop'));
   await stopped.catch(() => undefined);
+}
+
+test('a report that was being made when the run was stopped is adopted by the next, not created again', async () => {
+  await stoppedWhileMade();
   expect(await rows()).toEqual([]);
   expect((await rig.sync({ streams })).status).toBe('succeeded');
   // The second job is the one for the days that every run reads again.
@@ -91,15 +96,8 @@ test('a report that was being made when the run was stopped is adopted by the ne
 });
 
 test('a report that was asked for before its days were read anew is not adopted: it would bring back what they were then', async () => {
-  rig = await openAdsRig({ ...small, csv: { polls: 1 } });
+  await stoppedWhileMade();
   const { platform } = rig;
-  const stop = new AbortController();
-  const stopped = rig.sync({ streams }, { signal: stop.signal });
-  await expect
-    .poll(() => rig.rows(`select status from ops.jobs`), { timeout: 20_000 })
-    .toEqual([{ status: 'submitted' }]);
-  stop.abort(new Interrupted('asked to stop'));
-  await stopped.catch(() => undefined);
   const [old] = platform.storage.jobs.values();
   if (old === undefined) throw new Error('there is no job');
   const file = csvFile(`${[...csvLines(platform.state, old, 1, {})].join('\n')}\n`);

@@ -6,7 +6,6 @@ import { alikeReader } from '../../../core/json-alike.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Given, Slice, Stream } from '../../../core/stream.ts';
-import { parseInstant } from '../../../core/time.ts';
 import { plural } from '../../../core/words.ts';
 import { at, listNamed, textAt } from '../../lists.ts';
 import { mingled } from '../../mingled.ts';
@@ -16,7 +15,8 @@ import { ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
-import { chunks, idsIn, type Level, lateLevels, levelIn } from './levels.ts';
+import { type Counts, kindOf, kinds, nothing, type Question } from './judged.ts';
+import { chunks, idsIn, lateLevels, levelIn } from './levels.ts';
 import { vendorRow } from './plain-rows.ts';
 import type { Reports } from './reports.ts';
 import { checkStated, type Granularity, type Wanted } from './stated.ts';
@@ -197,18 +197,9 @@ const another = (rows: number, words: string): UnexpectedContent =>
     `${endpoint}: the report has ${plural(rows, 'row')}, none of what was asked for (${words}): it is another one`,
   );
 
-/**
- * row: one that was asked for, or that the transform is to reject · behind: of the day or hour after the last one, which a server adds that takes
- * an end otherwise · outside: of another day or hour that was not asked for · stranger: of another entity
- */
-const kinds = ['row', 'behind', 'outside', 'stranger'] as const;
-type Kind = (typeof kinds)[number];
-
-const nothing = (): Record<Kind, number> => ({ row: 0, behind: 0, outside: 0, stranger: 0 });
-
 /** A page without the rows that were not asked for. */
 interface Fitting extends Page {
-  readonly counts: Readonly<Record<Kind, number>>;
+  readonly counts: Readonly<Counts>;
 }
 
 /**
@@ -221,7 +212,7 @@ async function* asking(
   words: string,
   signal: AbortSignal,
 ): AsyncGenerator<Fitting, void, void> {
-  const { walk, kindOf } = walkOf(ids);
+  const { walk, question } = walkOf(ids);
   const whole = nothing();
   const walked = pages(http, walk, signal);
   try {
@@ -241,7 +232,7 @@ async function* asking(
       const { value: page } = step;
       const counts = nothing();
       const kept = [...page.records.keys()].filter((i) => {
-        const kind = kindOf(page.records[i]);
+        const kind = kindOf(page.records[i], question);
         counts[kind]++;
         return kind === 'row';
       });
@@ -275,7 +266,7 @@ interface Asked {
 
 interface Walk {
   readonly walk: PageWalk;
-  readonly kindOf: (row: Json) => Kind;
+  readonly question: Question;
 }
 
 function walkOf(
@@ -317,7 +308,7 @@ function walkOf(
       },
       id: identity,
     },
-    kindOf: (row) => (isOf(row, wanted, level) ? placeOf(row, from, to, granularity) : 'stranger'),
+    question: { level, wanted, granularity, from, to },
   };
 }
 
@@ -333,25 +324,6 @@ const rowsIn = listNamed(endpoint, 'rows');
 
 /** Whole seconds, as the platform writes them. */
 const instant = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
-
-const isOf = (row: Json, wanted: ReadonlySet<string>, level: Level): boolean => {
-  const id = textAt(row, 'entity_id');
-  const type = textAt(row, 'entity_type') ?? level;
-  return id === undefined || (type === level && wanted.has(id.toLowerCase()));
-};
-
-const placeOf = (row: Json, from: number, to: number, granularity: Granularity): Exclude<Kind, 'stranger'> => {
-  const text = textAt(row, 'start_time');
-  if (granularity === 'LIFETIME' || text === undefined) return 'row';
-  try {
-    const start = Number(parseInstant(text) / 1000n);
-    if (start >= from && start < to) return 'row';
-    return start === to ? 'behind' : 'outside';
-  } catch {
-    // Not an instant: the transform says so, with the row's bytes.
-    return 'row';
-  }
-};
 
 /** A row without an entity has no identity: it is delivered, and rejected with its bytes. */
 const identity = (row: Json): string => {
