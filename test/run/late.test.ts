@@ -46,7 +46,7 @@ test('a slice whose total never adds up stays red, moves no watermark, and does 
 });
 
 test('where changes are found by `created`, a window that never adds up does not keep new issues out either', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 1_200 }, { changes: 'created' });
+  rig = await openRig({ dialect: 'contract', issues: 1_200, projects: 8, years: 3 }, { changes: 'created' });
   rig.tracker.script.at(
     {
       ...search,
@@ -79,7 +79,7 @@ const interruptAt = async (nth: number, how: Parameters<Rig['sync']>[0], setting
 };
 
 test('a full walk that was begun with another filter moves no watermark of this one', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 1_600 });
+  rig = await openRig({ dialect: 'contract', issues: 1_600, projects: 8, years: 3 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['issues'] });
   clock.advance(day);

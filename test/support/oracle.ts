@@ -44,8 +44,8 @@ export async function differences(rig: Sides, how: Comparison = {}): Promise<rea
     const { table, key, where = '' } = compared;
     if (how.issuesOnly === true && !/^(issues|issue_(?!types).*|comments|worklogs)$/.test(table)) continue;
     const [{ tombstones = false } = {}] = await rig.rows<{ tombstones: boolean }>(
-      `select exists (select from information_schema.columns where table_schema = 'tracker' and table_name = $1
-         and column_name = '_deleted_at') as tombstones`,
+      `select exists (select from pg_attribute where attrelid = format('tracker.%I', $1::text)::regclass
+         and attname = '_deleted_at') as tombstones`,
       [table],
     );
     const conditions = [tombstones ? '_deleted_at is null' : 'true', where === '' ? 'true' : where].join(' and ');

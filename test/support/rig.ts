@@ -39,7 +39,7 @@ export interface RigRun {
 export const hasty: NonNullable<TrackerDeps['http']> = { retry: { baseMs: 5, capMs: 50 } };
 
 export async function openRig(options: TrackerOptions = {}, settings: Partial<TrackerSettings> = {}): Promise<Rig> {
-  const tracker = await startTracker({ seed: 7, issues: 300, ...options });
+  const tracker = await startTracker({ seed: 7, issues: 300, projects: 3, users: 30, years: 0.5, ...options });
   const database = await testDatabase();
   const events: RunEvent[] = [];
   const during = async <T>(how: RigRun, work: (deps: RunDeps) => Promise<T>): Promise<T> => {

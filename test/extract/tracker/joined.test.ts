@@ -6,7 +6,7 @@ afterEach(async () => {
   for (const rig of open.splice(0)) await rig.close();
 });
 const rigOf = async (...how: Parameters<typeof openRig>): Promise<Rig> => {
-  const rig = await openRig({ issues: 120, users: 20, projects: 2, years: 1, ...how[0] }, how[1]);
+  const rig = await openRig({ issues: 120, users: 20, projects: 2, years: 0.3, ...how[0] }, how[1]);
   open.push(rig);
   return rig;
 };
