@@ -20,29 +20,54 @@ export interface MigrateOptions {
  * once take turns, and one that is killed half-way leaves whole steps only. Needs the right to create schemas, nothing more.
  * @returns the names of the steps that this call applied, in order
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had,
- * `Transient` if somebody else keeps what a step changes locked.
+ * `Transient` if somebody else keeps what a step changes locked, or the server ends its connection again and again.
  */
 export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
   const { signal, folder: from = ours } = options;
   if (await isUpToDate(warehouse, from)) return [];
-  // A connection of its own: a step may build an index for longer than any statement of a sync may take.
-  const own = await connect(warehouse.url.reveal(), {
-    max: 1,
-    applicationName: 'tidemark migrate',
-    statementTimeout: 0,
-    ...(signal ? { signal } : {}),
-  });
-  try {
-    return await own.db.connection().execute(async (db) => {
-      await lock(db, own.address, options);
-      return await steps(db, from, signal);
+  const applied: string[] = [];
+  for (let losses = 0; ; losses += 1) {
+    // A connection of its own: a step may build an index for longer than any statement of a sync may take.
+    const own = await connect(warehouse.url.reveal(), {
+      max: 1,
+      applicationName: 'tidemark migrate',
+      statementTimeout: 0,
+      ...(signal ? { signal } : {}),
     });
-  } catch (error) {
-    throw explained(error, own.address);
-  } finally {
-    await own.close();
+    try {
+      const gone = await own.db.connection().execute(async (db) => {
+        try {
+          await lock(db, own.address, options);
+          await steps(db, { from, signal, applied });
+          return undefined;
+        } catch (error) {
+          if (await answers(db)) throw error;
+          return error;
+        }
+      });
+      if (gone === undefined) return applied;
+      if (losses === mostLosses)
+        throw new Transient(
+          `${own.address}: the connection broke each time while the schema was brought up to date; the steps that were done stay: migrate again`,
+          { cause: gone },
+        );
+    } catch (error) {
+      throw explained(error, own.address);
+    } finally {
+      await own.close();
+    }
   }
 }
+
+/** A server that restarts costs a migration time only: steps are whole or not there. One that a step brings down each time is not asked for ever. */
+const mostLosses = 3;
+
+/** Whether the connection still lives. What Kysely throws of one that broke within a step does not say so. */
+const answers = (db: Kysely<AnyDatabase>): Promise<boolean> =>
+  sql`select`.execute(db).then(
+    () => true,
+    () => false,
+  );
 
 /** The steps that `migrate` would apply. Throws `Misconfigured` if the schema is newer than this program. Changes nothing. */
 export async function pending(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
@@ -63,10 +88,16 @@ async function isUpToDate({ db }: Warehouse, from: URL): Promise<boolean> {
   return rows[0]?.text !== null;
 }
 
-async function steps(db: Kysely<AnyDatabase>, from: URL, signal: AbortSignal | undefined): Promise<readonly string[]> {
+async function steps(
+  db: Kysely<AnyDatabase>,
+  {
+    from,
+    signal,
+    applied,
+  }: { readonly from: URL; readonly signal: AbortSignal | undefined; readonly applied: string[] },
+): Promise<void> {
   refuseNewer(await appliedTo(db), await stepsIn(from));
   const provider = folder(from);
-  const applied: string[] = [];
   for (;;) {
     signal?.throwIfAborted();
     const { error, results = [] } = await migrator(db, provider).migrateUp();
@@ -78,7 +109,6 @@ async function steps(db: Kysely<AnyDatabase>, from: URL, signal: AbortSignal | u
     applied.push(...results.map(({ migrationName }) => migrationName));
   }
   await db.transaction().execute(describe);
-  return applied;
 }
 
 class StepFailed extends Error {

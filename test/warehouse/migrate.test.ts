@@ -144,6 +144,26 @@ test('one that is killed within a step leaves the steps before it and nothing of
   expect(await migrate(warehouse, { folder: mended, patience: 15_000 })).toEqual(['0002_b']);
 });
 
+test('a server that ends the connection within a step costs time only; where it does so each time, that is said', async () => {
+  const { warehouse } = database;
+  const dies = `select pg_terminate_backend(pg_backend_pid())`;
+  await warehouse.pool.query('create sequence tries');
+  const once = folder({
+    '0001_a': 'create table a ()',
+    '0002_b': `create table b (); do $$ begin if nextval('tries') = 1 then perform pg_terminate_backend(pg_backend_pid()); end if; end $$`,
+  });
+  expect(await migrate(warehouse, { folder: once })).toEqual(['0001_a', '0002_b']);
+  expect(await tables(warehouse)).toEqual(['a', 'b']);
+  expect(await applied(warehouse)).toEqual(['0001_a', '0002_b']);
+
+  await warehouse.pool.query('drop table a, b; drop schema ops cascade');
+  const each = folder({ '0001_a': 'create table a ()', '0002_b': `create table b (); ${dies}` });
+  const error = await migrate(warehouse, { folder: each }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Transient);
+  expect(String(error)).toMatch(/connection broke each time.*migrate again/);
+  expect(await applied(warehouse)).toEqual(['0001_a']);
+});
+
 test('a step that fails is rolled back entirely and named', async () => {
   const { warehouse } = database;
   const steps = folder({ '0001_a': 'create table a ()', '0002_bad': 'create table b (); select 1/0' });
