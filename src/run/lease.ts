@@ -139,8 +139,12 @@ function held(pipeline: string, holder: Holder): LockHeld {
 
 function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: string, times: LeaseTimes): Lease {
   const lost = new AbortController();
-  const fenced = (cause?: unknown): Fenced =>
-    new Fenced(`${pipeline}: another process took the lease (ours was epoch ${epoch})`, { cause });
+  const takenOver = (): Fenced => new Fenced(`${pipeline}: another process took the lease (ours was epoch ${epoch})`);
+  const cutOff = (cause: unknown): Fenced =>
+    new Fenced(
+      `${pipeline}: no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s): ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   let client = first;
   let released = false;
   let beating: Promise<void> = Promise.resolve();
@@ -157,12 +161,12 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
            expires_at = clock_timestamp() + $3 * interval '1 millisecond' where pipeline = $1 and epoch = $2`,
         [pipeline, epoch, times.ttlMs],
       );
-      if (rowCount === 0) lost.abort(fenced());
+      if (rowCount === 0) lost.abort(takenOver());
       lastBeat = performance.now();
     } catch (error) {
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
       if (released) return;
-      if (performance.now() - lastBeat > times.ttlMs) lost.abort(fenced(error));
+      if (performance.now() - lastBeat > times.ttlMs) lost.abort(cutOff(error));
       await reopen();
     }
   };
@@ -190,8 +194,8 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
           expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond'
         where pipeline = ${pipeline} and epoch = ${epoch}::bigint`.execute(session.trx);
       if (Number(numAffectedRows ?? 0) === 0) {
-        lost.abort(fenced());
-        throw fenced();
+        lost.abort(takenOver());
+        throw takenOver();
       }
     },
     async name(runId) {

@@ -118,6 +118,18 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   await holder.release();
 });
 
+test('a holder that cannot reach the warehouse for a lease time says so, and not that another has its lease', async () => {
+  const warehouse = await connect(database.url, { max: 2 });
+  const holder = await takeLease(warehouse.pool, 'cut off', quick);
+  await warehouse.close();
+  await expect.poll(() => holder.signal.aborted, { timeout: 5_000 }).toBe(true);
+  expect(holder.signal.reason).toBeInstanceOf(Fenced);
+  expect(String(holder.signal.reason)).toMatch(
+    /cut off: no sign of life reached the warehouse for a whole lease time \(0.6 s\): /,
+  );
+  await holder.release();
+});
+
 test.each([
   `default_transaction_isolation = 'repeatable read'`,
   `default_transaction_isolation = 'serializable'`,
