@@ -147,6 +147,11 @@ export class OutOfTime extends TidemarkError {
   readonly code = 'deadline';
 }
 
+/** The warehouse has no room left. Waiting does not help: somebody must make room; the next run goes on. */
+export class WarehouseFull extends TidemarkError {
+  readonly code = 'warehouse_full';
+}
+
 /** The received, written and rejected records do not add up (guarantee G13): a defect of ours; nothing is committed. */
 export class AccountsDoNotBalance extends TidemarkError {
   readonly code = 'accounts_do_not_balance';

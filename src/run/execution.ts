@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
-import { pruneCommits } from '../load/session.ts';
+import { fullIf, pruneCommits } from '../load/session.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -59,6 +59,7 @@ export async function withRun(
     } catch (error) {
       thrown = error;
     }
+    thrown = fullIf(thrown);
     const { counters } = deps.source.http;
     const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const told = {

@@ -10,6 +10,7 @@ import {
   TooManyRejects,
   TooOld,
   Unreachable,
+  WarehouseFull,
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
@@ -35,6 +36,7 @@ export const endsRun = (error: unknown): boolean =>
   error instanceof OutOfTime ||
   error instanceof Unreachable ||
   error instanceof TooManyRejects ||
+  error instanceof WarehouseFull ||
   !(error instanceof TidemarkError);
 
 /** Reads every slice of a walk that is not done, several at once. */

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WarehouseFull } from '../../src/core/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { start as command } from '../cli/command.ts';
 import { differences } from '../support/oracle.ts';
@@ -198,12 +199,13 @@ test('D7: a disk that is full fails the run, the server stays up, and with space
     const room = fs.statfsSync(place);
     fs.writeFileSync(filler, Buffer.alloc(room.bavail * room.bsize - 64 * 1024));
     const report = await rig.sync(issues).catch((error: unknown) => error);
-    expect(JSON.stringify(report instanceof Error ? report.message : report)).toMatch(
-      /no space left|could not extend|disk/i,
-    );
+    expect(report).toBeInstanceOf(WarehouseFull);
+    expect(String(report)).toMatch(/the disk of the warehouse is full \(could not extend .*make room there/);
     expect(await rig.rows('select 1 as up')).toEqual([{ up: 1 }]);
     expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
-    expect(await rig.rows(`select distinct status from ops.runs`)).toEqual([{ status: 'failed' }]);
+    expect(await rig.rows(`select distinct status, error_code from ops.runs`)).toEqual([
+      { status: 'failed', error_code: 'warehouse_full' },
+    ]);
     fs.rmSync(filler);
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
     expect(await differences(rig, ofIssues)).toEqual([]);
