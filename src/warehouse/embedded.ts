@@ -40,6 +40,7 @@ const patience = 700_000; // longer than a start may take
  *
  * Two locks of the kernel order everything, so nothing stale is left by a `kill -9`: `lock` is held alone while a server is made, started or
  * stopped; `in-use` is shared by every user for as long as it lasts, and who can have it alone knows that it was the last.
+ * A server that dies under its users is started again by one of them.
  * The server never keeps this process alive. If this process ends without `release`, the server goes on; the next user adopts and stops it.
  *
  * @param home TIDEMARK_HOME; made if absent
@@ -117,6 +118,7 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   const port = await serve(cluster, path.join(place.directory, 'port'), options);
   // Said, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
   const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
+  const keeping = keepUp(inside, cluster, port, options);
   let left: Promise<void> | undefined;
   return {
     url,
@@ -125,8 +127,61 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
     log: cluster.log,
     adopted,
     release() {
-      left ??= tidy(url, options).then(() => leave(inside, cluster, use));
+      left ??= keeping
+        .end()
+        .then(() => tidy(url, options))
+        .then(() => leave(inside, cluster, use));
       return left;
+    },
+  };
+}
+
+/** So often a user looks whether the server still runs, ms. */
+const lookEvery = 1_000;
+
+/**
+ * Starts the server again when it has died, killed for the machine's want of memory perhaps: a command that stays for months would wait for ever.
+ * At the port that its users know; where that is taken meanwhile, the server says so each time, and the user is told once.
+ */
+function keepUp(inside: string, cluster: Cluster, port: number, { notice, signal }: Options) {
+  const over = new AbortController();
+  const ending = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const died = (): boolean => !ending.aborted && running(cluster.data) === undefined;
+  const revive = async (): Promise<void> => {
+    const lock = await exclusive(path.join(inside, 'lock'), patience, ending);
+    try {
+      if (!died()) return;
+      await start(cluster, port, warehouseSettings(cluster.log), ending);
+      notice('the server of the warehouse had died; it was started again');
+    } finally {
+      lock.release();
+    }
+  };
+  let told = false;
+  let looking: Promise<void> | undefined;
+  const look = (): void => {
+    if (looking !== undefined || !died()) return;
+    looking = revive()
+      .then(
+        () => {
+          told = false;
+        },
+        (error: unknown) => {
+          if (told || ending.aborted) return;
+          told = true;
+          notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
+        },
+      )
+      .finally(() => {
+        looking = undefined;
+      });
+  };
+  const timer = setInterval(look, lookEvery).unref();
+  return {
+    async end(): Promise<void> {
+      clearInterval(timer);
+      over.abort();
+      await looking;
     },
   };
 }
