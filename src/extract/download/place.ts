@@ -19,16 +19,20 @@ export interface Place {
 }
 
 /**
- * Throws `ForeignOrigin` for an address that is not of the source's own origin nor of a configured host, is not https (http only on loopback,
- * where the source itself is http on loopback), carries a user, is written deceptively, or names a private network address outright.
+ * A path alone (`/reports/7.csv`) lies at the source's own origin. Throws `ForeignOrigin` for an address that is not of that origin nor of a
+ * configured host, is not https (http only on loopback, where the source itself is http on loopback), carries a user, is written deceptively, or
+ * names a private network address outright.
  */
 export const placeOf = (what: string, text: string, { own, hosts }: Places): Place => {
   const refused = (why: string): ForeignOrigin =>
     new ForeignOrigin(`${what}: the address of the report ${why}; nothing was fetched from it`);
   const source = new URL(own);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-  if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) throw refused('is no URL');
-  const url = new URL(text);
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('is no URL');
+  // Of what is not whole only a path says where it lies: `//host/a.csv` names another server, `a.csv` counts from who knows where.
+  const written = /^\/(?!\/)/.test(text) ? source.origin + text : text;
+  if (!URL.canParse(written)) throw refused('is no URL');
+  const url = new URL(written);
   const local = source.protocol === 'http:' && isLocal(source.hostname);
   if (url.username !== '' || url.password !== '') throw refused('carries a user name');
   if (url.protocol !== 'https:' && !(local && url.protocol === 'http:' && isLocal(url.hostname)))

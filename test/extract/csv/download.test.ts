@@ -242,10 +242,16 @@ describe('R4: where a report may be fetched from', () => {
     'https://127.0.0.1/',
     'https://169.254.169.254/latest/meta-data/',
     '//storage.example.com/a.csv',
-    '/a.csv',
+    'a.csv',
+    '/\\storage.example.com/a.csv',
     '',
   ])('%j is not', (address) => {
     expect(() => placeOf('x', address, places)).toThrow(ForeignOrigin);
+  });
+
+  test('a path alone is one at the platform itself', () => {
+    expect(placeOf('x', '/reports/a.csv?sig=1', places).url.href).toBe('https://api.example.com/reports/a.csv?sig=1');
+    expect(placeOf('x', '/https://storage.example.com/a', places).url.host).toBe('api.example.com');
   });
 
   test('http on loopback is, only where the platform itself is http on loopback', () => {
