@@ -1,10 +1,10 @@
 /** The platform's lists: their envelope, their order, and whether they are cut into pages at all. */
 
-import { UnexpectedContent } from '../../core/errors.ts';
+import { Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import { at, idBy, listNamed, textAt } from '../lists.ts';
-import { offset, single } from '../paging.ts';
+import { offset, type Scheme, single } from '../paging.ts';
 
 /** Where a list is and what it is called. */
 export interface Place {
@@ -23,14 +23,32 @@ export interface Place {
 /** The largest page: the contract allows 1 to 50. */
 export const pageSize = 50;
 
-/** `{paging: {offset, page_size, total_results}, <key>: […]}`; the same numbers beside the list are understood as well. */
+/**
+ * `{paging: {offset, page_size, total_results}, <key>: […]}`, as the vendor writes it. The contract shows no envelope: the same numbers beside the
+ * list, and under the other names that they commonly have, are understood as well.
+ */
 const numbers = (body: Json): Json => {
-  const paging = at(body, 'paging') ?? body;
-  return { startAt: at(paging, 'offset'), maxResults: at(paging, 'page_size'), total: at(paging, 'total_results') };
+  const paging = told(body, 'paging', 'pagination', 'meta') ?? body;
+  const more = at(paging, 'has_more');
+  return {
+    startAt: at(paging, 'offset'),
+    maxResults: told(paging, 'page_size', 'limit'),
+    total: told(paging, 'total_results', 'total_count', 'total'),
+    ...(typeof more === 'boolean' && { isLast: !more }),
+  };
 };
 
+/** The first of these properties that is there and says something. */
+const told = (holder: Json, ...names: readonly string[]): Json =>
+  names.map((name) => at(holder, name)).find((value) => value !== undefined && value !== null);
+
+const placed = offset({ parameter: 'offset', numbers });
+
 /** By offset, with seams. Where the answer has no numbers, until nothing new comes: a short page is no end. */
-export const byOffset = offset({ parameter: 'offset', numbers });
+export const byOffset: Scheme = {
+  ...placed,
+  fits: (body, sent) => placed.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
+};
 
 /**
  * The walk over a list in its largest pages, oldest first where it can be ordered. New records then come at its end, and none is pushed
@@ -55,9 +73,7 @@ const recordsOf = (endpoint: string, key: string): ((body: Json) => readonly Jso
 
 /** An empty list is null at some servers, and no vendor's schema demands it: believed where their own total says that there is nothing. */
 const isToldEmpty = (body: Json, key: string): boolean =>
-  (at(body, key) ?? null) === null &&
-  at(at(body, 'paging'), 'total_results') === 0 &&
-  !inside(body).some(Array.isArray);
+  (at(body, key) ?? null) === null && at(numbers(body), 'total') === 0 && !inside(body).some(Array.isArray);
 
 /**
  * The walk over a list that the vendor gives whole and the contract by pages. An answer with numbers is walked by them; one without is asked
@@ -71,8 +87,14 @@ export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal
   const whole: PageWalk = { ...walk, paging: single() };
   if (ids.size === 0) return whole;
   const behind: Request = { ...walk.first, query: { ...walk.first.query, offset: ids.size } };
-  const more = walk.list((await http.send(behind, signal)).body);
-  return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
+  try {
+    const more = walk.list((await http.send(behind, signal)).body);
+    return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
+  } catch (cause) {
+    // The same list was just given from its beginning: it is the place behind its end that this server does not have.
+    if (cause instanceof Refused || cause instanceof Missing) return whole;
+    throw cause;
+  }
 };
 
 /** The one entity of an answer: the body itself, or its only object with an id. Throws `UnexpectedContent` where it is not the one asked for. */

@@ -270,14 +270,14 @@ describe('an aggregate report', () => {
 
   /** A server that knows the contract's `limit` and `offset` and no tokens. `says`: what it tells beside the rows. */
   const byPlace =
-    (says: (offset: number, total: number) => Readonly<Record<string, Json>>, lost = 0) =>
+    (says: (offset: number, total: number) => Readonly<Record<string, Json>>, lost = 0, most = 50) =>
     ({ url }: play.Arrived): play.Reply => {
       const { searchParams } = new URL(url, 'http://x');
       const [offset, limit] = [Number(searchParams.get('offset') ?? 0), Number(searchParams.get('limit') ?? 50)];
       const all = searchParams
         .getAll('entity_ids')
         .flatMap((one) => ['01', '02', '03'].map((day) => rowOf(one, `2025-03-${day}`)));
-      const rows = all.slice(0, all.length - lost).slice(offset, offset + limit);
+      const rows = all.slice(0, all.length - lost).slice(offset, offset + Math.min(limit, most));
       return play.json({ rows, ...says(offset, all.length) });
     };
 
@@ -290,6 +290,31 @@ describe('an aggregate report', () => {
     const rows = await rowsOf(reportDaily, reports, slice('AD'), warehouse(120));
     expect(rows).toHaveLength(360);
     expect(new Set(rows.map((row) => `${row.entity_id} ${row.start_time}`)).size).toBe(360);
+  });
+
+  test.each([
+    ['total', (_: number, total: number) => ({ total })],
+    ['total_count', (_: number, total: number) => ({ meta: { total_count: total } })],
+    ['pagination', (offset: number, total: number) => ({ pagination: { total, offset, limit: 20 } })],
+    ['has_more', (offset: number, total: number) => ({ has_more: offset + 20 < total, next_offset: null })],
+  ])('whose pages are shorter than was asked for is read to the end that its %s states', async (_, says) => {
+    const { reports } = await open(byPlace(says, 0, 20));
+    const rows = await rowsOf(reportDaily, reports, slice('AD'), warehouse(30));
+    expect(new Set(rows.map((row) => `${row.entity_id} ${row.start_time}`)).size).toBe(90);
+  });
+
+  test.each([
+    ['next_cursor', { next_cursor: 'abc' }],
+    ['nextPageToken', { paging: { nextPageToken: 'abc' } }],
+    ['next', { next: 'https://ads.example/reports?page=2' }],
+  ])('that goes on by a %s, which nobody here follows, does not pass for whole', async (name, says) => {
+    // Deaf to an offset: each answer is its first page again.
+    const { reports } = await open((arrived) =>
+      byPlace(() => says)({ ...arrived, url: arrived.url.replace(/offset=\d+/, 'offset=0') }),
+    );
+    await expect(rowsOf(reportDaily, reports, slice('AD'), warehouse(30))).rejects.toThrow(
+      `the report goes on (it says ${name}), in a way that is not known`,
+    );
   });
 
   test('that has fewer rows than it states is not whole', async () => {

@@ -92,6 +92,34 @@ describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue)
   });
 });
 
+test('businesses and categories of a server that has no place behind the end of a list are all there are', async () => {
+  for (const status of [404, 400, 422]) {
+    const server = await play.misbehaving(({ url }) => {
+      const { searchParams, pathname } = new URL(url, 'http://x');
+      if (Number(searchParams.get('offset') ?? 0) >= 2) return play.json({ messages: ['no such page'] }, {}, status);
+      return play.json({ items: some(pathname, 2) });
+    });
+    const on = reader(server.url);
+    closing.push(server.close, () => on.ads.http.close());
+    expect((await read(on, streams.businesses(on.ads))).records).toHaveLength(2);
+    expect((await read(on, streams.adCategories(on.ads))).records).toHaveLength(2);
+  }
+});
+
+test.each([
+  ['items and total_count', (page: readonly Entity[], total: number) => ({ items: page, total_count: total })],
+  ['data and pagination', (page: readonly Entity[], total: number) => ({ data: page, pagination: { total } })],
+  ['results and meta', (page: readonly Entity[], total: number) => ({ results: page, meta: { total } })],
+  ['data and has_more', (page: readonly Entity[], total: number) => ({ data: page, has_more: total > 50 })],
+])('a list of one in %s is not asked for a place behind its end', async (_, envelope) => {
+  const server = await play.misbehaving(({ url }) =>
+    url.includes('offset=') ? play.json({ messages: ['no such page'] }, {}, 404) : play.json(envelope(some('x', 1), 1)),
+  );
+  const on = { ...reader(server.url), server };
+  closing.push(server.close, () => on.ads.http.close());
+  expect((await read(on, campaigns(on.ads), slice)).records).toEqual(some('x', 1));
+});
+
 test.each(lists)(
   '%s is asked for in pages of 50, oldest first where the vendor can order it',
   async (path, stream, sort) => {

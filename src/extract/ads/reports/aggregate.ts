@@ -15,6 +15,7 @@ import { ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
+import { toItsEnd } from './goes-on.ts';
 import { type Counts, kindOf, kinds, nothing, type Question } from './judged.ts';
 import { chunks, idsIn, lateLevels, levelIn } from './levels.ts';
 import { vendorRow } from './plain-rows.ts';
@@ -35,8 +36,8 @@ const byToken: Scheme = continuation(token);
  */
 const paging: Paging = firstThatFits(
   { ...byToken, fits: (body, sent) => at(body, token) !== undefined || at(sent.query, token) !== undefined },
-  { ...byOffset, fits: (body, sent) => byOffset.fits(body, { ...sent, query: {} }) },
-  fullPages(),
+  toItsEnd({ ...byOffset, fits: (body, sent) => byOffset.fits(body, { ...sent, query: {} }) }),
+  toItsEnd(fullPages()),
 );
 
 /** By day, restated as the platform restates. The day that is not over is not read: half a day would look like a bad one. */
