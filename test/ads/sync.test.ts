@@ -108,6 +108,18 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     expect(now).toEqual([{ wrong: 0 }]);
   });
 
+  test('days that were told of what the platform has dated anew since are read again, and stay', async () => {
+    rig = await openAdsRig({ ...small, dialect });
+    await rig.sync({ streams: ['businesses', 'ad_accounts', 'campaigns', 'ads', 'ad_sets', 'report_daily'] });
+    for (const table of ['campaigns', 'ad_sets', 'ads'])
+      await rig.rows(`update ads.${table} set created_at = '2026-06-29T00:00:00Z'`);
+    const [from, to] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-06-10T00:00:00Z')];
+    const report = await rig.backfill({ from, to, streams: ['report_daily'] });
+    expect(report).toMatchObject({ status: 'succeeded', counts: { updated: 0 } });
+    expect(await lines(dailyQuery)).toEqual(truth());
+    expect(await rig.rows('select * from ads.report_revisions')).toEqual([]);
+  });
+
   test('a number that could not be stored is resolved by its restatement; replaying overwrites nothing then', async () => {
     rig = await openAdsRig({ ...small, dialect });
     const { state, clock } = rig.platform;

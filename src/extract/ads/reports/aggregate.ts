@@ -104,6 +104,7 @@ function aggregate(
     readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>;
   },
 ): Stream {
+  const facts = { table: `ads.${said.name}`, column: days.column };
   const parse = alikeReader('rows', ['field_type']);
   const lacked = new Set<string>();
   return {
@@ -115,9 +116,9 @@ function aggregate(
     days: {
       ...days,
       scope: reports.scope,
-      rows: async (slice, given) => (await idsIn(slice, given)).length * timesIn(slice, granularity),
+      rows: async (slice, given) => (await idsIn(slice, given, facts)).length * timesIn(slice, granularity),
       requests: async (slice, given) => {
-        const ids = await idsIn(slice, given);
+        const ids = await idsIn(slice, given, facts);
         return Math.max(chunks(ids).length, Math.ceil((ids.length * timesIn(slice, granularity)) / pageSize));
       },
       perSecond: reports.perSecond,
@@ -125,7 +126,7 @@ function aggregate(
     read: async (slice, given, signal) => {
       checkThere(said.name, granularity, slice, given);
       const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
-      const walks = chunks(await idsIn(slice, given)).map((ids) => ({ ids, walkOf: walkFor }));
+      const walks = chunks(await idsIn(slice, given, facts)).map((ids) => ({ ids, walkOf: walkFor }));
       const lacks = (name: string): void => {
         if (!lacked.has(name)) reports.note(`${endpoint} (${granularity}): rows come without ${name}`);
         lacked.add(name);

@@ -21,29 +21,48 @@ export const levelIn = ({ partition }: Slice): Level => {
   throw new Error(`a slice of a report names its level, not ${level}`);
 };
 
+/** Where the facts of a stream are, and the column that says to which day one belongs. */
+export interface Facts {
+  /** `schema.table` */
+  readonly table: string;
+  readonly column: string;
+}
+
 /**
  * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Those that came to be after the
- * slice's days have no numbers of them; who does not tell when it came to be is asked for.
+ * slice's days have no numbers of them, unless some were told: a platform may date an entity anew, or tell zeros of days on which it was not there
+ * yet. Who does not tell when it came to be is asked for.
  */
-export async function idsIn(slice: Slice, given: Given): Promise<readonly string[]> {
+export async function idsIn(slice: Slice, given: Given, facts: Facts): Promise<readonly string[]> {
   const level = levelIn(slice);
   const account = accountIn(slice);
-  const to = slice.window?.to;
-  const before =
-    to === undefined
-      ? {}
-      : { where: `created_at is null or created_at < '${to.toISOString()}'::timestamptz + interval '1 day'` };
   const known = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
     given.keys({ table, columns: { id: column }, of: { ad_account_id: account }, ...when });
   if (level === 'AD_ACCOUNT') {
     // An account spends nothing before its first campaign is made.
+    const { CAMPAIGN: campaigns } = tables;
     const isEarly =
-      (await known(tables.CAMPAIGN, 'ad_account_id', before)).length === 0 &&
-      (await known(tables.CAMPAIGN, 'ad_account_id', {})).length > 0;
+      (await known(campaigns, 'ad_account_id', thereIn(slice, facts, campaigns, 'ad_account_id'))).length === 0 &&
+      (await known(campaigns, 'ad_account_id', {})).length > 0;
     return isEarly ? [] : [account];
   }
-  return (await known(tables[level], 'id', before)).flatMap(({ id }) => id ?? []);
+  const table = tables[level];
+  return (await known(table, 'id', thereIn(slice, facts, table, 'id'))).flatMap(({ id }) => id ?? []);
 }
+
+/** Entities of a table that were there in the slice's days, or of which there are facts of these days; `column` is their id. */
+const thereIn = (slice: Slice, facts: Facts, table: string, column: string): Pick<KeySet, 'where'> => {
+  const { from, to } = slice.window ?? {};
+  if (to === undefined) return {};
+  const entity = table.slice(table.indexOf('.') + 1);
+  return {
+    where: `created_at is null or created_at < '${to.toISOString()}'::timestamptz + interval '1 day' or exists (
+      select from ${facts.table} f where f.source_id = ${entity}.source_id and f.entity_type = '${levelIn(slice)}'
+        and f.entity_id = ${entity}.${column} and f.${facts.column} < '${to.toISOString()}'${
+          from === undefined ? '' : ` and f.${facts.column} >= '${from.toISOString()}'`
+        })`,
+  };
+};
 
 /**
  * Accounts × levels with entities that became known late (`Days.joined`): the list that shows them failed or was closed to us when their days
