@@ -14,12 +14,13 @@ import {
 } from '../core/errors.ts';
 import type { StreamStatus } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
+import { plural } from '../core/words.ts';
 import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { readSlice } from './read-slice.ts';
-import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, tooOld, unreadSlices } from './slices.ts';
+import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, type SliceEnd, tooOld, unreadSlices } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
 import { closeIfLast } from './walks.ts';
@@ -72,7 +73,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
         const end = await readSlice(stream, open);
-        if (end.status === 'partial') problems.push({ status: 'partial', reason: mismatch(flow, open.slice, end) });
+        if (end.status === 'partial') problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
         return [];
       } catch (error) {
         if (error instanceof TooOld && flow.stream.days !== undefined) {
@@ -156,8 +157,13 @@ const worst = (problems: readonly Problem[]): Problem | undefined => {
   return { status: first.status, reason: `${first.reason} (and ${problems.length - 1} more slices)` };
 };
 
-const mismatch = (flow: Flow, slice: Slice, end: { expected: number | null; fetched: number }): string =>
-  `${flow.stream.name}${where(slice)}: the source says ${end.expected ?? 'nothing'} records, ${end.fetched} could be read`;
+/** Why a slice is done only in part. */
+const partly = (flow: Flow, slice: Slice, { expected, fetched, braked }: SliceEnd): string =>
+  `${flow.stream.name}${where(slice)}: ${
+    braked === true
+      ? `the list, of ${plural(fetched, 'record')}, would have removed unbelievably many rows; nothing was removed`
+      : `the source says ${expected ?? 'nothing'} records, ${fetched} could be read`
+  }`;
 
 function where(slice: Slice): string {
   const parts = [

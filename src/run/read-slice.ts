@@ -136,14 +136,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
       'warn',
       `${flow.stream.name}: ${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
     );
-  if (loaded.braked) {
-    tell(
-      context,
-      'warn',
-      `${flow.stream.name}: the list would have removed unbelievably many rows; nothing was removed`,
-    );
-    return { ...sliceEnd, status: 'partial' };
-  }
+  if (loaded.braked) return { ...sliceEnd, status: 'partial', braked: true };
   return sliceEnd;
 }
 

@@ -406,7 +406,10 @@ describe('lists that are the truth about their entities', () => {
     await lab.run();
     lab.owners = lab.owners.slice(0, 39);
     const report = await lab.run();
-    expect(report.streams.find(({ stream }) => stream === 'owners')).toMatchObject({ status: 'partial' });
+    expect(report.streams.find(({ stream }) => stream === 'owners')).toMatchObject({
+      status: 'partial',
+      reason: 'owners: the list, of 39 records, would have removed unbelievably many rows; nothing was removed',
+    });
     expect((await live()).length).toBe(60);
     lab.owners.push(owner('o39'));
     expect(await lab.run()).toMatchObject({ deleted: 20 });
