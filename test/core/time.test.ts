@@ -10,6 +10,7 @@ import {
   hours,
   instantToDate,
   minutes,
+  parseAnyInstant,
   parseDay,
   parseInstant,
   seconds,
@@ -188,4 +189,22 @@ describe('conversions', () => {
   it('names durations by their unit, in milliseconds', () => {
     expect([seconds(2), minutes(2), hours(2), days(2)]).toEqual([2000, 120_000, 7_200_000, 172_800_000]);
   });
+});
+
+describe('parseAnyInstant', () => {
+  it.each([
+    ['2026-11-16 14:30:36Z', '2026-11-16T14:30:36.000Z'],
+    ['2026-11-16 14:30:36.5+05:30', '2026-11-16T09:00:36.500Z'],
+    ['2026-11-16 14:30:36.123456789 +0000 UTC', '2026-11-16T14:30:36.123456Z'],
+    ['2026-11-16 14:30:36 +0800 CST', '2026-11-16T06:30:36.000Z'],
+  ])('reads blanks between day, time and offset: %s', (text, utc) => {
+    expect(formatInstant(parseAnyInstant(text))).toBe(utc);
+  });
+
+  it.each(['2026-11-16 14:30:36', '2026-11-16 14:30:36 UTC', '2026-11-16  14:30:36Z', '2026-02-30 14:30:36Z'])(
+    'and takes nothing for an instant that does not say which it is: %s',
+    (text) => {
+      expect(code(() => parseAnyInstant(text))).toBe('bad_instant');
+    },
+  );
 });
