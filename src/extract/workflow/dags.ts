@@ -7,6 +7,7 @@ import type { Given, Stream } from '../../core/stream.ts';
 import { at, idBy } from '../lists.ts';
 import { pages } from '../pages.ts';
 import { several } from '../several.ts';
+import { allListed } from './catalogue.ts';
 import { type History, isIll, isOfOneDag, listRequest, namesIn, statusRequest } from './dialect.ts';
 import { withKey } from './known.ts';
 import { partsOf } from './listing.ts';
@@ -181,13 +182,8 @@ const noList = (prefix: string): never => {
 async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): AsyncGenerator<Page, WalkEnd, void> {
   const { http, concurrency, note, heard, found } = workflow;
   const first = await found(signal);
-  const listing = first.dag === undefined ? (namesIn(first.answer.body) ?? []) : [];
-  const told = new Map(
-    listing.flatMap((one) => {
-      const dag = dagInList(one);
-      return dag === undefined ? [] : [[nameIn(dag), dag] as const];
-    }),
-  );
+  const told =
+    first.dag === undefined ? await allListed(workflow, first.answer, signal) : new Map<string, JsonObject>();
   const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
   const ask = async (
     name: string,

@@ -73,7 +73,8 @@ const stepNames: Names = {
 };
 
 const dagNames: Names = {
-  name: ['name'],
+  // The contract's word for what a DAG is addressed by is dagName.
+  name: ['name', 'dagname', 'dagid', 'id'],
   fileName: ['filename', 'file'],
   group: ['group'],
   description: ['description', 'about'],

@@ -1,0 +1,125 @@
+import http from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openWorkflow } from '../../src/sources/workflow.ts';
+import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
+
+/** An engine of the contract as a stranger may have built it: what it does not know is in an envelope, with 404. */
+interface Stranger {
+  readonly url: string;
+  /** Method and address of each request so far. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+type Answers = (path: string, page: number) => object | undefined;
+
+async function stranger(answers: Answers): Promise<Stranger> {
+  const asked: string[] = [];
+  const server = http.createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const url = new URL(request.url ?? '', 'http://stranger');
+    const body = answers(decodeURIComponent(url.pathname), Number(url.searchParams.get('page') ?? 1));
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body ?? { status: 'error', message: 'there is nothing' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+let engine: Stranger | undefined;
+let rig: SourceRig;
+beforeAll(async () => {
+  rig = await openSourceRig((observe) =>
+    openWorkflow({ baseUrl: engine?.url ?? '', dags: [] }, { observe, http: { retry: { baseMs: 1, capMs: 2 } } }),
+  );
+});
+afterAll(() => rig.close());
+afterEach(() => engine?.close());
+
+/** The warehouse is empty and reads an engine that answers so. */
+async function stage(answers: Answers): Promise<Stranger> {
+  await rig.rows('truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade');
+  rig.events.splice(0);
+  engine = await stranger(answers);
+  return engine;
+}
+
+const status = (runId: string, word = 'succeeded') => ({
+  status: 'success',
+  data: { runId, status: word, startedAt: '2026-03-01T12:00:00Z' },
+});
+const living = async () =>
+  (await rig.rows<{ name: string }>('select name from workflow.dags where _deleted_at is null order by name')).map(
+    ({ name }) => name,
+  );
+
+describe('the list of an engine of the contract', () => {
+  const names = Array.from({ length: 130 }, (_, i) => `dag${String(i).padStart(3, '0')}`);
+  /** A page of so many, and how many pages there are. */
+  const shown = (page: number, size: number) => ({
+    dags: names.slice((page - 1) * size, page * size).map((name) => ({ name })),
+    pages: Math.ceil(names.length / size),
+  });
+  const serve = (list: (page: number) => object | undefined) =>
+    stage((path, page) => (path === '/api/v1/dags' ? list(page) : status('r1')));
+  const inside = (data: object) => ({ status: 'success', data });
+
+  test.each<[string, (page: number) => object | undefined]>([
+    ['a total', (page) => inside({ items: shown(page, 50).dags, total: names.length })],
+    ['a number of pages', (page) => inside({ ...shown(page, 40), pages: undefined, pagination: { total_pages: 4 } })],
+    ['that there is more', (page) => ({ dags: shown(page, 60).dags, meta: { hasMore: page < 3 } })],
+    ['a next page', (page) => ({ dags: shown(page, 70).dags, nextPage: page < 2 ? page + 1 : null })],
+    ['nothing', (page) => shown(page, 100).dags],
+    ['nothing, and answers 404 behind its end', (page) => (page > 13 ? undefined : shown(page, 10).dags)],
+  ])('is read to its end where it states %s', async (_, list) => {
+    await serve(list);
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(names);
+  });
+
+  test('is whole where it knows of no pages', async () => {
+    const { asked } = await serve(() => shown(1, 100).dags);
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(names.slice(0, 100));
+    expect(asked.filter((one) => one.includes('/dags?'))).toHaveLength(2);
+  });
+
+  test('makes no DAG pass for gone where it says that there is more and shows it under no page', async () => {
+    let size = 130;
+    await serve(() => inside({ dags: shown(1, size).dags, total: names.length }));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    size = 100;
+    const report = await rig.sync({ streams: ['dags'] });
+    expect(report.status).toBe('failed');
+    expect(JSON.stringify(report.streams)).toMatch(
+      /more DAGs than the 100 that it shows: name those to read in WORKFLOW_DAGS/,
+    );
+    expect(await living()).toEqual(names);
+  });
+
+  test.each(['name', 'dagName', 'dag_id', 'id'])('names its DAGs by %s', async (key) => {
+    await serve(() => [{ [key]: 'load' }, { [key]: 'send' }]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(['load', 'send']);
+  });
+
+  test('with a DAG whose name is under no known key ends no run well, and none passes for gone', async () => {
+    let key = 'name';
+    await serve(() => [{ [key]: 'load' }]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    key = 'titel';
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(JSON.stringify(report.streams)).toMatch(/a DAG in the list has no name/);
+    expect(await living()).toEqual(['load']);
+  });
+});
