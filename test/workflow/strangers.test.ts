@@ -62,6 +62,31 @@ const living = async () =>
     ({ name }) => name,
   );
 
+test('a DAG that the engine lists and knows no status of has its row and lives on; what was active of it is gone', async () => {
+  const told: Record<string, object | undefined> = { load: status('r1'), send: status('r2', 'running') };
+  const { asked } = await stage((path) => {
+    if (path === '/api/v1/dags')
+      return [{ name: 'load' }, { name: 'new', description: 'Never ran.' }, { name: 'send' }];
+    return told[path.split('/')[4] ?? ''];
+  });
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows('select name, description, status from workflow.dags order by name')).toEqual([
+    { name: 'load', description: null, status: 'succeeded' },
+    { name: 'new', description: 'Never ran.', status: null },
+    { name: 'send', description: null, status: 'running' },
+  ]);
+  expect(asked.filter((one) => one.includes('/new/'))).toHaveLength(1);
+  delete told.send;
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await living()).toEqual(['load', 'new', 'send']);
+  expect(await rig.rows('select dag_run_id, gone_at is not null as gone from workflow.dag_runs order by 1')).toEqual([
+    { dag_run_id: 'r1', gone: false },
+    { dag_run_id: 'r2', gone: true },
+  ]);
+  expect(rig.notes().join()).toMatch(/lists DAGs of which it knows no status: new, send/);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 }, deleted: 0 });
+});
+
 describe('the list of an engine of the contract', () => {
   const names = Array.from({ length: 130 }, (_, i) => `dag${String(i).padStart(3, '0')}`);
   /** A page of so many, and how many pages there are. */

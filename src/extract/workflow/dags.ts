@@ -199,8 +199,16 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   };
   const refused: (Refused | Transient)[] = [];
   const answered = new Set<string>();
+  const still: JsonObject[] = [];
   for await (const [name, answer] of several(new Set(names), concurrency, ask, signal)) {
-    if (answer instanceof Missing) continue;
+    if (answer instanceof Missing) {
+      const dag = told.get(name);
+      if (dag === undefined) continue;
+      // It is in the list: the engine has no run of it to tell, which the runs need not ask again.
+      heard.set(name, answer);
+      still.push(dag);
+      continue;
+    }
     if (isOfOneDag(answer)) {
       refused.push(answer);
       if (isIll(refused)) throw answer;
@@ -213,8 +221,16 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     const dag = { ...told.get(name), ...dagInStatus(name, payload) };
     yield pageOf(await withKey(given, dag, given.clock), answer);
   }
+  for (const dag of still) yield pageOf(await withKey(given, dag, given.clock), first.answer);
   const [cause] = refused;
   if (cause !== undefined) throw cause;
+  if (answered.size > 0 && still.length > 0) {
+    const some = still.slice(0, 5).map(nameIn).join(', ');
+    note(
+      `${http.origin} lists DAGs of which it knows no status: ${some}${still.length > 5 ? ` and ${still.length - 5} more` : ''}`,
+    );
+    for (const dag of still) answered.add(nameIn(dag));
+  }
   missed(names, answered, http.origin, note);
   return endOf(new Set(names).size, answered.size);
 }

@@ -73,14 +73,16 @@ interface Asked {
 
 /**
  * What the status tells; nothing where it tells of no execution. A word that cannot be laid to any run is noted: it may well be about one that
- * is active here, which is therefore not gone. Throws `Missing` where the engine does not know the DAG and no run of it is active here.
+ * is active here, which is therefore not gone. Throws `Missing` where the engine neither knows nor lists the DAG and no run of it is
+ * active here.
  */
 async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator<Page, WalkEnd, void> {
-  const answer = workflow.heard.get(dag) ?? (await status(workflow, dag, signal));
+  const heard = workflow.heard.get(dag);
+  const answer = heard ?? (await status(workflow, dag, signal));
   workflow.heard.delete(dag);
   if (answer instanceof Missing) {
     const lasting = await stillActive(given, dag);
-    if (lasting.length === 0) throw answer;
+    if (lasting.length === 0 && heard === undefined) throw answer;
     for (const { id } of lasting) yield* goodbye(workflow, given, dag, id);
     return endOf(lasting.length, lasting.length);
   }

@@ -1,5 +1,6 @@
 /** What the streams of one opened workflow engine share. */
 
+import type { Missing } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Http, Json } from '../../core/request.ts';
 import type { Found } from './dialect.ts';
@@ -14,8 +15,11 @@ export interface Workflow {
   readonly note: (message: string) => void;
   /** The engine's tongue, found out once. */
   readonly found: (signal: AbortSignal) => Promise<Found>;
-  /** Answers of statuses that one stream has asked for and another will read: taken once, so that a second try asks again. */
-  readonly heard: Map<string, Answer>;
+  /**
+   * Answers of statuses that one stream has asked for and another will read: taken once, so that a second try asks again. `Missing`: the engine
+   * lists the DAG and has no status of it.
+   */
+  readonly heard: Map<string, Answer | Missing>;
 }
 
 /** A record on a page of its own. */
