@@ -75,7 +75,7 @@ test('a DAG that the engine lists and knows no status of has its row and lives o
     { name: 'new', description: 'Never ran.', status: null },
     { name: 'send', description: null, status: 'running' },
   ]);
-  expect(asked.filter((one) => one.includes('/new/'))).toHaveLength(1);
+  expect(asked.filter((one) => one.includes('/new/'))).toHaveLength(2);
   delete told.send;
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(await living()).toEqual(['load', 'new', 'send']);
@@ -85,6 +85,18 @@ test('a DAG that the engine lists and knows no status of has its row and lives o
   ]);
   expect(rig.notes().join()).toMatch(/lists DAGs of which it knows no status: new, send/);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 }, deleted: 0 });
+});
+
+test('a DAG that the engine lists and does not know for a moment is asked for again', async () => {
+  let unknown = 1;
+  await stage((path) => (path === '/api/v1/dags' ? [{ name: 'load' }] : --unknown < 0 ? status('r1') : undefined));
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows('select name, latest_dag_run_id from workflow.dags')).toEqual([
+    { name: 'load', latest_dag_run_id: 'r1' },
+  ]);
+  expect(await rig.rows('select dag_run_id, status from workflow.dag_runs')).toEqual([
+    { dag_run_id: 'r1', status: 'succeeded' },
+  ]);
 });
 
 describe('the list of an engine of the contract', () => {

@@ -185,17 +185,20 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   const told =
     first.dag === undefined ? await allListed(workflow, first.answer, signal) : new Map<string, JsonObject>();
   const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
-  const ask = async (
-    name: string,
-    until: AbortSignal,
-  ): Promise<readonly [string, Answer | Missing | Refused | Transient]> => {
-    if (name === first.dag && !heard.has(name)) return [name, first.answer];
+  type Heard = Answer | Missing | Refused | Transient;
+  const status = async (name: string, until: AbortSignal): Promise<Heard> => {
     try {
-      return [name, await http.send(statusRequest(name), until)];
+      return await http.send(statusRequest(name), until);
     } catch (cause) {
       if (!(cause instanceof Missing || isOfOneDag(cause))) throw cause;
-      return [name, cause];
+      return cause;
     }
+  };
+  const ask = async (name: string, until: AbortSignal): Promise<readonly [string, Heard]> => {
+    if (name === first.dag && !heard.has(name)) return [name, first.answer];
+    const answer = await status(name, until);
+    // The list says that it is there: whether it has no status is asked twice.
+    return [name, answer instanceof Missing && told.has(name) ? await status(name, until) : answer];
   };
   const refused: (Refused | Transient)[] = [];
   const answered = new Set<string>();
@@ -204,7 +207,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     if (answer instanceof Missing) {
       const dag = told.get(name);
       if (dag === undefined) continue;
-      // It is in the list: the engine has no run of it to tell, which the runs need not ask again.
+      // The engine has no run of it to tell, which the runs need not ask again.
       heard.set(name, answer);
       still.push(dag);
       continue;
