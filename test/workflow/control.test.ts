@@ -153,6 +153,46 @@ test("the contract's engine that is running is asked again later, not failed for
   await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'transient' });
 });
 
+test.each([
+  [400, 'DAG is already running'],
+  [423, 'locked'],
+  [500, 'reports is running'],
+  [200, 'the DAG is busy'],
+])('and so is one that says so by %i: %s', async (code, message) => {
+  await open({ dialect: 'contract' });
+  const body = JSON.stringify({ status: 'error', message });
+  const answer = status(code, { headers: { 'content-type': 'application/json' }, body });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({
+    code: 'transient',
+    ...(code !== 500 && { cause: { code: 'refused' } }),
+  });
+  await expect(engine.start('reports', told(), signal)).resolves.toBeDefined();
+});
+
+test('a start that is refused for another reason is refused for good', async () => {
+  await open({ dialect: 'contract' });
+  const body = JSON.stringify({ status: 'error', message: 'params are not allowed' });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(400, { body }));
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'refused' });
+});
+
+test.each([
+  [{ RUN_ID: '7', FROM: 'a' }, '{"RUN_ID":"7","FROM":"a"}'],
+  [['RUN_ID=7', 'FROM=a'], '["RUN_ID=7","FROM=a"]'],
+  [[{ name: 'RUN_ID', value: '7' }], undefined],
+  [[], undefined],
+])('parameters are told as they are told there: %j', async (params, text) => {
+  await open({ dialect: 'contract' });
+  const data = { runId: 'r', status: 'running', startedAt: '2026-03-01T12:00:00Z', params };
+  const answer = status(200, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ status: 'success', data }),
+  });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/status'), times: Number.POSITIVE_INFINITY }, answer);
+  expect(await engine.status('reports', '', signal)).toMatchObject({ runId: 'r', params: text });
+});
+
 test('a body goes to the vendor always, to the contract only with parameters', async () => {
   await open({ dialect: 'dagu-v2' });
   await engine.start('reports', told({ params: '' }), signal);

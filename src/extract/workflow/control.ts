@@ -7,7 +7,7 @@ import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../lists.ts';
 import { type Dialect, findDialect, type History, segment, statusRequest, there } from './dialect.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './http.ts';
-import { type JsonObject, textOf } from './objects.ts';
+import { isObject, type JsonObject, textOf } from './objects.ts';
 import { askRun } from './one-run.ts';
 import { dagNameIn, instantText, payloadOf, runIn, standingTold, type ToldRun } from './told.ts';
 
@@ -16,7 +16,7 @@ export interface EngineRun {
   readonly runId: string | undefined;
   readonly state: 'active' | 'succeeded' | 'failed' | 'unknown';
   readonly label: string;
-  /** The parameters it was started with, where the engine tells them as text. */
+  /** The parameters it was started with, where the engine tells them: NAME=value pairs or JSON. */
   readonly params: string | undefined;
   readonly startedAt: Date | undefined;
 }
@@ -62,20 +62,26 @@ export const startDag = async (
   try {
     return { runId: idIn(await http.send(request, signal)) ?? runId };
   } catch (cause) {
-    if (!(cause instanceof Refused) || cause.status !== 409) throw cause;
-    if (runId !== undefined && (await statusOf(http, dialect, { dag, runId, signal })) !== undefined) return { runId };
+    const isThere = cause instanceof Refused && cause.status === 409 && runId !== undefined;
+    if (isThere && (await statusOf(http, dialect, { dag, runId, signal })) !== undefined) return { runId };
     return busy(dag)(cause);
   }
 };
 
-/** 409 of a start: the DAG runs, later it will not. */
+/** A start that is refused because the DAG runs: later it will not. */
 const busy =
   (dag: string) =>
   (cause: unknown): never => {
-    if (cause instanceof Refused && cause.status === 409)
+    if (cause instanceof Refused && saysBusy(cause))
       throw new Transient(`${dag} is not started because it is running (${cause.message})`, { cause });
     throw cause;
   };
+
+/** 409, 423, or words to that effect under whatever status: the contract does not say how a DAG that runs already is told. */
+const saysBusy = ({ status, message }: Refused): boolean =>
+  status === 409 ||
+  status === 423 ||
+  /\balready (running|active|started|in progress)\b|\bis (still |currently )?(running|busy)\b/i.test(message);
 
 const idIn = ({ body }: Answer): string | undefined => {
   const payload = payloadOf(body);
@@ -153,9 +159,16 @@ const engineRun = (told: ToldRun): EngineRun => {
     runId: textOf(told.run.runId),
     state: meaning[state],
     label: word ?? 'unknown',
-    params: textOf(told.run.params),
+    params: paramsIn(told.run.params),
     startedAt: started === undefined ? undefined : instantToDate(parseInstant(started)),
   };
+};
+
+/** Parameters as text; as JSON where they are told as a list of texts or by their names. Other shapes do not say which they are. */
+const paramsIn = (params: Json): string | undefined => {
+  const values = Array.isArray(params) ? params : isObject(params) ? Object.values(params) : [];
+  const areTold = values.length > 0 && values.every((value) => value === null || typeof value !== 'object');
+  return areTold ? JSON.stringify(params) : textOf(params);
 };
 
 /**
