@@ -16,6 +16,8 @@ export interface Handoff {
   readonly dag: string;
   readonly params: string;
   readonly remoteRunId: string;
+  /** What the engine called the run when it was started, where it takes no ids and told one. */
+  readonly engineRunId: string | null;
   readonly wait: boolean;
   readonly status: 'pending' | 'starting' | 'started' | 'succeeded' | 'failed' | 'unknown';
   readonly attempts: number;
@@ -70,6 +72,7 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
 interface Settled {
   readonly status: Handoff['status'];
   readonly engineStatus?: string;
+  readonly engineRunId?: string;
   readonly error?: string;
 }
 
@@ -92,14 +95,24 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
   }
   await sql`update ops.handoffs set status = 'starting', attempts = attempts + 1, starting_at = clock_timestamp(),
       changed_at = clock_timestamp() where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
-  await engine.start(handoff.dag, { params: handoff.params, runId: handoff.remoteRunId }, signal);
-  return { status: handoff.wait ? 'started' : 'succeeded', engineStatus: 'started' };
+  const { runId } = await engine.start(handoff.dag, { params: handoff.params, runId: handoff.remoteRunId }, signal);
+  return {
+    status: handoff.wait ? 'started' : 'succeeded',
+    engineStatus: 'started',
+    ...(!sure && runId !== undefined && { engineRunId: runId }),
+  };
 }
 
 /** Of an engine without run ids: whether its newest run is the one that we asked for. */
-function whose({ runKey, startingAt }: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
+function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
   if (there === undefined) return 'not started';
-  if (there.params !== undefined && isNamedIn(there.params, runKey)) return 'ours';
+  const { runKey, startingAt, engineRunId } = handoff;
+  if (
+    there.params === undefined
+      ? there.runId !== undefined && there.runId === engineRunId
+      : isNamedIn(there.params, runKey)
+  )
+    return 'ours';
   const before =
     there.startedAt !== undefined && startingAt !== null && there.startedAt.getTime() + skew < startingAt.getTime();
   return before ? 'not started' : 'nobody knows';
@@ -114,10 +127,11 @@ function outcomeOfNewest(handoff: Handoff, there: EngineRun): Settled {
   const verdict = whose(handoff, there);
   // It is accepted and has not begun: what is shown is the run before it.
   if (verdict === 'not started') return { status: 'started' };
-  if (verdict === 'nobody knows' && there.params !== undefined)
+  const isOther = there.params !== undefined || (there.runId !== undefined && handoff.engineRunId !== null);
+  if (verdict === 'nobody knows' && isOther)
     return {
       status: 'unknown',
-      error: `${handoff.dag} has run since with other parameters: it cannot be told how this run ended`,
+      error: `${handoff.dag} has run since ${there.params === undefined ? 'under another id' : 'with other parameters'}: it cannot be told how this run ended`,
     };
   return outcome(handoff, there);
 }
@@ -131,7 +145,7 @@ function outcome(handoff: Handoff, there: EngineRun | undefined): Settled {
 
 async function settle(db: Kysely<AnyDatabase>, { handoffId }: Handoff, settled: Settled): Promise<void> {
   await sql`update ops.handoffs set status = ${settled.status}, engine_status = coalesce(${settled.engineStatus ?? null}, engine_status),
-      error = ${settled.error ?? null}, changed_at = clock_timestamp(),
+      engine_run_id = coalesce(${settled.engineRunId ?? null}, engine_run_id), error = ${settled.error ?? null}, changed_at = clock_timestamp(),
       next_at = clock_timestamp() + ${pollEvery} * interval '1 millisecond'
     where handoff_id = ${handoffId}::bigint`.execute(db);
 }
@@ -144,6 +158,7 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
     dag: string;
     params: string;
     remote_run_id: string;
+    engine_run_id: string | null;
     wait: boolean;
     status: Handoff['status'];
     attempts: number;
@@ -152,7 +167,7 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
     where handoff_id = (select handoff_id from ops.handoffs
       where status in ('pending', 'starting', 'started') and next_at <= clock_timestamp()
       order by next_at limit 1 for update skip locked)
-    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, wait, status, attempts, starting_at`.execute(
+    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at`.execute(
     db,
   );
   const [row] = rows;
@@ -164,6 +179,7 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
       dag: row.dag,
       params: row.params,
       remoteRunId: row.remote_run_id,
+      engineRunId: row.engine_run_id,
       wait: row.wait,
       status: row.status,
       attempts: row.attempts,

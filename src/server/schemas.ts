@@ -87,7 +87,10 @@ export const run = {
         required: ['dag', 'dagRunId', 'params', 'status', 'engineStatus', 'error', 'changedAt'],
         properties: {
           dag: { type: 'string' },
-          dagRunId: { type: 'string', description: 'What the run is called there, where the engine takes ids.' },
+          dagRunId: {
+            type: 'string',
+            description: 'What the run is called there, where the engine takes ids or told one.',
+          },
           params: { type: 'string' },
           status: { type: 'string', enum: ['pending', 'starting', 'started', 'succeeded', 'failed', 'unknown'] },
           engineStatus: { ...maybe({ type: 'string' } as const), description: "The engine's own word." },

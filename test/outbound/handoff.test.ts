@@ -3,6 +3,7 @@ import { Missing, Refused, Transient, Unreachable } from '../../src/core/errors.
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
+import { handoffsOf } from '../../src/run/history/handoffs.ts';
 import { run } from '../../src/run/history/runs.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
@@ -247,6 +248,39 @@ describe('without run ids, the end that is waited for is that of our run', () =>
     await driven(to);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('cannot be told') }]);
+  });
+});
+
+describe('where the engine tells ids, takes none and tells no parameters, the end that is waited for', () => {
+  const seen: { runId: string; state: EngineRun['state'] }[] = [];
+  beforeEach(() => void seen.splice(0));
+  const to: Engine = {
+    takesRunId: async () => false,
+    start: async () => {
+      seen.push({ runId: 'x1', state: 'active' });
+      return { runId: 'x1' };
+    },
+    status: async () => {
+      const last = seen.at(-1);
+      return last && { ...last, label: last.state, params: undefined, startedAt: new Date() };
+    },
+  };
+
+  test('is that of the run of the id that the start told', async () => {
+    await intended(true);
+    await driven(to);
+    seen.splice(0, 1, { runId: 'x1', state: 'failed' });
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'failed' }]);
+    expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: 'x1' }]);
+  });
+
+  test('is not that of one that came behind it', async () => {
+    await intended(true);
+    await driven(to);
+    seen.push({ runId: 'x2', state: 'succeeded' });
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringContaining('under another id') }]);
   });
 });
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 
 export interface HandedOver {
-  /** The DAG at the workflow engine, and what its run is called there (where the engine takes ids). */
+  /** The DAG at the workflow engine, and what its run is called there (where the engine takes ids or told one). */
   readonly dag: string;
   readonly dagRunId: string;
   readonly params: string;
@@ -19,7 +19,7 @@ export interface HandedOver {
 export const handoffsOf = (db: Db, keys: readonly string[]): Promise<readonly HandedOver[]> =>
   rowsOf(
     sql<HandedOver>`
-      select dag, remote_run_id as "dagRunId", params, status, engine_status as "engineStatus", error, changed_at as "changedAt"
+      select dag, coalesce(engine_run_id, remote_run_id) as "dagRunId", params, status, engine_status as "engineStatus", error, changed_at as "changedAt"
       from ops.handoffs where run_key = any (${[...keys]}::text[]) order by handoff_id`,
     db,
   );
