@@ -9,7 +9,7 @@ import { pages } from '../pages.ts';
 import { several } from '../several.ts';
 import { allListed } from './catalogue.ts';
 import { type History, isIll, isOfOneDag, listRequest, namesIn, statusRequest } from './dialect.ts';
-import { withKey } from './known.ts';
+import { withKey, withKeys } from './known.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
 import { dagInList, dagInStatus, newestRun, payloadOf } from './told.ts';
@@ -101,9 +101,9 @@ async function* listed(
           `two files define a DAG ${name}: ${files.get(name)} and ${file}; the engine keeps their runs as one DAG's`,
         );
       files.set(name, file);
-      records.push(await withKey(given, dag));
+      records.push(dag);
     }
-    yield { ...step.value, records };
+    yield { ...step.value, records: await withKeys(given, records) };
   }
 }
 

@@ -49,9 +49,11 @@ const instant = (text: string | undefined): string | undefined =>
 
 /** Rows of runs with these ids, as told. Postgres has no text with NUL: such an id is known to nobody. */
 export const known = async (given: Given, dag: string, ids: readonly string[]): Promise<readonly Known[]> => {
-  const among = { told_run_id: ids.filter((id) => !id.includes('\0')) };
+  const among = { told_run_id: sound(ids) };
   return (await given.keys({ table, columns, of: { dag_name: dag }, among })).map(knownIn);
 };
+
+const sound = (ids: readonly string[]): readonly string[] => ids.filter((id) => !id.includes('\0'));
 
 /** Of rows of runs: not ended when they were last read, and not lost by the engine. */
 const unfinished = `state not in ('succeeded', 'failed', 'aborted') and gone_at is null and _deleted_at is null`;
@@ -89,15 +91,36 @@ export const knownAs = (told: ToldRun, rows: readonly Known[], seen?: Date): Tol
   return { ...told, id: match.id, begun: told.begun ?? (isOver(state) ? match.begun : undefined) };
 };
 
-/** A DAG whose newest run is told by the key of its row, that it has or will have. */
-export const withKey = async (given: Given, dag: JsonObject, seen?: Date): Promise<JsonObject> => {
-  const { latest } = dag;
-  const name = textOf(dag.name);
+/** DAGs whose newest runs are told by the keys of their rows, that they have or will have: one question for all. */
+export const withKeys = async (
+  given: Given,
+  dags: readonly JsonObject[],
+  seen?: Date,
+): Promise<readonly JsonObject[]> => {
+  const told = dags.map(newestTold);
+  const runs = told.filter((run) => run !== undefined);
+  if (runs.length === 0) return dags;
+  const among = { dag_name: [...new Set(runs.map(({ dag }) => dag))], told_run_id: sound(runs.map(({ id }) => id)) };
+  const rows = await given.keys({ table, columns: { ...columns, dag: 'dag_name' }, among });
+  const byDag = Map.groupBy(rows, ({ dag }) => dag);
+  return dags.map((dag, place) => {
+    const run = told[place];
+    if (run === undefined) return dag;
+    const { id } = knownAs(run, (byDag.get(run.dag) ?? []).map(knownIn), seen);
+    return { ...dag, latest: { ...run.run, dagRunId: id } };
+  });
+};
+
+/** The same of one DAG. */
+export const withKey = async (given: Given, dag: JsonObject, seen?: Date): Promise<JsonObject> =>
+  (await withKeys(given, [dag], seen))[0] ?? dag;
+
+/** The newest run that a DAG's record tells; undefined for none, and where the DAG's name cannot be in the warehouse. */
+const newestTold = ({ name: named, latest }: JsonObject): ToldRun | undefined => {
+  const name = textOf(named);
   const id = isObject(latest) ? textOf(latest.dagRunId) : undefined;
-  // Nor has a DAG of such a name a row.
-  if (!isObject(latest) || id === undefined || name === undefined || name.includes('\0')) return dag;
-  const told = { dag: name, id, begun: textOf(latest.begun), run: latest, steps: undefined };
-  return { ...dag, latest: { ...latest, dagRunId: knownAs(told, await known(given, name, [id]), seen).id } };
+  if (!isObject(latest) || id === undefined || name === undefined || name.includes('\0')) return undefined;
+  return { dag: name, id, begun: textOf(latest.begun), run: latest, steps: undefined };
 };
 
 const newestOf = (rows: readonly Known[]): Known | undefined =>
