@@ -6,6 +6,7 @@ import {
   Misconfigured,
   Missing,
   OutOfTime,
+  SeemsMissing,
   TidemarkError,
   TooManyRejects,
   TooOld,
@@ -106,7 +107,11 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const read = stream.tally.slices - before;
   const [first] = gone;
   if (first !== undefined && isUnavailable(flow, gone, answered(), true)) throw first.error;
-  for (const one of gone) await closeAbsent(stream, one);
+  for (const one of gone) {
+    // A page in the place of one owner's list says nothing of that owner where others have theirs.
+    if (isPage(one.error)) problems.push(await leaveUnread(stream, one));
+    else await closeAbsent(stream, one);
+  }
   const passed = problems.every((problem) => problem.status === 'forbidden');
   // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, halves of one slice included.
   if ((read > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
@@ -129,6 +134,16 @@ const missesUntilUnavailable = 3;
 const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
   !answered &&
   (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
+
+/** Whether an owner that seems to be without its list was answered with something that is no answer at all, rather than refused. */
+const isPage = (error: Missing): boolean => error instanceof SeemsMissing && error.status < 400;
+
+/** Leaves the slice for the next run. */
+async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {
+  const { db } = context.deps.warehouse;
+  await patiently(() => leaveSlice(db, open.sliceId, context.run.runId, 'failed', error));
+  return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+}
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
 async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {

@@ -5,7 +5,7 @@ import { fenced } from './fenced.ts';
 import { takeLease } from './lease.ts';
 
 /**
- * Forgets a stream's watermark and its unfinished walks: the next run walks it whole. The rows stay. Throws LockHeld while a run is
+ * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it whole. The rows stay. Throws LockHeld while a run is
  * going on, Misconfigured where the warehouse knows no such stream.
  */
 export async function resetStream(warehouse: Warehouse, pipeline: string, stream: string): Promise<void> {
@@ -19,6 +19,8 @@ export async function resetStream(warehouse: Warehouse, pipeline: string, stream
       const sourceId = rows[0]?.source_id;
       if (sourceId === undefined) throw new Misconfigured(`the warehouse knows no stream ${stream} of ${pipeline}`);
       await sql`delete from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
+      await sql`update ops.streams set state = 'unknown', reason = null, checked_at = null
+        where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
       await sql`update ops.walks set status = 'abandoned', closed_at = now()
         where source_id = ${sourceId} and stream = ${stream} and status = 'open'`.execute(trx);
     });

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { HttpCounters } from '../core/request.ts';
 import { type Counts, noCounts, type RunKind, type RunReport, type StreamReport } from '../core/run.ts';
-import type { Source } from '../core/stream.ts';
+import type { Flow, Source } from '../core/stream.ts';
 import { nameOf, type Table } from '../core/table.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
@@ -73,6 +73,18 @@ export async function markStream(
 ): Promise<void> {
   await sql`update ops.streams set state = ${state}, reason = ${reason}, checked_at = now()
     where source_id = ${sourceId} and stream = ${stream}`.execute(db);
+}
+
+/** Whether the source's own list of the stream was read before: it was there when it was last asked for, and has rows here. */
+export async function wasRead(db: Kysely<AnyDatabase>, sourceId: number, { stream, table }: Flow): Promise<boolean> {
+  // Rows without a hash are of others, who only name the entity.
+  const own = table.entity ? sql`t._row_hash is not null` : sql`true`;
+  const { rows } = await sql<{ was: boolean }>`select exists (select from ops.streams
+      where source_id = ${sourceId} and stream = ${stream.name} and state = 'available')
+    and exists (select from ${sql.id(table.schema, table.name)} t where t.source_id = ${sourceId} and ${own}) as was`.execute(
+    db,
+  );
+  return rows[0]?.was === true;
 }
 
 export async function beginRun(

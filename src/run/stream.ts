@@ -1,4 +1,4 @@
-import { Fenced, Forbidden, Interrupted, Missing } from '../core/errors.ts';
+import { Fenced, Forbidden, Interrupted, Missing, SeemsMissing } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
@@ -9,7 +9,7 @@ import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } fr
 import { fenced } from './fenced.ts';
 import { endsRun } from './finish.ts';
 import type { Asked } from './plan.ts';
-import { beginStream, countBatch, finishStream, markStream } from './runs.ts';
+import { beginStream, countBatch, finishStream, markStream, wasRead } from './runs.ts';
 import { type Times, walkAll } from './walking.ts';
 import { abandonWalks } from './walks.ts';
 
@@ -57,6 +57,9 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Missing || error instanceof Forbidden) {
+      // By its looks alone nothing is missing that has been there: it may be ill.
+      if (error instanceof SeemsMissing && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
+        return end(report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`));
       const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
       // What was opened of a list that the source turned out not to have: there is nothing to go on with.
@@ -75,6 +78,9 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     return report(status, message);
   }
 }
+
+const afterReset = (pipeline: string, stream: string): string =>
+  `Should the server have given it up, it is unavailable after tidemark reset ${pipeline}.${stream}`;
 
 /** What a flow does in the warehouse when its stream has been read, one transaction each. */
 async function afterwards(

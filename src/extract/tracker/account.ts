@@ -27,8 +27,8 @@ const cheapest: Request = {
 };
 
 /**
- * Asks `/myself`; where the server has none, or a gateway before it refuses what it does not know (403), the cheapest endpoint of the
- * contract. Throws `AuthFailed` where the credentials are not accepted: on its other endpoints the vendor serves wrong ones as anonymous,
+ * Asks `/myself`; where the server has none (however it says so), or a gateway before it refuses what it does not know (403), the cheapest
+ * endpoint of the contract. Throws `AuthFailed` where the credentials are not accepted: on its other endpoints the vendor serves wrong ones as anonymous,
  * and a full site would look empty; the header in which it says so is looked at with every answer.
  */
 export const askAccount = async (http: Http, signal: AbortSignal): Promise<Account> => {

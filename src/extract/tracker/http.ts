@@ -3,6 +3,7 @@
 import { AuthFailed, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { withoutExtras } from './extras.ts';
+import { asMissing } from './unpromised.ts';
 
 /** The list of a board's sprints, as the vendor writes it. */
 export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
@@ -10,10 +11,11 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
 /**
  * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as anonymous, with 200 and empty
  * lists, and tells it only in the header `X-Seraph-LoginReason` (AUTHENTICATED_FAILED, AUTHENTICATION_DENIED, AUTHORISATION_FAILED).
- * A board that has no sprints by its nature refuses the question with 400; that is an empty list.
+ * A board that has no sprints by its nature refuses the question with 400; that is an empty list, unless the server refuses every path so that
+ * it does not have.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
-  const send = withoutExtras(http, note);
+  const send = asMissing(withoutExtras(http, note));
   return {
     origin: http.origin,
     counters: http.counters,

@@ -1,6 +1,6 @@
 /** Users, groups and who is in them. */
 
-import { Forbidden, Missing } from '../../../core/errors.ts';
+import { Forbidden, Missing, SeemsMissing } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../paging.ts';
@@ -50,7 +50,8 @@ export const groups = ({ http, groups: configured }: Tracker): Stream => ({
       if (configured.length > 0) return named(configured);
       const what = 'so name the groups to read in TRACKER_GROUPS (comma separated)';
       if (cause instanceof Forbidden) throw new Forbidden(`these credentials may not list groups, ${what}`, { cause });
-      throw new Missing(`the server has no list of groups, ${what}`, cause.status, { cause });
+      const Kind = cause instanceof SeemsMissing ? SeemsMissing : Missing;
+      throw new Kind(`the server has no list of groups, ${what}`, cause.status, { cause });
     }
   },
 });
