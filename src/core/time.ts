@@ -163,6 +163,10 @@ export const parseAnyInstant = (value: string | number): Instant => {
   return BigInt(Math.round(count * 1_000_000));
 };
 
+/** As `parseInstant`, but a number is of seconds where milliseconds would lie before 1973. */
+export const parseToldInstant = (value: string | number): Instant =>
+  typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
+
 /** A calendar day `YYYY-MM-DD`, years 0001 to 9999, returned as it came. Throws `BadData('bad_date')` for anything else. */
 export const parseDay = (text: string): string => {
   if (text.length === 10 && !Number.isNaN(dayNumber(text))) return text;

@@ -6,7 +6,7 @@
 import { decimalText } from '../core/decimal.ts';
 import { ExactNumber } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
-import { epochSeconds, type Instant, leastLikelyMs, parseDay, parseInstant } from '../core/time.ts';
+import { type Instant, parseDay, parseToldInstant } from '../core/time.ts';
 import type { Decimal, Integer } from '../tables/tracker.ts';
 import { isObject, type JsonObject, own } from './json-object.ts';
 import { kindOf, type Reading } from './reading.ts';
@@ -150,7 +150,7 @@ const parsed = (r: Reading, path: string, value: Json): Instant => {
   if (typeof value !== 'string' && typeof value !== 'number')
     throw r.reject('bad_instant', path, `has ${kindOf(value)} as %, expected an instant`);
   try {
-    return typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
+    return parseToldInstant(value);
   } catch (error) {
     throw r.because(error, path);
   }

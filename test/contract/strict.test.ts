@@ -66,3 +66,38 @@ test('a search that knows epoch literals alone and writes whole seconds is read'
   expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
   expect(await rig.rows('select id from tracker.issues')).toHaveLength(rig.tracker.oracle().issues.size);
 });
+
+/** The server writes instants as seconds since 1970. */
+const countsSeconds: Fault = {
+  name: 'counts seconds',
+  answer: (answer) => ({
+    ...answer,
+    body: Buffer.from(
+      answer.body
+        .toString()
+        .replace(/("(?:created|updated)":)"([^"]*)"/g, (_, name, at) => `${name}${Math.floor(Date.parse(at) / 1000)}`),
+    ),
+  }),
+};
+
+test('a search that tells instants as numbers of seconds is read', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
+  rig.tracker.script.at({ endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY }, countsSeconds);
+  for (let night = 0; night < 2; night += 1) {
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+    const rows = await rig.rows<{ id: string; created: number; updated: number }>(
+      'select id::text, extract(epoch from created_at)::int as created, extract(epoch from updated_at)::int as updated from tracker.issues',
+    );
+    const { issues } = rig.tracker.oracle();
+    expect(rows).toHaveLength(issues.size);
+    for (const { id, created, updated } of rows) {
+      const { created: createdMs = 0, updated: updatedMs = 0 } = issues.get(id) ?? {};
+      expect({ id, created, updated }).toEqual({
+        id,
+        created: Math.floor(createdMs / 1000),
+        updated: Math.floor(updatedMs / 1000),
+      });
+    }
+    rig.tracker.state.create('PAY');
+  }
+});

@@ -3,7 +3,7 @@
 import { BadData, Refused } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { parseInstant } from '../../core/time.ts';
+import { parseToldInstant } from '../../core/time.ts';
 import { at, listOf } from './lists.ts';
 
 export const searchEndpoint = '/rest/api/3/search/jql';
@@ -56,7 +56,7 @@ export const instantOf = (record: Json, field: Window['field']): bigint | undefi
   const value = at(at(record, 'fields'), field);
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   try {
-    return parseInstant(value);
+    return parseToldInstant(value);
   } catch (cause) {
     if (cause instanceof BadData) return undefined;
     throw cause;
