@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { Misconfigured } from '../core/errors.ts';
+import { Misconfigured, Missing } from '../core/errors.ts';
 import { noCounts, type RunReport, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
@@ -215,10 +215,20 @@ function canariesOf(
     if (known !== undefined && performance.now() - known.at <= maxAgeMs) return known.alive;
     const { rows } = await client.query<{ key: string }>(`select ${key} as key ${from} limit 1`, [kin]);
     const [row] = rows;
-    const alive = row !== undefined && (await flow.stream.exists?.(row.key, context.signal)) === true;
+    const alive = row !== undefined && (await isThere(flow, row.key, context.signal));
     answers.set(kin, { at: performance.now(), alive });
     return alive;
   };
+}
+
+/** Of a row that this census has seen. Where the source gives none one by one, however it says so, nothing is known of any other. */
+async function isThere(flow: Flow, key: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await flow.stream.exists?.(key, signal)) === true;
+  } catch (error) {
+    if (error instanceof Missing) return false;
+    throw error;
+  }
 }
 
 /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */

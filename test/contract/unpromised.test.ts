@@ -73,6 +73,25 @@ describe.each(manners)('a tracker that has nothing beyond the contract and says 
   });
 });
 
+const not405: Manner = ['405', 405, 'application/json', '{}', {}];
+
+describe.each([not405, ...manners.slice(1, 3)])(
+  'a census of a tracker that says by %s that single issues cannot be asked for',
+  (...manner) => {
+    test('loses no row, and says why it can conclude nothing', async () => {
+      rig = await openRig({ ...bare, issues: 10 });
+      rig.tracker.script.at(always, saying(manner));
+      await rig.sync({ streams: ['issues'] });
+      const [gone = ''] = rig.tracker.oracle().issues.keys();
+      rig.tracker.state.delete(gone);
+      const report = await rig.census({ streams: ['issues'] });
+      expect(report).toMatchObject({ status: 'needs_attention', streams: [{ status: 'attention' }] });
+      expect(report.streams[0]?.reason).toMatch(/no other row of their kind can either: they were not deleted/);
+      expect(await rig.rows('select id from tracker.issues where _deleted_at is not null')).toEqual([]);
+    });
+  },
+);
+
 describe('what is no sign of a missing endpoint', () => {
   test('an endpoint of the contract that shows a page fails, whatever else does', async () => {
     rig = await openRig(bare);
