@@ -28,19 +28,17 @@ export const pageSize = 50;
  * list, and under the other names that they commonly have, are understood as well.
  */
 const numbers = (body: Json): Json => {
-  const paging = told(body, 'paging', 'pagination', 'meta') ?? body;
-  const more = at(paging, 'has_more');
+  const holders = [at(body, 'paging'), at(body, 'pagination'), at(body, 'meta'), body];
+  const told = (...names: readonly string[]): Json =>
+    holders.flatMap((holder) => names.map((name) => at(holder, name))).find((value) => (value ?? null) !== null);
+  const more = told('has_more');
   return {
-    startAt: at(paging, 'offset'),
-    maxResults: told(paging, 'page_size', 'limit'),
-    total: told(paging, 'total_results', 'total_count', 'total'),
+    startAt: told('offset'),
+    maxResults: told('page_size', 'limit'),
+    total: told('total_results', 'total_count', 'total'),
     ...(typeof more === 'boolean' && { isLast: !more }),
   };
 };
-
-/** The first of these properties that is there and says something. */
-const told = (holder: Json, ...names: readonly string[]): Json =>
-  names.map((name) => at(holder, name)).find((value) => value !== undefined && value !== null);
 
 const placed = offset({ parameter: 'offset', numbers });
 

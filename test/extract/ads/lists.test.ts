@@ -110,6 +110,7 @@ test.each([
   ['items and total_count', (page: readonly Entity[], total: number) => ({ items: page, total_count: total })],
   ['data and pagination', (page: readonly Entity[], total: number) => ({ data: page, pagination: { total } })],
   ['results and meta', (page: readonly Entity[], total: number) => ({ results: page, meta: { total } })],
+  ['data, total and meta', (page: readonly Entity[], total: number) => ({ data: page, total, meta: { trace: 'x' } })],
   ['data and has_more', (page: readonly Entity[], total: number) => ({ data: page, has_more: total > 50 })],
 ])('a list of one in %s is not asked for a place behind its end', async (_, envelope) => {
   const server = await play.misbehaving(({ url }) =>

@@ -6,10 +6,10 @@ import type { Json } from '../../../core/request.ts';
 import { at } from '../../lists.ts';
 import type { Scheme } from '../../paging.ts';
 
-/** `next`, `next_offset`, `nextPageToken`, `cursor`, `page_token`: what leads on where there is something behind. */
-const leadsOn = /^next|^cursor$|^(page|scroll|continu\w+)_?token$/i;
+/** `next`, `next_cursor`, `nextPageToken`, `cursor`, `page_token`: what leads on where there is something behind. */
+const leadsOn = /^(next(_?(page|cursor|link|url|href|uri))?(_?token)?|cursor|(page|scroll|continu\w+)_?token)$/i;
 /** Of answers that say it by true or false. */
-const saysMore = /^(has_?more|more|has_?next)$/i;
+const saysMore = /^(has_?more|more|has_?next(_?page)?)$/i;
 
 /**
  * The scheme, but an end that the answer contradicts is `UnexpectedContent`: the contract does not show how reports are cut into pages, and the
@@ -25,14 +25,14 @@ export const toItsEnd = (scheme: Scheme): Scheme => ({
   },
 });
 
-const signOfMore = (body: Json): string | undefined =>
-  [body, at(body, 'paging'), at(body, 'pagination'), at(body, 'meta')].flatMap(signsIn)[0];
-
-const signsIn = (holder: Json): readonly string[] =>
-  isObject(holder)
-    ? Object.entries(holder).flatMap(([key, value]) =>
-        (saysMore.test(key) && value === true) || (leadsOn.test(key) && isThere(value)) ? [key] : [],
-      )
-    : [];
+/** Nothing where the answer says itself that this is the end, whatever else stands in it. */
+const signOfMore = (body: Json): string | undefined => {
+  const told = [body, at(body, 'paging'), at(body, 'pagination'), at(body, 'meta')].flatMap((holder) =>
+    isObject(holder) ? Object.entries(holder) : [],
+  );
+  const said = told.filter(([name, value]) => saysMore.test(name) && typeof value === 'boolean');
+  if (said.length > 0) return said.find(([, value]) => value === true)?.[0];
+  return told.find(([name, value]) => leadsOn.test(name) && isThere(value))?.[0];
+};
 
 const isThere = (value: Json): boolean => (typeof value === 'string' && value !== '') || typeof value === 'number';
