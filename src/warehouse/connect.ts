@@ -125,6 +125,13 @@ function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): 
   };
 }
 
+/**
+ * Statements through the connections of a warehouse for whom somebody waits: where none is to be had, they are refused after `patience` ms. What is
+ * asked of the warehouse's own `db` waits on.
+ */
+export const hurried = ({ pool }: Warehouse, patience: number): Kysely<AnyDatabase> =>
+  new Kysely<AnyDatabase>({ dialect: new Postgres({ pool: patient(pool, { patience }) }) });
+
 /** Whoever closes is done with it: a statement that still waits then waits for a server that says nothing, ms. */
 const longestEnd = 1_000;
 

@@ -5,6 +5,7 @@ import { startReceiver } from '../outbound/receiver.ts';
 import { differences } from '../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Running, until } from '../support/processes.ts';
+import { proxy } from '../support/proxy.ts';
 import { environment, tidemark } from '../support/tidemark.ts';
 import { type Answer, ask, operate, post } from './api.ts';
 
@@ -129,6 +130,33 @@ test('a sync of the command line and the API agree about who runs', async () => 
   expect([0, 5]).toContain(await late.ended());
   await isNow(at, 'succeeded');
 }, 60_000);
+
+test('whoever asks while the warehouse is away is told so at once', async () => {
+  const { hostname: host, port } = new URL(database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  onTestFinished(() => wire.close().catch(() => undefined));
+  const far = new URL(database.url);
+  far.port = String(wire.port);
+  const at = await serve({ DATABASE_URL: far.href, TIDEMARK_API_TOKEN: '' });
+  const told = async (path: string) => {
+    const began = performance.now();
+    const { code, text } = await ask(new URL(path, at.base).href, { headers: { authorization: '' } });
+    return {
+      path,
+      code,
+      says: text.includes('the warehouse does not answer'),
+      inTime: performance.now() - began < 2_500,
+    };
+  };
+  const paths = ['/readyz', '/metrics', '/api/v1/dags'];
+  const all = () => Promise.all(paths.map(told));
+  wire.freeze();
+  wire.cut();
+  expect(await told('/readyz')).toEqual({ path: '/readyz', code: 503, says: true, inTime: true });
+  await wire.close();
+  expect(await all()).toEqual(paths.map((path) => ({ path, code: 503, says: true, inTime: true })));
+  expect(await told('/')).toMatchObject({ code: 503, inTime: true });
+}, 30_000);
 
 test('two processes, five starts at once at either: one run', async () => {
   const both = [await serve(), await serve()];

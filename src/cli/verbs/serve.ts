@@ -29,6 +29,9 @@ const ownConnections = 8;
 /** Their statements are small: one that takes longer meets a warehouse that is cut off. */
 const statementTimeout = seconds(20);
 
+/** Whoever asks over HTTP is told within about this time that the warehouse is away, and asks again. */
+const askedPatience = seconds(1);
+
 /** Scheduler, control API and dashboard, until asked to stop. `times`: how long things take and wait. */
 export const serve: Verb<{
   readonly host?: string | undefined;
@@ -46,7 +49,10 @@ export const serve: Verb<{
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes), ...options.times };
   const name = await ownName();
   let service: Service | undefined;
-  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: () => service?.nudge() });
+  const { hurried } = await import('../../warehouse/connect.ts');
+  const asked: Warehouse = { ...warehouse, db: hurried(warehouse, askedPatience) };
+  const nudge = (): void => service?.nudge();
+  const control = openControl({ warehouse: asked, catalogue, preview: runner.preview, nudge });
   const { buildApp } = await import('../../server/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -54,12 +60,12 @@ export const serve: Verb<{
   const app = await buildApp({
     control,
     catalogue,
-    db: warehouse.db,
+    db: asked.db,
     tokens,
     pages: (pages) =>
       dashboard(pages, {
         control,
-        db: warehouse.db,
+        db: asked.db,
         token: tokens.operate,
         readToken: tokens.read,
         now: () => new Date(),
@@ -67,7 +73,7 @@ export const serve: Verb<{
         trouble,
       }),
     version,
-    unready: () => unready(warehouse, signal),
+    unready: () => unready(asked, signal),
     signal: ending.signal,
     trouble,
   });
