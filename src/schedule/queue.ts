@@ -1,6 +1,6 @@
 /** The queue of requests, in Postgres: what is in it survives every process. Moments are by the database clock. */
 
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Db } from '../run/history/db.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { AskRow } from './asks.ts';
@@ -182,6 +182,14 @@ export interface Lost {
 }
 
 /**
+ * Whether this session lasts for so long. A server that restarts takes the sessions of all along, and who is back first would call the living dead:
+ * that somebody's session is gone means something to those alone who have been here for as long as the others need to come back.
+ */
+export const isHereFor = (ms: number): RawBuilder<boolean> =>
+  sql`exists (select from pg_stat_activity where pid = pg_backend_pid()
+    and backend_start < clock_timestamp() - ${ms} * interval '1 millisecond')`;
+
+/**
  * Finds requests whose worker died: its lease ran out, or its heartbeat's session is gone for several beats. `only`: this one alone, whose
  * worker says itself that it lost it.
  */
@@ -190,6 +198,7 @@ export async function reap(db: Db, times: Times, only?: Pick<Claimed, 'id' | 'cl
     only === undefined
       ? sql`(expires_at <= clock_timestamp() or (backend_pid is not null
           and heartbeat_at < clock_timestamp() - ${3 * times.heartbeatMs} * interval '1 millisecond'
+          and ${isHereFor(3 * times.heartbeatMs)}
           and not exists (select from pg_stat_activity a where a.pid = backend_pid
             and (a.backend_start is null or a.backend_start = d.backend_start))))`
       : sql`dag_run_id = ${only.id} and claim = ${only.claim}`;

@@ -72,6 +72,8 @@ export function startService(deps: ServiceDeps): Service {
     new AbortController().signal,
     () => worker.beat(),
     (error) => told.trouble('giving signs of life', error),
+    // Whoever waits longer each time for a warehouse that is away is taken for dead when it is back.
+    times.heartbeatMs,
   );
   every(
     'looking at the schedules',
@@ -101,7 +103,9 @@ export function startService(deps: ServiceDeps): Service {
         await beating.done;
         return true;
       };
-      return Promise.race([inOrder(), sleep(times.endMs, false, { ref: false })]);
+      const isInOrder = await Promise.race([inOrder(), sleep(times.endMs, false, { ref: false })]);
+      beating.stop();
+      return isInOrder;
     },
   };
 }
@@ -179,10 +183,16 @@ interface Loop {
 }
 
 /**
- * Does the work, then waits `ms`, until the signal or `stop`. What the work throws is told, and the next try waits longer, up to half a minute,
+ * Does the work, then waits `ms`, until the signal or `stop`. What the work throws is told, and the next try waits longer, up to `longest`,
  * and not all at once with those of other processes.
  */
-function repeat(ms: number, signal: AbortSignal, work: () => Promise<void>, trouble: (error: unknown) => void): Loop {
+function repeat(
+  ms: number,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+  trouble: (error: unknown) => void,
+  longest = longestPause,
+): Loop {
   let stopped = signal.aborted;
   let woken = false;
   let rouse = (): void => undefined;
@@ -211,7 +221,7 @@ function repeat(ms: number, signal: AbortSignal, work: () => Promise<void>, trou
         failures += 1;
         trouble(error);
       }
-      const longer = Math.min(ms * 2 ** failures, Math.max(ms, longestPause));
+      const longer = Math.min(ms * 2 ** failures, Math.max(ms, longest));
       await wait(failures === 0 ? ms : longer * (0.5 + Math.random() / 2));
     }
   };

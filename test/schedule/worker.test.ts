@@ -228,6 +228,53 @@ test('a request that kills its worker every time is parked after the third, with
   expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
 }, 40_000);
 
+test('who has only just come back to the warehouse calls nobody dead, for all sessions are gone when a server restarts', async () => {
+  await start();
+  const claimed = await claim(warehouse.db, names, { worker: 'w', leaseMs: 60_000 });
+  await query("update ops.dag_runs set backend_pid = -1, heartbeat_at = clock_timestamp() - interval '1 minute'");
+  const back = await connect(database.url, { max: 1 });
+  try {
+    const times = { ...quick, heartbeatMs: 200 };
+    expect(await reap(back.db, times)).toEqual([]);
+    await sleep(3 * times.heartbeatMs);
+    expect(await reap(back.db, times)).toMatchObject([{ id: claimed?.id, status: 'lost' }]);
+  } finally {
+    await back.close();
+  }
+});
+
+test('a worker lives on through an absence of the warehouse that is shorter than its lease', async () => {
+  const { hostname: host, port } = new URL(database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  const url = new URL(database.url);
+  url.port = String(wire.port);
+  const far = await connect(url.href, { max: 10, patience: 50 });
+  const times = { leaseMs: 4_000, heartbeatMs: 100, reapMs: 50 };
+  const { service } = conduct(far, known, runnerOf(names, endless), { times });
+  try {
+    const queued = await start();
+    await isNow(queued, 'running');
+    const backAt = performance.now() + 1_500;
+    while (performance.now() < backAt) {
+      wire.cut();
+      await sleep(5);
+    }
+    const [{ at }] = await query('select clock_timestamp() as at');
+    await until('it gives a sign of life', async () => {
+      const [row] = await query('select heartbeat_at > $1 as alive from ops.dag_runs', [at]);
+      return row.alive;
+    });
+    await sleep(4 * times.heartbeatMs);
+    expect(await query('select status, losses, claim from ops.dag_runs')).toEqual([
+      { status: 'running', losses: 0, claim: 1 },
+    ]);
+  } finally {
+    await service.end();
+    await far.close();
+    await wire.close();
+  }
+});
+
 test('between the deaths of its workers a request waits longer each time', async () => {
   const queued = await start();
   const pauses: number[] = [];
