@@ -44,6 +44,8 @@ test.concurrent.each(faults)(
       first.child.kill('SIGTERM');
       expect(await first.ended(), first.said()).toBe(0);
       expect(performance.now() - at).toBeLessThan(18_000);
+      // What it was still about is told once, by the sentence that says who goes on with it.
+      expect(first.said()).not.toContain('a pool');
       // It could not say goodbye.
       expect(await rows('select status, worker from ops.dag_runs')).toEqual([
         { status: 'running', worker: expect.stringMatching(` ${first.pid}$`) },

@@ -42,7 +42,9 @@ export const serve: Verb<{
   const config = await parts.config();
   const { host, port } = listening(config, options);
   const say = (text: string): void => (quiet || json ? undefined : context.err.line(text));
-  const trouble = troubles(context);
+  let hasLeft = false;
+  const tell = troubles(context);
+  const trouble = (what: string, error?: unknown): void => (hasLeft ? undefined : tell(what, error));
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context, say), catalogueOf(config, version)]);
   const shown = json || quiet ? progress(context) : plain(context.err);
   const runner = openRunner(context, config, warehouse, warehouses(context, config, warehouse), shown, trouble);
@@ -95,8 +97,11 @@ export const serve: Verb<{
   } finally {
     // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
     if (service !== undefined && service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
-    if (service !== undefined && !(await service.end()))
+    if (service !== undefined && !(await service.end())) {
       say('the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere');
+      // What it was still about finds its connections closed.
+      hasLeft = true;
+    }
     ending.abort();
     await app.close();
     shown.end();
