@@ -3,7 +3,8 @@ import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
-import { fullIf, pruneCommits } from '../load/session.ts';
+import { patiently, pruneCommits, transientIf } from '../load/session.ts';
+import { isPassing, unreachable } from '../warehouse/refusals.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -34,22 +35,17 @@ export async function withRun(
 ): Promise<RunReport> {
   const started = performance.now();
   const { db, pool } = deps.warehouse;
-  const sourceId = await registerSource(db, deps.source);
+  const sourceId = await beginning(deps, () => registerSource(db, deps.source));
   const pipeline = deps.source.name;
-  const lease = await takeLease(pool, pipeline);
+  const lease = await beginning(deps, () => takeLease(pool, pipeline));
   try {
-    const runId = await beginRun(db, {
-      pipeline,
-      sourceId,
-      kind,
-      trigger: deps.trigger,
-      version: deps.version,
-      epoch: lease.epoch,
-      params,
-    });
-    await lease.name(runId);
+    const { trigger, version } = deps;
+    const begun = { pipeline, sourceId, kind, trigger, version, epoch: lease.epoch, params };
+    const runId = await beginning(deps, () => beginRun(db, begun));
+    await beginning(deps, () => lease.name(runId));
     const run: Run = { runId, sourceId, pipeline, kind };
-    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed: await hasOpenWalk(db, sourceId, kind) });
+    const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
+    deps.observe({ type: 'run.started', pipeline, runId, kind, resumed });
     const before = { ...deps.source.http.counters };
     let settled: readonly PromiseSettledResult<StreamReport>[] = [];
     let thrown: unknown;
@@ -59,7 +55,7 @@ export async function withRun(
     } catch (error) {
       thrown = error;
     }
-    thrown = fullIf(thrown);
+    if (!(thrown instanceof TidemarkError)) thrown = transientIf(thrown);
     const { counters } = deps.source.http;
     const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const told = {
@@ -88,9 +84,12 @@ export async function withRun(
         message: `old slices and commits were not cleaned up: ${String(error)}`,
       });
     });
-    await finishRun(db, report, { throttled: counters.throttled - before.throttled, quiet: counters.quiet }).catch(
+    const strain = { throttled: counters.throttled - before.throttled, quiet: counters.quiet };
+    const close = (): Promise<void> => finishRun(db, report, strain);
+    // What is told to end does not wait for a warehouse that is away.
+    await (thrown instanceof Interrupted || thrown instanceof Fenced ? close() : patiently(close)).catch(
       (error: unknown) => {
-        if (thrown === undefined) throw error;
+        if (thrown === undefined) throw transientIf(error);
       },
     );
     deps.observe({ type: 'run.finished', pipeline, report });
@@ -98,6 +97,21 @@ export async function withRun(
     return report;
   } finally {
     await lease.release();
+  }
+}
+
+/**
+ * What comes before anything can tell of the run: each step may be done twice without harm, so a warehouse that restarts is waited for. Throws
+ * `Unreachable` where it stays away, `Transient` or `WarehouseFull` where it does not let the run begin.
+ */
+async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<T>): Promise<T> {
+  try {
+    return await patiently(() => {
+      signal.throwIfAborted();
+      return step();
+    });
+  } catch (error) {
+    throw isPassing(error) ? unreachable(error, warehouse.address) : transientIf(error);
   }
 }
 

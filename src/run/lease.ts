@@ -199,7 +199,7 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
       }
     },
     async name(runId) {
-      await client.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [
+      await pool.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [
         pipeline,
         epoch,
         runId,

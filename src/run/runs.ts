@@ -87,6 +87,7 @@ export async function wasRead(db: Kysely<AnyDatabase>, sourceId: number, { strea
   return rows[0]?.was === true;
 }
 
+/** Opens the run's row. Asked again under the same epoch, where the first answer was lost, it gives the row that is there. */
 export async function beginRun(
   db: Kysely<AnyDatabase>,
   run: {
@@ -99,10 +100,12 @@ export async function beginRun(
     readonly params: Readonly<Record<string, unknown>>;
   },
 ): Promise<string> {
-  const { rows } = await sql<{ run_id: string }>`insert into ops.runs
-      (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
-    values (${run.pipeline}, ${run.sourceId}, ${run.kind}, ${run.trigger}, 'running', ${JSON.stringify(run.params)}::jsonb,
-      ${run.version}, ${run.epoch}::bigint) returning run_id::text`.execute(db);
+  const { rows } = await sql<{ run_id: string }>`with there as (
+      select run_id from ops.runs where pipeline = ${run.pipeline} and epoch = ${run.epoch}::bigint and status = 'running'),
+    made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
+      select ${run.pipeline}, ${run.sourceId}, ${run.kind}, ${run.trigger}, 'running', ${JSON.stringify(run.params)}::jsonb,
+        ${run.version}, ${run.epoch}::bigint where not exists (select from there) returning run_id)
+    select run_id::text from there union all select run_id::text from made`.execute(db);
   return rows[0]?.run_id ?? '';
 }
 
