@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
-import { Interrupted, TidemarkError, Transient, WarehouseFull } from '../core/errors.ts';
+import { Interrupted, Misconfigured, TidemarkError, Transient, WarehouseFull } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { diskFull, readOnly } from '../warehouse/refusals.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -269,19 +270,23 @@ const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) 
 
 /**
  * What is to be thrown for an error of work that cannot be repeated here: `Transient` where the same work may succeed another time (the session
- * is gone, a lock was not to be had), `WarehouseFull` where there is no room for it, else the error itself.
+ * is gone, a lock was not to be had), else as `unwritableIf`.
  */
 export function transientIf(error: unknown): unknown {
-  if (!isRepeatable(error)) return fullIf(error);
+  if (!isRepeatable(error)) return unwritableIf(error);
   const text = error instanceof Error ? error.message : String(error);
   return new Transient(`the warehouse could not take the batch: ${text}`, { cause: error });
 }
 
-const diskFull = '53100';
-
-/** `WarehouseFull` for what the server says when its disk is full, else the error itself. */
-export function fullIf(error: unknown): unknown {
-  if (codeOf(error) !== diskFull || !(error instanceof Error)) return error;
+/** `WarehouseFull` for what the server says when its disk is full, `Misconfigured` where it takes no writes at all, else the error itself. */
+export function unwritableIf(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (codeOf(error) === readOnly)
+    return new Misconfigured(
+      `the warehouse takes no writes (${error.message}): it has become a replica, or default_transaction_read_only was set; what was committed stays`,
+      { cause: error },
+    );
+  if (codeOf(error) !== diskFull) return error;
   return new WarehouseFull(
     `the disk of the warehouse is full (${error.message}): make room there; what was committed stays, and the next run goes on`,
     { cause: error },

@@ -4,7 +4,7 @@ import { AuthFailed, Misconfigured, TidemarkError, Transient, Unreachable } from
 import { escaped, withoutSecrets } from '../core/words.ts';
 import type { DagRun } from '../schedule/control.ts';
 import { AlreadyActive, NothingActive, RunIdTaken, UnknownDag, UnknownRun } from '../schedule/refusals.ts';
-import { isPassing } from '../warehouse/refusals.ts';
+import { isPassing, isUnwritable } from '../warehouse/refusals.ts';
 
 export interface Success<T> {
   readonly status: 'success';
@@ -42,6 +42,8 @@ export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof TidemarkError)) {
     const code = codeOf(error);
     if (code !== undefined) return theirs(code, messages[code] ?? 'the request is not acceptable');
+    if (isUnwritable(error))
+      return { code: 503, body: failure('the warehouse takes no writes; try again later'), ours: true };
     if (isPassing(error))
       return { code: 503, body: failure('the warehouse does not answer; try again later'), ours: true };
   }

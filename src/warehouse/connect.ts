@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, type PostgresPool } from 'kysely';
+import { Kysely, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
 import { Secret } from '../config/secret.ts';
 import { Misconfigured } from '../core/errors.ts';
@@ -123,6 +123,14 @@ function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): 
       }
     },
   };
+}
+
+/** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
+export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
+  const { rows } = await sql<{ readonly: string }>`select current_setting('transaction_read_only') as readonly`.execute(
+    db,
+  );
+  return rows[0]?.readonly === 'off';
 }
 
 /**

@@ -41,6 +41,16 @@ export function isPassing(error: unknown): boolean {
   );
 }
 
+/** SQLSTATEs of a server that answers and takes no writes. */
+export const readOnly = '25006';
+export const diskFull = '53100';
+
+/** True if the server answers and nothing can be written there. */
+export function isUnwritable(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === readOnly || code === diskFull;
+}
+
 /** The error for what trying again does not help. */
 export function refusal(error: unknown, address: string): unknown {
   if (error instanceof TidemarkError) return error;

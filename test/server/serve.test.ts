@@ -131,7 +131,7 @@ test('a sync of the command line and the API agree about who runs', async () => 
   await isNow(at, 'succeeded');
 }, 60_000);
 
-test('whoever asks while the warehouse is away is told so at once', async () => {
+test('whoever asks while the warehouse is away or read-only is told so at once', async () => {
   const { hostname: host, port } = new URL(database.url);
   const wire = await proxy({ host, port: Number(port) });
   onTestFinished(() => wire.close().catch(() => undefined));
@@ -150,8 +150,19 @@ test('whoever asks while the warehouse is away is told so at once', async () => 
   };
   const paths = ['/readyz', '/metrics', '/api/v1/dags'];
   const all = () => Promise.all(paths.map(told));
+  const readOnly = (how: 'on' | 'off') =>
+    rows(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
+    );
+  await readOnly('on');
+  wire.cut();
+  expect((await told('/readyz')).code).toBe(503);
+  const refused = await post(`${at.base}/dags/tracker/start`, undefined, { authorization: '' });
+  expect([refused.code, refused.body.message]).toEqual([503, 'the warehouse takes no writes; try again later']);
+  await readOnly('off');
   wire.freeze();
   wire.cut();
+  await sleep(1_000);
   expect(await told('/readyz')).toEqual({ path: '/readyz', code: 503, says: true, inTime: true });
   await wire.close();
   expect(await all()).toEqual(paths.map((path) => ({ path, code: 503, says: true, inTime: true })));

@@ -201,9 +201,11 @@ function told(
 async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
   if (signal.aborted) return ['it is ending'];
   const { pending } = await import('../../warehouse/migrate.ts');
+  const { takesWrites } = await import('../../warehouse/connect.ts');
   try {
     const missing = await pending(warehouse);
-    return missing.length === 0 ? [] : [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
+    if (missing.length > 0) return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
+    return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
   } catch (error) {
     return [
       error instanceof Misconfigured ? 'the warehouse was made by a newer version' : 'the warehouse does not answer',
