@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
-import { Interrupted, Misconfigured, TidemarkError, Transient, WarehouseFull } from '../core/errors.ts';
+import { Interrupted, Misconfigured, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { diskFull, readOnly } from '../warehouse/refusals.ts';
+import { diskFull, full, readOnly } from '../warehouse/refusals.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -287,8 +287,5 @@ export function unwritableIf(error: unknown): unknown {
       { cause: error },
     );
   if (codeOf(error) !== diskFull) return error;
-  return new WarehouseFull(
-    `the disk of the warehouse is full (${error.message}): make room there; what was committed stays, and the next run goes on`,
-    { cause: error },
-  );
+  return full(error.message, { cause: error });
 }

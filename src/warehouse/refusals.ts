@@ -1,4 +1,11 @@
-import { AuthFailed, Misconfigured, TidemarkError, Unreachable } from '../core/errors.ts';
+import {
+  AuthFailed,
+  type ErrorFacts,
+  Misconfigured,
+  TidemarkError,
+  Unreachable,
+  WarehouseFull,
+} from '../core/errors.ts';
 
 /** What a failed connection means to the person who must do something about it. SQLSTATEs: Postgres manual, appendix A. */
 
@@ -77,6 +84,8 @@ export function refusal(error: unknown, address: string): unknown {
         `${address}: ${said}: grant this user CONNECT on the database, or take another user in DATABASE_URL`,
         facts,
       );
+    case diskFull:
+      return full(said, facts);
     case undefined:
       break;
     default:
@@ -98,6 +107,13 @@ export function refusal(error: unknown, address: string): unknown {
   }
   return new Misconfigured(`${address} cannot be used: ${said}`, facts);
 }
+
+/** The error for a server whose disk is full, by its own words. */
+export const full = (said: string, facts: ErrorFacts): WarehouseFull =>
+  new WarehouseFull(
+    `the disk of the warehouse is full (${said}): make room there; what was committed stays, and the next run goes on`,
+    facts,
+  );
 
 /** The error for what did not come up in time. */
 export function unreachable(error: unknown, address: string): Unreachable {

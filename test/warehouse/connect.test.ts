@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { from as copyFrom } from 'pg-copy-streams';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AuthFailed, Misconfigured, Unreachable } from '../../src/core/errors.ts';
+import { AuthFailed, Misconfigured, Unreachable, WarehouseFull } from '../../src/core/errors.ts';
 import { connectionString } from '../../src/warehouse/address.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { freePort } from '../../src/warehouse/ports.ts';
@@ -239,6 +239,28 @@ test('no printed form of a warehouse shows the password', async () => {
   expect(warehouse.url.reveal()).toContain(`:${password}@`);
   await warehouse.close();
   await warehouse.close();
+});
+
+test('a server that has no room even for a login has a full disk: nobody configured anything wrongly', async () => {
+  const words = Buffer.from('SFATAL\0C53100\0Mcould not write init file: No space left on device\0\0');
+  const head = Buffer.from('E____');
+  head.writeInt32BE(words.length + 4, 1);
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.concat([head, words])));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? String(address?.port) : '';
+  const error = await failure(
+    variant((url) => {
+      url.port = port;
+      url.searchParams.set('sslmode', 'disable');
+    }),
+  );
+  server.close();
+  expect(error).toBeInstanceOf(WarehouseFull);
+  expect(error.message).toMatch(/the disk of the warehouse is full \(could not write init file.*make room there/);
 });
 
 test('a connection that has gone silent is noticed within the time-out, and the next query gets a fresh one', async () => {
