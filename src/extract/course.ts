@@ -82,10 +82,10 @@ export class Course {
     this.#compare(total);
     this.#begin(answer.body, sent, total);
 
-    const back = this.#stepBack(ids, sent);
+    const repeated = this.#repeated(ids);
+    const back = repeated === 0 ? this.#stepBack(ids, sent) : undefined;
     if (back !== undefined) return { page: undefined, next: back };
 
-    const repeated = this.#head.is === 'seam' && ids[0] === this.#head.id ? this.#head.overlap : 0;
     const before = this.#metInPass;
     const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
     const following = paging.next(answer.body, sent, all.length, repeated);
@@ -164,6 +164,15 @@ export class Course {
     this.#head = { is: 'met', by };
     this.#guard.back(Math.ceil(by / this.#size));
     return rewind(sent, by);
+  }
+
+  /** How many records, from the head of the page, are here only because they were asked for again. */
+  #repeated(ids: readonly string[]): number {
+    const head = this.#head;
+    if (head.is === 'seam' && ids[0] === head.id) return head.overlap;
+    if (head.is === 'free' || this.#walk.paging.rewind === undefined) return 0;
+    // All that was met and nothing else: the server gives everything at once, whatever place it is asked for.
+    return ids.length === this.#metInPass && ids.every((id) => this.#isMet(id)) ? ids.length : 0;
   }
 
   #isMet(id: string): boolean {

@@ -47,7 +47,7 @@ export const offset = ({ parameter = 'startAt', numbers = (body) => body }: Offs
   };
 };
 
-/** A list without an envelope, by offset, until a page has nothing new. States no total. */
+/** A list without an envelope, or in one that says nothing of its pages: by offset, until a page has nothing new. States no total. */
 export const bareArray = ({ parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
   const at = (_: Json, sent: Request): number => placeOf(sent, parameter) ?? 0;
   return {
@@ -56,26 +56,33 @@ export const bareArray = ({ parameter = 'startAt' }: OffsetOptions = {}): Scheme
     total: () => undefined,
     offset: at,
     rewind: back(parameter),
-    fits: (body) => Array.isArray(body),
+    fits: (body) => Array.isArray(body) || !pagingFields.some((name) => field(body, name) !== undefined),
   };
 };
 
+/** By which an envelope says something of its pages. */
+const pagingFields = ['startAt', 'maxResults', 'total', 'isLast', 'nextPage', 'nextPageToken'] as const;
+
 /**
- * `{values, isLast, nextPage}`: follows `nextPage`, a URL or only the cursor (then sent as the query parameter), until `isLast` is true.
- * An answer that has neither `nextPage` nor `isLast: true`, nor a `total` that is reached, is `UnexpectedContent`: it states no end.
+ * `{values, isLast, nextPage}`: follows `nextPage`, a URL or only the cursor (then sent as the query parameter), until `isLast` is true. Where
+ * nothing is said by `isLast`, the end is also a `nextPage` that is null or empty, none on a page that one led to, or a `total` that is reached.
+ * Any other answer is `UnexpectedContent`: it states no end.
  */
 export const cursor = ({ parameter = 'cursor' }: { readonly parameter?: string } = {}): Scheme => ({
   next(body, sent, count) {
     if (field(body, 'isLast') === true) return undefined;
     const next = field(body, 'nextPage');
     if (typeof next === 'string' && next !== '') return { request: following(next, sent, parameter), overlap: 0 };
-    if (field(body, 'isLast') !== false && (natural(body, 'startAt') ?? 0) + count === natural(body, 'total'))
-      return undefined;
+    const isNone = next === null || next === '' || (next === undefined && isFollowed(sent, parameter));
+    const total = natural(body, 'total');
+    const isEnd = total === undefined ? isNone : (natural(body, 'startAt') ?? 0) + count === total;
+    if (field(body, 'isLast') !== false && isEnd) return undefined;
     throw new UnexpectedContent(`${sent.endpoint}: the answer names no next page and does not say that it is the last`);
   },
   total: totalOf,
   fits: (body, sent) =>
-    sent.url !== undefined ||
+    isFollowed(sent, parameter) ||
+    field(body, 'nextPage') === '' ||
     (isText(field(body, 'nextPage')) && !onlyCountsOn(body)) ||
     (typeof field(body, 'isLast') === 'boolean' && natural(body, 'startAt') === undefined),
 });
@@ -174,6 +181,10 @@ const back =
     const place = (placeOf(sent, parameter) ?? 0) - by;
     return withParameter(sent, parameter, place > 0 ? place : undefined);
   };
+
+/** Whether a request goes where an answer's `nextPage` led. */
+const isFollowed = (sent: Request, parameter: string): boolean =>
+  sent.url !== undefined || parameterOf(sent, parameter) !== undefined;
 
 const following = (next: string, sent: Request, parameter: string): Request =>
   /^[\w.~=+%-]+$/.test(next) ? withParameter(sent, parameter, next) : { ...sent, url: next };

@@ -85,14 +85,23 @@ describe('cursor', () => {
     (nextPage) => expect(next({ isLast: false, nextPage }, list, 5)?.request.url).toBe(nextPage),
   );
 
-  test('ends at isLast, or at a total that is reached, and nowhere else', () => {
+  test('ends at isLast, at a total that is reached, or where a next page is named as none, and nowhere else', () => {
     expect(next({ isLast: true, nextPage: 'https://x.example/more' }, list, 5)).toBeUndefined();
     expect(next({ startAt: 5, total: 10 }, list, 5)).toBeUndefined();
+    for (const body of [{ nextPage: null }, { nextPage: '' }]) expect(next(body, list, 5)).toBeUndefined();
+    const followed = [
+      { ...list, url: 'https://x.example/field?cursor=b' },
+      { ...list, query: { cursor: 'b' } },
+    ];
+    for (const request of followed) {
+      expect(next({}, request, 5)).toBeUndefined();
+      expect(() => next({ isLast: false }, request, 5)).toThrow(UnexpectedContent);
+    }
     for (const body of [
       {},
       { isLast: false },
       { isLast: false, nextPage: '' },
-      { nextPage: null },
+      { nextPage: null, total: 10 },
       { startAt: 0, total: 10 },
     ])
       expect(() => next(body, list, 5)).toThrow(UnexpectedContent);

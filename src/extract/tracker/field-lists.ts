@@ -6,13 +6,13 @@
 import { Forbidden, Interrupted, Missing, OutOfTime, Refused, TidemarkError, Unreachable } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Http } from '../../core/request.ts';
-import { cursor, firstThatFits, offset, single } from '../paging.ts';
+import { bareArray, cursor, firstThatFits, offset, single } from '../paging.ts';
 import { readingOf } from '../reading.ts';
 import { listing } from './walks.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 
-const search = listing(fieldSearch, firstThatFits(cursor(), offset()), { maxResults: 100 });
+const search = listing(fieldSearch, firstThatFits(cursor(), offset(), bareArray()), { maxResults: 100 });
 const plain = listing('/rest/api/3/field', single());
 
 /**

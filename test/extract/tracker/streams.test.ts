@@ -318,6 +318,45 @@ describe('fields', () => {
     expect(end.matched).toBe(true);
   });
 
+  const made = (...ids: readonly string[]) =>
+    ids.map((id) => ({ id, name: id, custom: false, schema: { type: 'string' } }));
+  it.each<[string, (query: Readonly<Record<string, unknown>>) => unknown]>([
+    [
+      'the last page says neither that it is nor what is next',
+      ({ cursor }) =>
+        cursor === undefined ? { values: made('a', 'b'), nextPage: 'more' } : { values: made('c', 'd', 'e') },
+    ],
+    [
+      'the last page names none as the next',
+      ({ cursor }) =>
+        cursor === undefined
+          ? { values: made('a', 'b'), nextPage: 'more' }
+          : { values: made('c', 'd', 'e'), nextPage: null },
+    ],
+    ['all come at once, without an envelope', () => made('a', 'b', 'c', 'd', 'e')],
+    ['all come at once, without a word of pages', () => ({ values: made('a', 'b', 'c', 'd', 'e') })],
+    [
+      'pages come by offset, without a word of them',
+      ({ startAt = 0 }) => ({ values: made('a', 'b', 'c', 'd', 'e').slice(Number(startAt), Number(startAt) + 2) }),
+    ],
+  ])('are read to their end where %s', async (_, answered) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      {
+        name: 'fields of another server',
+        answer: (answer, { call }) => ({
+          ...answer,
+          body: Buffer.from(JSON.stringify(answered(Object.fromEntries(call.query)))),
+        }),
+      },
+    );
+    const { ids, end } = await tracker.read('fields');
+    expect(ids).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(end).toMatchObject({ matched: true, moved: 0 });
+  });
+
   it('must be known before an issue becomes rows', async () => {
     const tracker = await opened();
     expect(() => tracker.flow('issues').via({}, {})).toThrow('preflight');
