@@ -23,6 +23,7 @@ const spa: Manner = ['the page of an application', 200, 'text/html;charset=UTF-8
 /** Ways of saying that a path is none, without a status that says so. */
 const manners: readonly Manner[] = [
   ['400 and JSON', 400, 'application/json', '{"message":"no route"}', {}],
+  ['403', 403, 'application/json', '{"message":"no such route"}', {}],
   ['400 and text', 400, 'text/plain', 'Bad request', {}],
   spa,
   ['a way to a login', 302, 'text/html', '', { location: '/login?back=1' }],

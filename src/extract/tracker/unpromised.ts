@@ -1,9 +1,9 @@
 /**
- * Endpoints beyond the contract's seven: is it there at all? Not every server says 404 to what it does not have: some refuse it (400), show the
- * page of their own application to every path that they do not know, or lead to a login.
+ * Endpoints beyond the contract's seven: is it there at all? Not every server says 404 to what it does not have: some refuse it (400), forbid
+ * every path that they do not know (403), show the page of their own application to it, or lead to a login.
  */
 
-import { Refused, SeemsMissing, type TidemarkError, UnexpectedContent } from '../../core/errors.ts';
+import { Forbidden, Refused, SeemsMissing, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Request } from '../../core/request.ts';
 import { once } from '../once.ts';
 
@@ -17,7 +17,7 @@ const promised: ReadonlySet<string> = new Set([
 const nonsense = 'tidemark-asks-what-is-not-there';
 
 /**
- * Sends. Where an endpoint that the contract does not promise is refused (400) or answers no JSON, the path beside it that no server has is
+ * Sends. Where an endpoint that the contract does not promise is refused (400), forbidden (403) or answers no JSON, the path beside it that no server has is
  * asked for, once for each endpoint: where that is answered alike, throws `SeemsMissing`. An endpoint that has answered once is there.
  */
 export const asMissing = (send: Http['send']): Http['send'] => {
@@ -50,16 +50,25 @@ export const asMissing = (send: Http['send']): Http['send'] => {
       if (!isOdd(cause) || answered.has(request.endpoint) || request.url !== undefined) throw cause;
       if (!isAlike(cause, await beside(request)(signal))) throw cause;
       const message = `${cause.message}; so does the server answer what it does not have`;
-      throw new SeemsMissing(message, cause instanceof Refused ? cause.status : 200, { cause });
+      throw new SeemsMissing(message, statusOf(cause), { cause });
     }
   };
 };
 
-const isOdd = (error: unknown): error is Refused | UnexpectedContent =>
-  (error instanceof Refused && error.status === 400) || error instanceof UnexpectedContent;
+type Odd = Refused | Forbidden | UnexpectedContent;
+
+const isOdd = (error: unknown): error is Odd =>
+  (error instanceof Refused && error.status === 400) ||
+  error instanceof Forbidden ||
+  error instanceof UnexpectedContent;
+
+const statusOf = (error: Odd): number =>
+  error instanceof Refused ? error.status : error instanceof Forbidden ? 403 : 200;
 
 /** A refusal may quote the path it refuses; what a page is, or where it leads, stands in the message, and the endpoint's name is the same in both. */
-const isAlike = (one: TidemarkError, other: unknown): boolean =>
+const isAlike = (one: Odd, other: unknown): boolean =>
   one instanceof Refused
     ? other instanceof Refused && other.status === one.status
-    : other instanceof UnexpectedContent && other.message === one.message;
+    : one instanceof Forbidden
+      ? other instanceof Forbidden
+      : other instanceof UnexpectedContent && other.message === one.message;
