@@ -26,13 +26,24 @@ export const epochMillis: DateForm = {
   to: (at) => String(Math.max(0, at.getTime())),
 };
 
-/** Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. */
-export const localMinutes = (zone: Zone, margin = 0): DateForm => ({
-  name: `"yyyy-MM-dd HH:mm" in ${zone.name}${widened(margin)}`,
+/**
+ * Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. `between`: what stands between
+ * the parts of the day.
+ */
+export const localMinutes = (zone: Zone, margin = 0, between: '-' | '/' = '-'): DateForm => ({
+  name: `"yyyy${between}MM${between}dd HH:mm" in ${zone.name}${widened(margin)}`,
   slack: margin + hours(5),
-  from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)))}"`,
-  to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)))}"`,
+  from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)), between)}"`,
+  to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)), between)}"`,
 });
+
+/** Quoted instants with their offset: absolute, for servers that know no literal of the vendor's. */
+export const offsetInstants: DateForm = {
+  name: '"yyyy-MM-ddTHH:mm:ss.SSS+00:00"',
+  slack: 0,
+  from: (at) => `"${iso(at.getTime()).replace('Z', '+00:00')}"`,
+  to: (at) => `"${iso(at.getTime()).replace('Z', '+00:00')}"`,
+};
 
 /**
  * Dates only, for servers that know nothing finer; a date is its first instant in a zone we do not rely on, so each bound is widened by
@@ -56,5 +67,6 @@ export const unsureMinutes = (margin: number): DateForm => localMinutes(utc, mar
 
 const widened = (margin: number): string => (margin === 0 ? '' : `, widened by ${margin / hours(1)} h`);
 const iso = (at: number): string => new Date(at).toISOString();
-const minuteText = (wall: number): string => iso(wall).slice(0, 16).replace('T', ' ');
+const minuteText = (wall: number, between: string): string =>
+  `${iso(wall).slice(0, 10).replaceAll('-', between)} ${iso(wall).slice(11, 16)}`;
 const dayText = (at: number): string => iso(at).slice(0, 10);

@@ -5,7 +5,7 @@ import type { Http, Json } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
 import { instantToDate, minutes, seconds } from '../../core/time.ts';
 import { type Heard, instantOf, searchEndpoint, tryAsking } from './asking.ts';
-import { anySeason, anyZone, type DateForm, days, epochMillis, localMinutes } from './dates.ts';
+import { anySeason, anyZone, type DateForm, days, epochMillis, localMinutes, offsetInstants } from './dates.ts';
 import { type Scope, windowJql } from './jql.ts';
 import { idBy } from './lists.ts';
 import { utc, type Zone } from './zone.ts';
@@ -18,11 +18,26 @@ export interface Everything {
   readonly heard: Heard;
   /** An issue that it shows; undefined where it shows none. */
   readonly landmark: Landmark | undefined;
-  /** The forms of literals that the server accepted in it, the most exact first. */
-  readonly accepted: readonly DateForm[];
-  /** Minutes in the account's zone, or in UTC where that is not stated: one of the forms that were tried. */
-  readonly minutes: DateForm;
+  /** The literals that the server accepted in it, in the order of `candidatesOf`. */
+  readonly accepted: readonly Candidate[];
 }
+
+/** A form of literal that the server may understand. */
+interface Candidate {
+  readonly form: DateForm;
+  /** The same where the zone in which the server reads it is not certain by so much (ms); absent: it has none. */
+  readonly unsure?: (margin: number) => DateForm;
+}
+
+/** What the vendor documents or reads, and what other servers may know alone: the exact before the coarse, of those the vendor's own first. */
+const candidatesOf = (zone: Zone | undefined): readonly Candidate[] => {
+  const minutesWith = (between: '-' | '/'): Candidate => ({
+    form: localMinutes(zone ?? utc, 0, between),
+    unsure: (margin) => localMinutes(utc, margin, between),
+  });
+  const dates = [days('"'), days('')].map((form) => ({ form }));
+  return [{ form: epochMillis }, minutesWith('-'), { form: offsetInstants }, minutesWith('/'), ...dates];
+};
 
 /** How instants are written. */
 export interface Literals {
@@ -47,20 +62,19 @@ export const askForEverything = async (
   zone: Zone | undefined,
   signal: AbortSignal,
 ): Promise<Everything> => {
-  const plain = localMinutes(zone ?? utc);
-  const heard = new Map<DateForm, Heard>();
+  const heard = new Map<Candidate, Heard>();
   let refusal: Refused | undefined;
   let landmark: Landmark | undefined;
-  for (const form of [epochMillis, plain, days('"'), days('')]) {
-    const answer = await tryAsking(http, everything(form, scope), signal);
+  for (const candidate of candidatesOf(zone)) {
+    const answer = await tryAsking(http, everything(candidate.form, scope), signal);
     if (answer instanceof Refused) refusal = answer;
-    else heard.set(form, answer);
+    else heard.set(candidate, answer);
     landmark = answer instanceof Refused ? undefined : landmarkOf(answer.issues[0]);
     if (landmark !== undefined) break;
   }
   const [asked] = [...heard].reverse();
   if (asked === undefined) throw refusal ?? new Error('no form of date literal was tried');
-  return { jql: windowJql(asked[0], scope), heard: asked[1], landmark, accepted: [...heard.keys()], minutes: plain };
+  return { jql: windowJql(asked[0].form, scope), heard: asked[1], landmark, accepted: [...heard.keys()] };
 };
 
 /**
@@ -73,21 +87,23 @@ export const findLiterals = async (
   http: Http,
   scope: Scope,
   zone: Zone | undefined,
-  { landmark, accepted, minutes: plain }: Everything,
+  { landmark, accepted }: Everything,
   signal: AbortSignal,
 ): Promise<Literals> => {
   if (landmark === undefined) {
     // No issue to check by: the form that every server of the kind documents, widened unless the zone is stated.
-    const documented = accepted.find((form) => form !== epochMillis) ?? epochMillis;
-    const form = documented === plain && zone === undefined ? localMinutes(utc, anyZone) : documented;
-    return { form, confirmed: false };
+    const { form, unsure } = accepted.find((one) => one.form !== epochMillis) ?? { form: epochMillis };
+    return { form: zone === undefined ? (unsure?.(anyZone) ?? form) : form, confirmed: false };
   }
-  const wide = localMinutes(utc, anyZone);
-  const ladder = [
-    { form: epochMillis, use: epochMillis },
-    { form: plain, use: zone === undefined ? localMinutes(utc, anySeason) : plain },
-    ...[wide, days('"'), days('')].map((form) => ({ form, use: form })),
-  ];
+  const ladder = candidatesOf(zone).flatMap(({ form, unsure }) => {
+    if (unsure === undefined) return [{ form, use: form }];
+    const wide = unsure(anyZone);
+    const use = zone === undefined ? unsure(anySeason) : form;
+    return [
+      { form, use },
+      { form: wide, use: wide },
+    ];
+  });
   let loose: DateForm | undefined;
   for (const { form, use } of ladder) {
     const reading = await readingOf(http, scope, form, landmark, signal);
