@@ -90,10 +90,10 @@ const everythingOrBlame = async (
   }
 };
 
-/** A page token leads, where there is one; a total without one means offsets. An answer that tells neither is no end of anything. */
+/** A page token leads, where there is one; a total or a place without one means offsets. An answer that tells none of these is no end of anything. */
 const tongueOf = (body: Json, vendor: boolean): Tongue => {
   if (textAt(body, 'nextPageToken')) return 'token';
-  if (totalOf(body) !== undefined) return 'offset';
+  if (totalOf(body) !== undefined || typeof at(body, 'startAt') === 'number') return 'offset';
   if (vendor || typeof at(body, 'isLast') === 'boolean') return 'token';
   throw new UnexpectedContent(`${searchEndpoint}: the answer has neither total nor nextPageToken nor isLast`);
 };

@@ -123,6 +123,29 @@ describe.each(dialects)('against %s', (_, options) => {
   });
 });
 
+describe.each<[string, (total: number) => unknown]>([
+  ['is text', String],
+  ['is not stated', () => undefined],
+])('a total that %s', (_, told) => {
+  it('does not hide that the search pages by offset: every issue is read', async () => {
+    const tracker = await opened({ bare: true });
+    const rule = tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      {
+        name: 'tells totals in its own way',
+        answer: (answer) => {
+          const { total, ...body } = JSON.parse(answer.body.toString());
+          return { ...answer, body: Buffer.from(JSON.stringify({ ...body, total: told(total) })) };
+        },
+      },
+    );
+    const { ids, end } = await tracker.read('issues');
+    expect(rule.fired).toBeGreaterThan(3);
+    expectAll(ids, truth(tracker, { field: 'created' }));
+    expect(end).toMatchObject({ matched: true, expected: null });
+  });
+});
+
 describe('instants in queries', () => {
   const dates = async (tracker: Opened) => {
     const { dialect } = await tracker.source.preflight(tracker.signal);
