@@ -167,7 +167,11 @@ describe('what entities’ existence is asked of', () => {
   it('is not answered by an error of the server', async () => {
     const tracker = await opened({ dialect: 'vendor' });
     const [id = ''] = tracker.simulator.oracle().issues.keys();
-    const rule = tracker.simulator.script.at({ endpoint: '/rest/api/3/issue/{id}', times: Infinity }, status(403));
+    const ofIt = ({ path }: { readonly path: string }) => path.endsWith(id);
+    const rule = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/issue/{id}', match: ofIt, times: Infinity },
+      status(403),
+    );
     await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
     expect(rule.fired).toBe(1);
   });
