@@ -704,6 +704,52 @@ describe('credentials that expire', () => {
     expect(generation).toBe(3);
   });
 
+  test.each([
+    [1, 200],
+    [4, 200],
+    [4, 400],
+  ])('that die after one use refuse no request for good: %d at once, answered %d', async (concurrency, code) => {
+    let generation = 0;
+    let uses = 0;
+    const server = await play.misbehaving(({ headers }) =>
+      headers.authorization === `Bearer token-${generation}` && generation > 0 && uses++ < 1
+        ? play.json({}, {}, code)
+        : play.status(401),
+    );
+    closing.push(server.close);
+    const http = open(server.url, {
+      concurrency,
+      authorize: () => ({ authorization: `Bearer token-${generation}` }),
+      onUnauthorized: async () => {
+        generation++;
+        uses = 0;
+        return true;
+      },
+    });
+    const heard = await Promise.all([1, 2, 3].map(() => http.send(get('/x'), signal()).catch((error) => error)));
+    expect(heard.map(({ status }) => status)).toEqual([code, code, code]);
+    expect(generation).toBe(3);
+  });
+
+  test('that somebody else renewed while a request was under way are not renewed again for it', async () => {
+    let current = 'old';
+    let renewals = 0;
+    const server = await play.misbehaving(({ headers }) => {
+      current = 'new';
+      return headers.authorization === 'Bearer new' ? page : play.status(401);
+    });
+    closing.push(server.close);
+    const http = open(server.url, {
+      authorize: () => ({ authorization: `Bearer ${current}` }),
+      onUnauthorized: async () => {
+        renewals++;
+        return true;
+      },
+    });
+    expect((await http.send(get('/x'), signal())).status).toBe(200);
+    expect(renewals).toBe(0);
+  });
+
   test.each<[string, () => Promise<boolean>]>([
     ['gives the same bad token', async () => true],
     ['gives up', async () => false],

@@ -5,53 +5,73 @@ import type { Request } from '../../core/request.ts';
 import type { Attempt, Try } from './attempt.ts';
 import { orStopped } from './wait.ts';
 
+/** Headers that let a request in. */
+export type Credentials = Readonly<Record<string, string>>;
+
+/** What becomes of one try, told as it happens: between being asked for and leaving it may wait long, and so may its answer for being read. */
+export interface Course {
+  /** It leaves, with these. */
+  leaves(credentials: Credentials): void;
+  /** They let it in. */
+  isIn(): void;
+}
+
+/** One try that is told of. */
+export type Told = (request: Request, signal: AbortSignal, course: Course) => Promise<Attempt>;
+
+/** Credentials may die while a request waits for its place, and their successors may, too; a request that is turned away so often is meant. */
+const mostRenewals = 3;
+
 /**
- * Sends; after a 401 has the credentials renewed, once for everybody who got one with the same credentials, and sends again, once.
- * Credentials that were renewed and never worked are not renewed again; a renewal that failed is not tried again. `lifetime` aborts when
- * the `Http` closes: one caller's abort does not take the renewal from the others.
+ * Sends; after a 401 has the credentials renewed, once for everybody who was turned away with the same ones, and sends again; who was turned away
+ * with older ones just sends again. Credentials that were renewed and never worked are not renewed again; a renewal that failed is not tried
+ * again. `lifetime` aborts when the `Http` closes: one caller's abort does not take the renewal from the others.
  */
 export const authorized = (
-  send: Try,
+  send: Told,
+  authorize: () => Credentials,
   onUnauthorized: ((signal: AbortSignal) => Promise<boolean>) | undefined,
   lifetime: AbortSignal,
 ): Try => {
-  if (onUnauthorized === undefined) return send;
-  let generation = 0;
-  let proven = true;
+  if (onUnauthorized === undefined) return (request, signal) => send(request, signal, { leaves() {}, isIn() {} });
+  const current = (): string => JSON.stringify(authorize());
+  /** Those of the last renewal, until they have let somebody in. */
+  let unproven: string | undefined;
   let renewal: Promise<boolean> | undefined;
 
   const renew = async (): Promise<boolean> => {
     const renewed = await onUnauthorized(lifetime);
     if (renewed) {
-      generation++;
-      proven = false;
+      unproven = current();
       renewal = undefined;
     }
     return renewed;
   };
-  const sendNow = async (request: Request, signal: AbortSignal): Promise<Attempt> => {
-    const used = generation;
-    const attempt = await send(request, signal);
-    if ('answer' in attempt && used === generation) proven = true;
-    return attempt;
-  };
 
   return async (request, signal) => {
-    const used = generation;
-    const first = await sendNow(request, signal);
-    if ('answer' in first || !(first.failed.error instanceof AuthFailed)) return first;
-    if (used === generation) {
-      if (!proven) return first;
+    for (let renewals = 0; ; renewals++) {
+      let used: string | undefined;
+      const attempt = await send(request, signal, {
+        leaves: (credentials) => {
+          used = JSON.stringify(credentials);
+        },
+        isIn: () => {
+          if (unproven === used) unproven = undefined;
+        },
+      });
+      if ('answer' in attempt || !(attempt.failed.error instanceof AuthFailed) || renewals === mostRenewals)
+        return attempt;
+      if (used !== current()) continue;
+      if (used === unproven) return attempt;
       renewal ??= renew();
       try {
-        if (!(await orStopped(renewal, signal))) return first;
+        if (!(await orStopped(renewal, signal))) return attempt;
       } catch (cause) {
         if (signal.aborted) throw cause;
         const why = cause instanceof TidemarkError ? `: ${cause.message}` : '.';
-        const error = new AuthFailed(`${first.failed.error.message} They could not be renewed${why}`, { cause });
+        const error = new AuthFailed(`${attempt.failed.error.message} They could not be renewed${why}`, { cause });
         return { failed: { error, again: 'no' } };
       }
     }
-    return sendNow(request, signal);
   };
 };

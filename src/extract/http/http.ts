@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { Interrupted } from '../../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../../core/request.ts';
-import type { Attempt, Failed, Try } from './attempt.ts';
-import { authorized } from './authorized.ts';
+import type { Failed } from './attempt.ts';
+import { authorized, type Course, type Told } from './authorized.ts';
 import { exchange, type Received, type Sent } from './exchange.ts';
 import { faultOf } from './faults.ts';
 import { isNearLimit, usedUpMs } from './headers.ts';
@@ -46,8 +46,13 @@ export const createHttp = (options: HttpOptions): Http => {
     bodyTimeout: 0,
   });
 
-  const wire = async (request: Request, signal: AbortSignal): Promise<Heard | { readonly failed: Failed }> => {
+  const wire = async (
+    request: Request,
+    signal: AbortSignal,
+    course: Course,
+  ): Promise<Heard | { readonly failed: Failed }> => {
     const credentials = options.authorize();
+    course.leaves(credentials);
     const sent = sentOf(request, pathOf(request, base), options, credentials);
     counters.requests++;
     try {
@@ -64,20 +69,21 @@ export const createHttp = (options: HttpOptions): Http => {
     }
   };
   const turn = oneATurn();
-  const paced: Try = async (request, signal): Promise<Attempt> => {
+  const paced: Told = async (request, signal, course) => {
     const heard = await source.run(
       request.endpoint,
       signal,
       (ms) => (counters.throttledMs += ms),
-      () => wire(request, signal),
+      () => wire(request, signal, course),
     );
     if ('failed' in heard) return heard;
     // Whoever waited for this place sends first: the source is not to wait while we parse. What is no page is heard at once: it may be a
     // wish for quiet.
+    if (isLetIn(heard.got.status)) course.isIn();
     if (heard.got.status === 200) await turn();
     return judge(request, heard.got, heard.facts);
   };
-  const renewed = authorized(paced, options.onUnauthorized, closing.signal);
+  const renewed = authorized(paced, options.authorize, options.onUnauthorized, closing.signal);
   const send = retrying(renewed, policy, {
     time,
     random: options.random ?? Math.random,
@@ -121,6 +127,10 @@ const oneATurn = (): (() => Promise<void>) => {
     await last;
   };
 };
+
+/** Whether whoever answers so has looked at the question, and not only at who asks or at how often. */
+const isLetIn = (status: number): boolean =>
+  status === 200 || (status >= 400 && status < 500 && ![401, 403, 429].includes(status));
 
 /** A complete answer that nobody has judged yet. */
 interface Heard {
