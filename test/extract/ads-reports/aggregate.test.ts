@@ -318,6 +318,19 @@ describe('an aggregate report', () => {
     );
   });
 
+  test('that writes ids in another case than their lists is of the entities that were asked for', async () => {
+    const { reports } = await open((arrived) => {
+      const ids = new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids');
+      return play.json({ continuation_token: '', rows: ids.map((one) => rowOf(one.toUpperCase(), '2025-03-01')) });
+    });
+    const reading = await reportDaily(reports).read?.(slice('AD'), warehouse(3), new AbortController().signal);
+    const step = await reading?.pages.next();
+    const page = step?.value as Page;
+    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual([id(0), id(1), id(2)]);
+    expect(String(reading?.bytes(page.records[1], page))).toContain('"AD-001"');
+    expect(reading?.id(page.records[1])).toBe('ad-001 2025-03-01T00:00:00Z');
+  });
+
   test('that has fewer rows than it states is not whole', async () => {
     const { reports } = await open(byPlace((offset, total) => ({ paging: { total_results: total, offset } }), 1));
     await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');

@@ -16,7 +16,7 @@ import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { toItsEnd } from './goes-on.ts';
-import { type Counts, kindOf, kinds, nothing, type Question } from './judged.ts';
+import { asAsked, type Counts, kindOf, kinds, nothing, type Question } from './judged.ts';
 import { chunks, idsIn, lateLevels, levelIn } from './levels.ts';
 import { vendorRow } from './plain-rows.ts';
 import type { Reports } from './reports.ts';
@@ -239,7 +239,7 @@ async function* asking(
         return kind === 'row';
       });
       for (const kind of kinds) whole[kind] += counts[kind];
-      const records = kept.map((i) => page.records[i]);
+      const records = kept.map((i) => asAsked(page.records[i], question));
       const places = kept.map((i) => page.places?.[i] ?? i);
       yield { ...page, records, places, last: false, counts };
     }
@@ -279,7 +279,7 @@ function walkOf(
   parse: (raw: Buffer) => Json,
 ): Walk {
   const level = levelIn(slice);
-  const wanted = new Set(ids.map((id) => id.toLowerCase()));
+  const wanted = new Map(ids.map((id) => [id.toLowerCase(), id]));
   const { from, to } = periodOf(slice, given, granularity);
   // The platform's end is inclusive: the whole of its last day or hour.
   const last = to - (granularity === 'DAY' ? day : hour);

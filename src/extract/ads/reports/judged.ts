@@ -1,5 +1,7 @@
 /** Whether a row of an aggregate report is one that was asked for. */
 
+import { isObject } from '../../../core/json-object.ts';
+import { parsedOf } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { textAt } from '../../lists.ts';
@@ -18,10 +20,10 @@ export type Counts = Record<Kind, number>;
 
 export const nothing = (): Counts => ({ row: 0, behind: 0, outside: 0, stranger: 0 });
 
-/** What was asked for: entities by their ids in small letters, and milliseconds since 1970, half open. */
+/** What was asked for: entities as they were asked for, by their ids in small letters, and milliseconds since 1970, half open. */
 export interface Question {
   readonly level: Level;
-  readonly wanted: ReadonlySet<string>;
+  readonly wanted: ReadonlyMap<string, string>;
   readonly granularity: Granularity;
   readonly from: number;
   readonly to: number;
@@ -29,6 +31,15 @@ export interface Question {
 
 export const kindOf = (row: Json, question: Question): Kind =>
   isOf(row, question) ? placeOf(row, question) : 'stranger';
+
+/** The row by the name that the entity was asked for by: ids are the same in either case (UUIDs), and its numbers are not to stand beside it. */
+export const asAsked = (row: Json, { wanted }: Question): Json => {
+  const id = textAt(row, 'entity_id');
+  const asked = id === undefined ? undefined : wanted.get(id.toLowerCase());
+  if (asked === undefined || asked === id) return row;
+  const parsed = parsedOf(row);
+  return isObject(parsed) ? { ...parsed, entity_id: asked } : row;
+};
 
 const isOf = (row: Json, { level, wanted }: Question): boolean => {
   const id = textAt(row, 'entity_id');
