@@ -129,11 +129,15 @@ const missesUntilUnavailable = 3;
 
 /**
  * Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. Of an endpoint that
- * the contract promises all owners are asked before that is believed.
+ * the contract promises all owners are asked before that is believed. 405 and 501 speak of the endpoint, however few owners there are.
  */
 const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
   !answered &&
-  (stream.promised ? atEnd && gone.length >= missesUntilUnavailable : atEnd || gone.length >= missesUntilUnavailable);
+  (stream.promised
+    ? atEnd && (gone.length >= missesUntilUnavailable || gone.every(({ error }) => isOfEndpoint(error)))
+    : atEnd || gone.length >= missesUntilUnavailable);
+
+const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
 
 /** Whether an owner that seems to be without its list was answered with something that is no answer at all, rather than refused. */
 const isPage = (error: Missing): boolean => error instanceof SeemsMissing && error.status < 400;
