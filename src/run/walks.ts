@@ -110,7 +110,7 @@ export async function abandonWalks(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   stream: string,
-  words: 'list' | 'catch up %' | 'census %',
+  words: 'list' | 'days' | 'full from %' | 'catch up %' | 'census %',
 ): Promise<void> {
   await sql`update ops.walks set status = 'abandoned', closed_at = now()
     where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);

@@ -2,8 +2,14 @@
 
 import { AuthFailed, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
+import { asMissing, endpointsBeyond } from '../unpromised.ts';
 import { withoutExtras } from './extras.ts';
-import { asMissing } from './unpromised.ts';
+
+/** contracts/tracker.md, section 4. */
+const promised: ReadonlySet<string> = new Set([
+  ...['/rest/api/3/search/jql', '/rest/api/3/field/search', '/rest/api/3/user/search', '/rest/api/3/group/member'],
+  ...['/rest/api/3/project/search', '/rest/agile/1.0/board', '/rest/agile/1.0/sprint/{id}/issue'],
+]);
 
 /** The list of a board's sprints, as the vendor writes it. */
 export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
@@ -15,7 +21,10 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
  * it does not have.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
-  const send = asMissing(withoutExtras(http, note));
+  const send = asMissing(
+    withoutExtras(http, note),
+    endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true }),
+  );
   return {
     origin: http.origin,
     counters: http.counters,

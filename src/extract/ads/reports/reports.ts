@@ -5,6 +5,7 @@ import type { Days, Parents } from '../../../core/stream.ts';
 import type { DownloadLimits } from '../../download.ts';
 import { type Gate, gateOf } from '../../gate.ts';
 import type { Jobs, Patience } from '../../jobs.ts';
+import { asMissing, valuesBeyond } from '../../unpromised.ts';
 import { type Ads, accounts, wanted } from '../ads.ts';
 import { withKnownFields } from './asked.ts';
 
@@ -42,7 +43,8 @@ export interface ReportSettings {
 /** The reports of an opened platform: how far back and how often they are read. */
 export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
   const [nightly, weekly, monthly] = settings.restateDays;
-  const http: Http = withKnownFields(ads.http, ads.note);
+  const known = withKnownFields(ads.http, ads.note);
+  const http: Http = { ...known, send: asMissing(known.send, valuesBeyond('granularity', ['DAY'])) };
   return {
     ...ads,
     http,

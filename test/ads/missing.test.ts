@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RunReport } from '../../src/core/run.ts';
+import { type Fault, htmlPage, status } from '../../src/simulator/shared/faults.ts';
+import { type AdsRig, openAdsRig } from '../support/ads-rig.ts';
+
+let rig: AdsRig;
+afterEach(() => rig.close());
+
+const day = 86_400_000;
+const small = { campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
+const lists = ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] as const;
+const always = { times: Number.POSITIVE_INFINITY };
+const endpoint = '/ad_accounts/{id}/aggregate_reports';
+const streamOf = (report: RunReport, name: string) => report.streams.find(({ stream }) => stream === name);
+
+/** A server that knows reports by DAY alone, and says so to every other word. */
+const refusing = (code: number): Fault => ({
+  name: `refused with ${code}`,
+  instead: ({ call }) => ({
+    status: code,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ messages: [`granularity ${call.query.get('granularity')} is not one of DAY`] })),
+  }),
+});
+const notByDay = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+  query.granularity !== undefined && query.granularity !== 'DAY';
+
+describe.each([400, 422])('granularities that the contract does not promise and the server refuses with %d', (code) => {
+  const streams = [...lists, 'report_daily', 'report_hourly', 'report_lifetime'];
+
+  test('are unavailable with its words, night after night, and nothing is told of days that go by', async () => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(code));
+    for (const nights of [1, 1, 16]) {
+      const report = await rig.sync({ streams });
+      expect(report).toMatchObject({ status: 'succeeded' });
+      for (const name of ['report_hourly', 'report_lifetime'])
+        expect(streamOf(report, name)).toMatchObject({
+          status: 'unavailable',
+          reason: expect.stringMatching(/granularity (HOUR|LIFETIME) is not one of DAY.*does not have$/),
+        });
+      expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'ok' });
+      rig.platform.clock.advance(nights * day);
+    }
+    expect(rig.notes.filter((note) => /does not tell/.test(note))).toEqual([]);
+    rig.platform.script.clear();
+    await rig.sync({ streams });
+    const [hours] = await rig.rows<{ days: number }>(
+      "select count(distinct date_trunc('day', hour_start at time zone 'UTC'))::int as days from ads.report_hourly",
+    );
+    expect(hours?.days).toBeGreaterThan(12);
+  });
+
+  test('are no longer unavailable but failed where they were there before', async () => {
+    rig = await openAdsRig(small);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    rig.platform.clock.advance(day);
+    rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(code));
+    const report = await rig.sync({ streams });
+    expect(report).toMatchObject({ status: 'partly_failed' });
+    expect(streamOf(report, 'report_hourly')).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/it was there before.*tidemark reset ads.report_hourly/),
+    });
+  });
+
+  test('fail where the server knows them and refuses something else', async () => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.granularity === 'HOUR' }, status(code));
+    const report = await rig.sync({ streams });
+    expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'failed' });
+    expect(streamOf(report, 'report_lifetime')).toMatchObject({ status: 'ok' });
+  });
+});
+
+test('a report by day that is refused fails, whatever the server says of other words', async () => {
+  rig = await openAdsRig(small);
+  rig.platform.script.at({ endpoint, ...always }, refusing(400));
+  const report = await rig.sync({ streams: [...lists, 'report_daily'] });
+  expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'failed' });
+});
+
+describe.each([
+  ['a refusal', status(400)],
+  ['a page', htmlPage],
+])('an endpoint beyond the contract that is answered by %s', (_, fault) => {
+  const streams = [...lists, 'change_history'];
+
+  test('is unavailable where every path is that the server does not have, and fails where it is not', async () => {
+    rig = await openAdsRig(small);
+    const strangers = ({ path }: { readonly path: string }): boolean => /change_history|tidemark-asks/.test(path);
+    const rule = rig.platform.script.at({ ...always, match: strangers }, fault);
+    for (let night = 0; night < 2; night += 1) {
+      const report = await rig.sync({ streams });
+      expect(report).toMatchObject({ status: 'succeeded' });
+      expect(streamOf(report, 'change_history')).toMatchObject({ status: 'unavailable' });
+    }
+    rule.cancel();
+    rig.platform.script.at({ ...always, match: ({ path }) => path.endsWith('/change_history') }, fault);
+    expect(streamOf(await rig.sync({ streams }), 'change_history')).toMatchObject({ status: 'failed' });
+  });
+});
+
+test.each([405, 501])(
+  'what the contract promises and no account has (%d) fails, also of few accounts',
+  async (code) => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint: '/ad_accounts/{id}/audiences', ...always }, status(code));
+    const report = await rig.sync({ streams: [...lists, 'audiences'] });
+    expect(report).toMatchObject({ status: 'partly_failed' });
+    expect(streamOf(report, 'audiences')).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining(`${code}`),
+    });
+  },
+);
