@@ -171,9 +171,7 @@ async function* contents(
       yield chunk;
     }
   }
-  // What fails in the pipeline fails its reader.
-  const source: AsyncIterable<Buffer> =
-    encoding === 'gzip' ? pipeline(bounded, createGunzip({ chunkSize: 65_536 }), () => {}) : bounded();
+  const source = unpackedIfGzip(encoding === 'gzip' ? gunzipped(bounded) : bounded());
   try {
     for await (const chunk of source) {
       decoded += chunk.length;
@@ -184,6 +182,33 @@ async function* contents(
     throw named(error);
   } finally {
     await close();
+  }
+}
+
+/** What fails in the pipeline fails its reader. */
+const gunzipped = (packed: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+  pipeline(packed, createGunzip({ chunkSize: 65_536 }), () => {});
+
+/** How a gzip file begins (RFC 1952, section 2.3; deflate is the only method): no text in UTF-8 does. */
+const gzipMark = Buffer.from([0x1f, 0x8b, 0x08]);
+
+/** A file that is itself compressed (`….csv.gz`): storage gives it as it lies there, and says nothing of an encoding. */
+async function* unpackedIfGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  const all = chunks[Symbol.asyncIterator]();
+  try {
+    let begin = Buffer.alloc(0);
+    while (begin.length < gzipMark.length) {
+      const step = await all.next();
+      if (step.done === true) break;
+      begin = Buffer.concat([begin, step.value]);
+    }
+    const whole = async function* (): AsyncGenerator<Buffer, void, void> {
+      if (begin.length > 0) yield begin;
+      for (let step = await all.next(); step.done !== true; step = await all.next()) yield step.value;
+    };
+    yield* begin.subarray(0, gzipMark.length).equals(gzipMark) ? gunzipped(whole) : whole();
+  } finally {
+    await all.return?.();
   }
 }
 

@@ -72,6 +72,20 @@ describe('a report is fetched whole or not at all', () => {
     expect(crc32((await fetch(server)).bytes)).toBe(crc32(file));
   });
 
+  test.each<[string, Buffer, Readonly<Record<string, string>>]>([
+    ['a compressed file', gzipSync(file), {}],
+    [
+      'a compressed file that is compressed once more on its way',
+      gzipSync(gzipSync(file)),
+      { 'content-encoding': 'gzip' },
+    ],
+  ])('%s is decompressed though nothing says that it is one', async (_, body, headers) => {
+    const given = { 'content-type': 'application/octet-stream', 'content-length': String(body.length), ...headers };
+    const server = await storage(play.bytes('packed', body, given));
+    const { bytes } = await fetch(server);
+    expect(bytes.equals(file)).toBe(true);
+  });
+
   const cut = gzipSync(file).subarray(0, 20_000);
   const text = file.toString();
   test.each([
@@ -81,6 +95,10 @@ describe('a report is fetched whole or not at all', () => {
     [
       'gzip without its end',
       play.bytes('gzip cut', cut, { ...csv, 'content-encoding': 'gzip', 'content-length': String(cut.length) }),
+    ],
+    [
+      'a compressed file without its end',
+      play.bytes('file cut', cut, { ...csv, 'content-length': String(cut.length) }),
     ],
     ['reset at once', play.reset],
     ['503', play.status(503)],
@@ -186,8 +204,9 @@ describe('what is no report is refused', () => {
       whole(),
       play.bytes('chunked', file, csv),
       play.bytes('bomb', bomb, { ...csv, 'content-encoding': 'gzip', 'content-length': String(bomb.length) }),
+      play.bytes('bomb as a file', bomb, { ...csv, 'content-length': String(bomb.length) }),
     );
-    for (const fault of ['whole', 'chunked', 'bomb']) {
+    for (const fault of ['whole', 'chunked', 'bomb', 'bomb as a file']) {
       await expect(fetch(server, { limits })).rejects.toBeInstanceOf(TooLarge);
       expect(server.fired.at(-1)).toBe(fault);
     }
