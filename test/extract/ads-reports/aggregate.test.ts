@@ -326,7 +326,11 @@ describe('an aggregate report', () => {
     const reading = await reportDaily(reports).read?.(slice('AD'), warehouse(3), new AbortController().signal);
     const step = await reading?.pages.next();
     const page = step?.value as Page;
-    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual([id(0), id(1), id(2)]);
+    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual([
+      id(0),
+      id(1),
+      id(2),
+    ]);
     expect(String(reading?.bytes(page.records[1], page))).toContain('"AD-001"');
     expect(reading?.id(page.records[1])).toBe('ad-001 2025-03-01T00:00:00Z');
   });
@@ -475,6 +479,14 @@ describe('metrics that a server does not have', () => {
     const { reports, notes } = await open(refusing(['SKIPS'], () => 'SKIPS is no field'));
     expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(300))).toHaveLength(900);
     expect(notes).toHaveLength(1);
+  });
+
+  test('are told once, of however many levels and granularities they are not known', async () => {
+    const { reports, notes } = await open(refusing(['SKIPS'], () => 'SKIPS is no field'));
+    for (const make of [reportDaily, reportHourly, reportLifetime])
+      for (const level of ['AD', 'AD_SET', 'CAMPAIGN'])
+        await rowsOf(() => make(reports), reports, slice(level)).catch(() => undefined);
+    expect(notes.filter((note) => note.includes('does not know'))).toHaveLength(1);
   });
 
   test('are not blamed for what is refused whatever is asked', async () => {

@@ -8,18 +8,23 @@ import { namedIn } from './named.ts';
  * An `Http` that leaves out of `fields` what the server refuses (400, 422), found out from its answers and kept from then on for questions of
  * that kind (endpoint, granularity, dimension, level). Which metrics a server knows is not in the contract, and new names come. A refusal that
  * names some is believed if the rest is answered, and of those that are refused beside it: a message may name what is to be asked for instead. Of
- * one that names none, the fields are found out by asking for halves. `note` hears of each kind. A refusal that does not go with the fields is
- * thrown.
+ * one that names none, the fields are found out by asking for halves. `note` hears of each field once an endpoint, however
+ * many kinds of questions it is left out of. A refusal that does not go with the fields is thrown.
  */
 export function withKnownFields(http: Http, note: (message: string) => void): Http {
   const taken = new Map<string, readonly string[]>();
   const finding = new Map<string, Promise<Answer>>();
+  const told = new Set<string>();
 
   const find = async (request: Request, asked: readonly string[], cause: Refused, signal: AbortSignal) => {
     const { fields, answer } = await takenOf(http, request, asked, cause, signal);
     taken.set(kindOf(request), fields);
-    const lost = asked.filter((field) => !fields.includes(field)).join(', ');
-    note(`${request.endpoint}: the server does not know ${lost}; it is asked for the rest (${cause.message})`);
+    const lost = asked.filter((field) => !fields.includes(field) && !told.has(`${request.endpoint} ${field}`));
+    for (const field of lost) told.add(`${request.endpoint} ${field}`);
+    if (lost.length > 0)
+      note(
+        `${request.endpoint}: the server does not know ${lost.join(', ')}; it is asked for the rest (${cause.message})`,
+      );
     return answer;
   };
 
