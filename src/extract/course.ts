@@ -106,6 +106,17 @@ export class Course {
     return { page, next };
   }
 
+  /** Whether what is asked for now may lie behind the list's end: one record alone was met, and nothing says how many there are. */
+  get mayBeOver(): boolean {
+    return (
+      this.#head.is === 'unseen' &&
+      this.#walk.paging.numbered !== true &&
+      this.#total === undefined &&
+      this.#pass === 1 &&
+      this.#met.size + this.#nameless === 1
+    );
+  }
+
   /** The walk's first request, for a new pass; what was delivered stays delivered. */
   restart(): Request {
     this.#restarts++;

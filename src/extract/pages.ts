@@ -12,7 +12,8 @@ export type { WalkLimits } from './course.ts';
 /**
  * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
  * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
- * all. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us round in circles. A page token that the
+ * all. The place behind a single record of a list without a total is its
+ * end where the server refuses it. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us round in circles. A page token that the
  * server refuses half-way (it expired) restarts the walk, once. Leaving the generator early aborts the request under way.
  */
 export async function* pages(
@@ -35,9 +36,11 @@ export async function* pages(
     let pending = send(sent);
     for (let restarted = false; ; ) {
       const answer = await pending.catch((error: unknown) => {
+        if (course.mayBeOver && isBeyond(error)) return 'over' as const;
         if (restarted || !isTokenRefused(error, walk, sent)) throw error;
         return undefined;
       });
+      if (answer === 'over') return course.end();
       if (answer === undefined) {
         restarted = true;
         sent = course.restart();
@@ -57,6 +60,11 @@ export async function* pages(
     stop.release();
   }
 }
+
+/** What is said of a place behind the end of a list by servers that do not answer with an empty page. */
+const isBeyond = (error: unknown): boolean =>
+  (error instanceof Missing && error.status === 404) ||
+  (error instanceof Refused && (error.status === 400 || error.status === 416 || error.status === 422));
 
 /** 400, 410 or 422 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
 const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>
