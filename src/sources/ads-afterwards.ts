@@ -41,3 +41,24 @@ export const absurdPrices: Afterwards = {
     where p.rows >= 20 and (p.cpm < 0.001 or p.cpm > 1000000)
     order by 1`,
 };
+
+/**
+ * Tells where an account has no numbers of days on which its campaigns have some. It is asked for without its id, for it is in the path: a server
+ * that wants it named there as well may answer with no rows, and nothing else would say that the account's level is empty.
+ */
+export const emptyAccounts: Afterwards = {
+  about: 'Warns when an account has no row of days on which its campaigns have impressions.',
+  sql: `
+    select format('ads.report_daily: %s (%s): its campaigns have impressions on %s of the days that were read, and the account itself has no row of them: the server told none',
+        coalesce(ac.name, e.ad_account_id), e.ad_account_id, e.days) as warning
+    from (
+      select c.ad_account_id, count(distinct c.day) as days
+      from ads.report_daily c
+      where c.source_id = $1::smallint and c._run_id = $2::bigint and c.entity_type = 'CAMPAIGN' and c.impressions > 0
+        and c.day < $3::timestamptz and not exists (select from ads.report_daily a
+          where a.source_id = c.source_id and a.ad_account_id = c.ad_account_id and a.entity_type = 'AD_ACCOUNT' and a.day = c.day)
+      group by c.ad_account_id
+    ) e
+    left join ads.ad_accounts ac on ac.source_id = $1::smallint and ac.id = e.ad_account_id
+    order by 1`,
+};

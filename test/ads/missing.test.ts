@@ -114,3 +114,23 @@ test.each([405, 501])(
     });
   },
 );
+
+test('an account that the server tells nothing of, though its campaigns have numbers, is told', async () => {
+  rig = await openAdsRig(small);
+  const streams = [...lists, 'report_daily'];
+  await rig.sync({ streams });
+  const told = () => rig.notes.filter((note) => note.includes('the account itself has no row'));
+  expect(told()).toEqual([]);
+  rig.platform.clock.advance(day);
+  const none: Fault = {
+    name: 'no rows',
+    instead: () => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{"continuation_token":"","rows":[],"warnings":null}'),
+    }),
+  };
+  rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD_ACCOUNT' }, none);
+  await rig.sync({ streams });
+  expect(told()).toHaveLength(rig.platform.state.accounts.size);
+});
