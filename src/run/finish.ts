@@ -21,6 +21,7 @@ import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { readSlice } from './read-slice.ts';
+import { wasRead } from './runs.ts';
 import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, type SliceEnd, tooOld, unreadSlices } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -107,6 +108,9 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const read = stream.tally.slices - before;
   const [first] = gone;
   if (first !== undefined && isUnavailable(flow, gone, answered(), true)) throw first.error;
+  // Of few owners it may be they who are gone; where none ever had it, night after night nothing would be read and nothing said.
+  if (first !== undefined && flow.stream.promised && !answered() && !(await wasRead(db, context.run.sourceId, flow)))
+    throw first.error;
   for (const one of gone) {
     // A page in the place of one owner's list says nothing of that owner where others have theirs.
     if (isPage(one.error)) problems.push(await leaveUnread(stream, one));
