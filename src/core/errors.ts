@@ -41,9 +41,12 @@ export class Forbidden extends TidemarkError {
 export class Missing extends TidemarkError {
   readonly code = 'missing';
   readonly status: number;
-  constructor(message: string, status: number, facts: ErrorFacts = {}) {
+  /** What the server answered, where that was JSON: who asked may know whether these are its own words for it. */
+  readonly body: unknown;
+  constructor(message: string, status: number, facts: ErrorFacts & { readonly body?: unknown } = {}) {
     super(message, facts);
     this.status = status;
+    this.body = facts.body;
   }
 }
 

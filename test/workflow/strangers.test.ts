@@ -19,7 +19,8 @@ async function stranger(answers: Answers): Promise<Stranger> {
     asked.push(`${request.method} ${request.url}`);
     const url = new URL(request.url ?? '', 'http://stranger');
     const body = answers(decodeURIComponent(url.pathname), Number(url.searchParams.get('page') ?? 1));
-    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    const code = body === undefined ? 404 : ('status' in body && typeof body.status === 'number' && body.status) || 200;
+    response.writeHead(code, { 'content-type': 'application/json' });
     response.end(JSON.stringify(body ?? { status: 'error', message: 'there is nothing' }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -85,6 +86,34 @@ test('a DAG that the engine lists and knows no status of has its row and lives o
   ]);
   expect(rig.notes().join()).toMatch(/lists DAGs of which it knows no status: new, send/);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 }, deleted: 0 });
+});
+
+test('an engine none of whose DAGs ever ran is read well, with their rows, and so is one that was started anew', async () => {
+  const told: Record<string, object | undefined> = {};
+  await stage((path) =>
+    path === '/api/v1/dags' ? [{ name: 'load' }, { name: 'send' }] : told[path.split('/')[4] ?? ''],
+  );
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await living()).toEqual(['load', 'send']);
+  expect(rig.notes().join()).toMatch(/lists DAGs of which it knows no status: load, send/);
+  told.load = status('r1', 'running');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  delete told.load;
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.rows('select dag_run_id, gone_at is not null as gone from workflow.dag_runs')).toEqual([
+    { dag_run_id: 'r1', gone: true },
+  ]);
+});
+
+test('a server of another kind, which lists DAGs and has no statuses of them, is no engine whose DAGs never ran', async () => {
+  await stage((path) =>
+    path === '/api/v1/dags'
+      ? { dags: [{ dag_id: 'load' }, { dag_id: 'send' }], total_entries: 2 }
+      : { status: 404, title: 'Not Found', type: 'about:blank' },
+  );
+  const report = await rig.sync();
+  expect(report.status).toMatch(/failed/);
+  expect(JSON.stringify(report.streams)).toMatch(/knows none of the DAGs that are wanted: load, send/);
 });
 
 test('a DAG that the engine lists and does not know for a moment is asked for again', async () => {

@@ -16,7 +16,7 @@ import type { Request } from '../../core/request.ts';
 import type { Attempt, Failed } from './attempt.ts';
 import type { Received } from './exchange.ts';
 import { dateOf, retryAfterMs } from './headers.ts';
-import { clip, serverMessages, traceOf } from './messages.ts';
+import { bodyOf, clip, serverMessages, traceOf } from './messages.ts';
 
 /** What the judgement needs to know besides the answer. `clean` takes secrets and control characters out of foreign text; `wallMs` is now. */
 export interface Facts {
@@ -78,7 +78,8 @@ const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
     (trace === undefined ? '' : ` (trace ${trace})`);
   if (status === 401) return never(new AuthFailed(`${line}; are the credentials right, and still valid?`));
   if (status === 403) return never(new Forbidden(line));
-  if (status === 404 || status === 405 || status === 410 || status === 501) return never(new Missing(line, status));
+  if (status === 404 || status === 405 || status === 410 || status === 501)
+    return never(new Missing(line, status, { body: bodyOf(got.raw, headers['content-type']) }));
   if (status === 408 || status === 425 || status >= 500)
     return { error: new Transient(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
   return never(new Refused(line, status, messages, { whole }));

@@ -32,7 +32,8 @@ export const traceOf = (
   return trace === undefined || trace.trim() === '' ? undefined : clip(clean(trace));
 };
 
-const bodyOf = (raw: Buffer, type: string | undefined): unknown => {
+/** The body of an error, where it is JSON. */
+export const bodyOf = (raw: Buffer, type: string | undefined): unknown => {
   if (!/json/i.test(type ?? '') || raw.length > 1024 * 1024) return undefined;
   try {
     return parseJson(raw);

@@ -12,7 +12,7 @@ import { type History, isIll, isOfOneDag, listRequest, namesIn, statusRequest } 
 import { withKey, withKeys } from './known.ts';
 import { partsOf } from './listing.ts';
 import { type JsonObject, textOf } from './objects.ts';
-import { dagInList, dagInStatus, newestRun, payloadOf } from './told.ts';
+import { dagInList, dagInStatus, newestRun, payloadOf, refusalIn } from './told.ts';
 import { endOf, madeReading, pageOf, type Workflow } from './workflow.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
@@ -203,6 +203,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   const refused: (Refused | Transient)[] = [];
   const answered = new Set<string>();
   const still: JsonObject[] = [];
+  let inItsWords = true;
   for await (const [name, answer] of several(new Set(names), concurrency, ask, signal)) {
     if (answer instanceof Missing) {
       const dag = told.get(name);
@@ -210,6 +211,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
       // The engine has no run of it to tell, which the runs need not ask again.
       heard.set(name, answer);
       still.push(dag);
+      inItsWords &&= refusalIn(answer.body) !== undefined;
       continue;
     }
     if (isOfOneDag(answer)) {
@@ -227,7 +229,8 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   for (const dag of still) yield pageOf(await withKey(given, dag, given.clock), first.answer);
   const [cause] = refused;
   if (cause !== undefined) throw cause;
-  if (answered.size > 0 && still.length > 0) {
+  // Of an engine that is new none ever ran. One that is none of the contract has no such words, and its runs would be missing without a word.
+  if (still.length > 0 && (answered.size > 0 || inItsWords)) {
     const some = still.slice(0, 5).map(nameIn).join(', ');
     note(
       `${http.origin} lists DAGs of which it knows no status: ${some}${still.length > 5 ? ` and ${still.length - 5} more` : ''}`,

@@ -40,7 +40,8 @@ export const workflowHttp = (http: Http): Http => ({
     const refusal = refusalIn(answer.body);
     if (refusal === undefined) return answer;
     const message = `${request.method} ${request.endpoint} answered ${answer.status} with an error: ${refusal}`;
-    if (/not found|unknown|no such|does not exist/i.test(refusal)) throw new Missing(message, answer.status);
+    if (/not found|unknown|no such|does not exist/i.test(refusal))
+      throw new Missing(message, answer.status, { body: answer.body });
     throw new Refused(message, answer.status, [refusal]);
   },
   close: () => http.close(),
