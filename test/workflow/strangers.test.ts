@@ -116,6 +116,21 @@ test('a server of another kind, which lists DAGs and has no statuses of them, is
   expect(JSON.stringify(report.streams)).toMatch(/knows none of the DAGs that are wanted: load, send/);
 });
 
+test('a DAG whose status fails for good is named in the reason', async () => {
+  await stage((path) =>
+    path === '/api/v1/dags'
+      ? [{ name: 'load' }, { name: 'send' }]
+      : path.includes('send')
+        ? { status: 500, message: 'nil pointer' }
+        : status('r1'),
+  );
+  const report = await rig.sync();
+  expect(report.status).toBe('partly_failed');
+  expect(report.streams.find(({ stream }) => stream === 'dags')?.reason).toMatch(
+    /^dags: send: GET .* answered 500: nil pointer/,
+  );
+});
+
 test('a DAG that the engine lists and does not know for a moment is asked for again', async () => {
   let unknown = 1;
   await stage((path) => (path === '/api/v1/dags' ? [{ name: 'load' }] : --unknown < 0 ? status('r1') : undefined));

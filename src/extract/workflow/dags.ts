@@ -1,6 +1,6 @@
 /** The DAGs of the engine. */
 
-import { Missing, type Refused, type Transient, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
 import type { Given, Stream } from '../../core/stream.ts';
@@ -215,7 +215,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
       continue;
     }
     if (isOfOneDag(answer)) {
-      refused.push(answer);
+      refused.push(ofDag(name, answer));
       if (isIll(refused)) throw answer;
       continue;
     }
@@ -240,6 +240,14 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   missed(names, answered, http.origin, note);
   return endOf(new Set(names).size, answered.size);
 }
+
+/** The same error, with the name of the DAG whose it is. */
+const ofDag = (name: string, cause: Refused | Transient): Refused | Transient => {
+  const message = `${name}: ${cause.message}`;
+  if (cause instanceof Refused)
+    return new Refused(message, cause.status, cause.messages, { cause, whole: cause.whole });
+  return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
+};
 
 /** A DAG that is named and not there costs itself alone; if that is true of all, the names or the address are wrong. */
 const missed = (
