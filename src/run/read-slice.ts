@@ -116,7 +116,8 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     // The paging may still have a request under way when we leave early.
     await reading.pages.return?.(undefined as never).catch(() => undefined);
   }
-  if (outside > 0 && stream.walk.kind !== 'backfill')
+  // What reads in its own way asks for no window.
+  if (outside > 0 && stream.walk.kind !== 'backfill' && flow.stream.read === undefined)
     tell(context, 'info', `${flow.stream.name}: ${outside} records lay outside the window that was asked for`);
   const sliceEnd: SliceEnd = {
     status: end.matched ? 'done' : 'partial',

@@ -131,6 +131,12 @@ test('a DAG whose status fails for good is named in the reason', async () => {
   );
 });
 
+test('a DAG whose current run is of long ago is read night after night without a word', async () => {
+  await stage((path) => (path === '/api/v1/dags' ? [{ name: 'load' }] : status('r1')));
+  for (let night = 0; night < 3; night++) expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(rig.notes().join()).not.toMatch(/outside the window/);
+});
+
 test('a DAG that the engine lists and does not know for a moment is asked for again', async () => {
   let unknown = 1;
   await stage((path) => (path === '/api/v1/dags' ? [{ name: 'load' }] : --unknown < 0 ? status('r1') : undefined));
