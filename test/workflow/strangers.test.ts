@@ -166,11 +166,39 @@ describe('the list of an engine of the contract', () => {
     ['that there is more', (page) => ({ dags: shown(page, 60).dags, meta: { hasMore: page < 3 } })],
     ['a next page', (page) => ({ dags: shown(page, 70).dags, nextPage: page < 2 ? page + 1 : null })],
     ['nothing', (page) => shown(page, 100).dags],
+    ['nothing, in pages of 25', (page) => shown(page, 25).dags],
+    ['a count, in pages of 7', (page) => ({ dags: shown(page, 7).dags, count: names.length })],
+    ['links', (page) => ({ dags: shown(page, 21).dags, _links: page < 7 ? { next: { href: '/x' } } : {} })],
     ['nothing, and answers 404 behind its end', (page) => (page > 13 ? undefined : shown(page, 10).dags)],
   ])('is read to its end where it states %s', async (_, list) => {
     await serve(list);
     expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
     expect(await living()).toEqual(names);
+  });
+
+  test.each<[string, object]>([
+    ['how many runs there are', { count: 250 }],
+    ['so beside its answer', { meta: { count: 250 } }],
+    ['the page that it shows', { cursor: 'ZmlsZTpjYXRhbG9ndWU' }],
+    ['the page that it shows by number', { cursor: '1', pagination: { nextPage: '1' } }],
+    ['when it is made anew', { next: '2026-03-02T01:00:00Z' }],
+    ['so as a number', { next: 1_790_000_000 }],
+    ['what is due next', { next: 'dag003' }],
+  ])('is whole where it states %s', async (_, about) => {
+    await serve(() => inside({ dags: shown(1, 7).dags, ...about }));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(names.slice(0, 7));
+  });
+
+  test.each<[string, object]>([
+    ['a count', { count: 130 }],
+    ['a cursor', { cursor: 'ZGFnMDUw' }],
+    ['a cursor of the next page', { nextCursor: 'ZGFnMDUw' }],
+    ['a link', { links: { next: { href: '/api/v1/dags?offset=50' } } }],
+    ['an address', { next: 'http://engine/api/v1/dags?offset=50' }],
+  ])('is not taken for whole where its next page cannot be had, of which it states %s', async (_, about) => {
+    await serve(() => inside({ dags: shown(1, 50).dags, ...about }));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'failed' });
   });
 
   test('is whole where it knows of no pages', async () => {

@@ -4,16 +4,16 @@ import { Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Json } from '../../core/request.ts';
 import { idBy } from '../lists.ts';
 import { listRequest, namesIn } from './dialect.ts';
-import { isObject, type JsonObject, type Names, plain, renamed } from './objects.ts';
-import { dagInList, payloadOf } from './told.ts';
+import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
+import { dagInList, instantText, payloadOf } from './told.ts';
 import type { Workflow } from './workflow.ts';
 
 const nameIn = idBy('name');
 
 /**
  * By their names, from the list's first page on. The contract promises no list and says nothing of pages: a list that says that there is more,
- * or that ends on a round number, is asked for its next page. Throws `UnexpectedContent` where it says that there is more and no page shows it, and
- * for a DAG without a name: DAGs that are not in the list pass for gone.
+ * or that ends on a round number, is asked for its next page. Throws `UnexpectedContent` where it says that there is more and no page shows it (what
+ * may mean something else is believed of a round number alone), and for a DAG without a name: DAGs that are not in the list pass for gone.
  */
 export const allListed = async (
   { http }: Workflow,
@@ -31,13 +31,15 @@ export const allListed = async (
       if (dag === undefined) throw new UnexpectedContent(`${request.endpoint}: a DAG in the list has no name`);
       told.set(nameIn(dag), dag);
     }
-    const isMore = saysMore(body, page, told.size);
+    const isCut = looksCut(elements.length);
+    const said = saysMore(body, page, told.size);
+    const isMore = said === 'surely' || (said === 'perhaps' && isCut);
     const hasNew = told.size > before;
     if (isMore && !hasNew && page > 1)
       throw new UnexpectedContent(
         `${request.endpoint}: the list says that there are more DAGs than the ${told.size} that it shows: name those to read in WORKFLOW_DAGS`,
       );
-    if (!isMore && !(hasNew && looksCut(elements.length))) return told;
+    if (said !== 'surely' && !(hasNew && (isCut || said === 'perhaps'))) return told;
     try {
       ({ body } = await http.send({ ...request, query: { ...request.query, page: page + 1 } }, signal));
     } catch (cause) {
@@ -47,30 +49,54 @@ export const allListed = async (
   }
 };
 
-/** Limits are round numbers. */
-const looksCut = (count: number): boolean => count > 0 && count % 10 === 0;
+/** Limits are round numbers: 10, 25, 64, 100. */
+const looksCut = (count: number): boolean => count > 0 && [5, 8, 12].some((part) => count % part === 0);
 
 const pagingNames: Names = {
-  total: ['total', 'totalrecords', 'totalcount', 'totalitems', 'totalresults', 'totaldags', 'count'],
+  total: ['total', 'totalrecords', 'totalcount', 'totalitems', 'totalresults', 'totaldags'],
+  count: ['count'],
   pages: ['totalpages', 'pages', 'pagecount', 'lastpage'],
   more: ['hasmore', 'hasnext', 'hasnextpage', 'more'],
   last: ['islast', 'islastpage'],
-  next: ['nextpage', 'nextcursor', 'nextpagetoken', 'next', 'cursor'],
+  next: ['nextpage', 'nextcursor', 'nextpagetoken', 'nexturl', 'nextlink'],
+  following: ['next', 'cursor'],
 };
 
-/** Whether an answer says that behind this page, with so many shown, there is more. */
-const saysMore = (body: Json, page: number, shown: number): boolean =>
-  aboutPages(body).some((about) => {
-    const { total, pages, more, last, next } = renamed(about, pagingNames);
-    return (
+/**
+ * Whether an answer says that behind this page, with so many shown, there is more. `perhaps`: in words that lists that are whole use, too, for how
+ * many runs there are, for the page that is shown, or for what is due next.
+ */
+const saysMore = (body: Json, page: number, shown: number): 'surely' | 'perhaps' | 'no' => {
+  const said = aboutPages(body).map((about) => {
+    const { total, count, pages, more, last, next, following } = renamed(about, pagingNames);
+    const isSure =
       (typeof total === 'number' && total > shown) ||
       (typeof pages === 'number' && pages > page) ||
       more === true ||
       last === false ||
-      (typeof next === 'string' && next !== '') ||
-      (typeof next === 'number' && next > page)
-    );
+      leadsOn(next, page) ||
+      (leadsOn(following, page) && isAddress(following));
+    return isSure
+      ? 'surely'
+      : (typeof count === 'number' && count > shown) || leadsOn(following, page)
+        ? 'perhaps'
+        : 'no';
   });
+  return said.find((one) => one === 'surely') ?? said.find((one) => one === 'perhaps') ?? 'no';
+};
+
+/** Larger numbers are no pages: they are instants. */
+const mostPages = 1_000_000;
+
+/** Whether what stands where the next page is named names one: no instant, and no page that was shown. */
+const leadsOn = (next: Json, page: number): boolean => {
+  const number = typeof next === 'string' && /^\d+$/.test(next) ? Number(next) : next;
+  if (typeof number === 'number') return number > page && number <= mostPages;
+  return isObject(next) ? isAddress(next) : textOf(next) !== undefined && instantText(next) === undefined;
+};
+
+/** A URL or a path, as links to pages are written: as text or under `href`. */
+const isAddress = (next: Json): boolean => /[/?]/.test(textOf(isObject(next) ? next.href : next) ?? '');
 
 /** The answer, its payload, and what is in these under the names by which pages are told of. */
 const aboutPages = (body: Json): readonly JsonObject[] => {
@@ -81,4 +107,4 @@ const aboutPages = (body: Json): readonly JsonObject[] => {
   return [...outer, ...inner];
 };
 
-const abouts = new Set(['pagination', 'paging', 'page', 'pageinfo', 'meta', 'metadata']);
+const abouts = new Set(['pagination', 'paging', 'page', 'pageinfo', 'meta', 'metadata', 'links']);
