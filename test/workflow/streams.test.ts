@@ -752,6 +752,26 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)(
   },
 );
 
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('an engine with a history (%s)', (dialect) => {
+  test('that lists a DAG with a run and says that it knows nothing of its runs has not been read', async () => {
+    const rig = await stage({ dialect });
+    const { state, script } = rig.engine;
+    for (const name of ['load', 'never', 'send']) state.add(name);
+    for (const name of ['load', 'send']) state.finish(name, state.start(name).id, 'succeeded');
+    const unknown = script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /dag-runs\/(send|never)$/.test(path) },
+      status(404),
+    );
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(report.streams.find(({ stream }) => stream === 'dag_runs')?.reason).toMatch(/lists send with a run/);
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'load' }]);
+    unknown.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select from workflow.dag_runs')).toHaveLength(2);
+  });
+});
+
 describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine cannot read (%s)', (dialect) => {
   test("is not taken for gone, and the engine's reason is told", async () => {
     const rig = await stage({ dialect });

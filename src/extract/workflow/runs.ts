@@ -140,7 +140,7 @@ const recent = days(3);
  * walk everything. A backfill keeps to its window. A run that was active and that the engine no longer knows is told once, as gone.
  */
 async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
-  const { workflow, history, dag, slice, given, signal } = asked;
+  const { workflow, dag, slice, given, signal } = asked;
   const isBackfill = slice.window?.to !== undefined;
   const from = slice.window?.from?.getTime() ?? 0;
   const anew = Math.min(from, given.clock.getTime() - recent);
@@ -154,7 +154,7 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
   let missed = 0;
   let whole = true;
   const detail = async (told: ToldRun, until: AbortSignal) => ({ told, one: await detailed(asked, told.id, until) });
-  for await (const part of partsOf(workflow, history, dag, span, signal)) {
+  for await (const part of historyOf(asked, span)) {
     const { rows, wanted, unchanged } = await choose(given, part, dag, (told) => isBackfill || isSince(told, anew));
     for (const { id } of unchanged) keys.add(id);
     whole &&= part.whole;
@@ -182,6 +182,22 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
     else yield* goodbye(workflow, given, dag, id);
   }
   return endOf(expected, fetched, whole);
+}
+
+/** The parts of it. Throws `UnexpectedContent` where the engine shows the DAG in its list with a run and answers that it knows nothing of its runs. */
+async function* historyOf(
+  { workflow, history, dag, given, signal }: AskedPast,
+  span: Span,
+): AsyncGenerator<Part, void, void> {
+  try {
+    yield* partsOf(workflow, history, dag, span, signal);
+  } catch (cause) {
+    if (!(cause instanceof Missing)) throw cause;
+    const where = '_deleted_at is null and file_name is not null and latest_dag_run_id is not null';
+    const [row] = await given.keys({ table: 'workflow.dags', columns: { name: 'name' }, of: { name: dag }, where });
+    if (row === undefined) throw cause;
+    throw new UnexpectedContent(`the engine lists ${dag} with a run, and not its runs: ${cause.message}`, { cause });
+  }
 }
 
 const isSince = (told: ToldRun, sinceMs: number): boolean => {
