@@ -4,8 +4,17 @@
  */
 
 import { type Kysely, sql } from 'kysely';
-import { AuthFailed, Forbidden, Missing, Refused, TidemarkError, Transient } from '../core/errors.ts';
-import { minutes, seconds } from '../core/time.ts';
+import {
+  AuthFailed,
+  Forbidden,
+  Missing,
+  RateLimited,
+  Refused,
+  TidemarkError,
+  Transient,
+  Unreachable,
+} from '../core/errors.ts';
+import { hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Engine, EngineRun } from './engine.ts';
 
@@ -22,6 +31,9 @@ export interface Handoff {
   readonly status: 'pending' | 'starting' | 'started' | 'succeeded' | 'failed' | 'unknown';
   readonly attempts: number;
   readonly startingAt: Date | null;
+  /** When it was last told how it stands, by the warehouse's clock as everything here. */
+  readonly changedAt: Date;
+  readonly now: Date;
 }
 
 /** Whether a hand-off waits for its next step. */
@@ -43,6 +55,12 @@ const hold = minutes(5);
 const pollEvery = seconds(10);
 const tryAgain = seconds(30);
 const mostTries = 10;
+/** A start that was cut off is looked for so long before it is repeated, where repeating it may start the DAG twice. */
+const mayShow = minutes(5);
+/** An engine that is being started knows nothing for a while. */
+const mayBeUnknown = minutes(10);
+/** A run that was accepted may wait so long for its turn. */
+const mayWait = hours(24);
 /** The engine's clock may be so far behind the database's; many engines tell whole seconds alone. */
 const skew = minutes(2);
 
@@ -60,8 +78,9 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
     const over = final || (!busy && handoff.attempts >= mostTries);
+    const arrived = !(busy || error instanceof RateLimited || error instanceof Unreachable);
     // What was not asked yet stays as it was: `step` itself notes that it asks.
-    const status = over && handoff.status !== 'started' ? 'failed' : busy ? handoff.status : null;
+    const status = over && handoff.status !== 'started' ? 'failed' : arrived ? null : handoff.status;
     await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
         error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
@@ -74,24 +93,30 @@ interface Settled {
   readonly engineStatus?: string;
   readonly engineRunId?: string;
   readonly error?: string;
+  /** The engine says that it is under way. */
+  readonly isGoing?: boolean;
+  /** The engine said nothing of it. */
+  readonly isSilent?: boolean;
 }
 
 /** One step: start, find out about a start that was cut off, or look how the run is going. */
 async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Settled> {
   const sure = await engine.takesRunId(signal);
   if (handoff.status === 'started') {
-    const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
-    return sure || there === undefined ? outcome(handoff, there) : outcomeOfNewest(handoff, there);
+    const there = await known(engine.status(handoff.dag, handoff.remoteRunId, signal));
+    if (there === undefined) return outcomeOfLost(handoff);
+    return bounded(handoff, sure ? outcome(handoff, there) : outcomeOfNewest(handoff, there));
   }
   if (handoff.status === 'starting' && !sure) {
     const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
     const verdict = whose(handoff, there);
-    if (verdict === 'ours') return outcome({ ...handoff, status: 'started' }, there);
+    if (there !== undefined && verdict === 'ours') return outcome(handoff, there);
     if (verdict === 'nobody knows')
       return {
         status: 'unknown',
         error: `the start was cut off, and ${handoff.dag} has run since: it cannot be told whether that was this run`,
       };
+    if (since(handoff, handoff.startingAt) < mayShow) return { status: 'starting', isSilent: true };
   }
   await sql`update ops.handoffs set status = 'starting', attempts = attempts + 1, starting_at = clock_timestamp(),
       changed_at = clock_timestamp() where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
@@ -102,6 +127,16 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
     ...(!sure && runId !== undefined && { engineRunId: runId }),
   };
 }
+
+/** What the engine tells of the run; undefined where it does not know it, or its DAG. */
+const known = (answer: Promise<EngineRun | undefined>): Promise<EngineRun | undefined> =>
+  answer.catch((cause: unknown) => {
+    if (cause instanceof Missing) return undefined;
+    throw cause;
+  });
+
+const since = ({ now }: Handoff, then: Date | null): number =>
+  then === null ? Number.POSITIVE_INFINITY : now.getTime() - then.getTime();
 
 /** Of an engine without run ids: whether its newest run is the one that we asked for. */
 function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
@@ -122,6 +157,24 @@ function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not st
 const isNamedIn = (params: string, runKey: string): boolean =>
   ` ${params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=')} `.includes(` RUN_ID=${runKey} `);
 
+/** Where a run stands that the engine no longer tells of. */
+const outcomeOfLost = (handoff: Handoff): Settled =>
+  since(handoff, handoff.changedAt) < mayBeUnknown
+    ? { status: 'started', error: 'the engine does not know the run at the moment', isSilent: true }
+    : { status: 'unknown', error: 'the engine no longer knows the run' };
+
+/** The same, or its end where it has not begun, or stands under a word that nobody knows, for longer than is waited for. */
+const bounded = (handoff: Handoff, settled: Settled): Settled =>
+  settled.status === 'started' && settled.isGoing !== true && since(handoff, handoff.startingAt) >= mayWait
+    ? {
+        status: 'unknown',
+        error:
+          settled.engineStatus === undefined
+            ? `${handoff.dag} took the start and has not begun the run within a day: its end is no longer waited for`
+            : `the engine says ${JSON.stringify(settled.engineStatus)} of the run, which is no end that is known: it is no longer waited for`,
+      }
+    : settled;
+
 /** Where a run stands whose start was answered, by the newest run of an engine without run ids: that may be another one. */
 function outcomeOfNewest(handoff: Handoff, there: EngineRun): Settled {
   const verdict = whose(handoff, there);
@@ -136,16 +189,17 @@ function outcomeOfNewest(handoff: Handoff, there: EngineRun): Settled {
   return outcome(handoff, there);
 }
 
-function outcome(handoff: Handoff, there: EngineRun | undefined): Settled {
-  if (!handoff.wait) return { status: 'succeeded', engineStatus: there?.label ?? 'started' };
-  if (there === undefined) return { status: 'unknown', error: 'the engine no longer knows the run' };
-  if (there.state === 'active' || there.state === 'unknown') return { status: 'started', engineStatus: there.label };
+function outcome(handoff: Handoff, there: EngineRun): Settled {
+  if (!handoff.wait) return { status: 'succeeded', engineStatus: there.label };
+  if (there.state === 'active' || there.state === 'unknown')
+    return { status: 'started', engineStatus: there.label, isGoing: there.state === 'active' };
   return { status: there.state, engineStatus: there.label };
 }
 
 async function settle(db: Kysely<AnyDatabase>, { handoffId }: Handoff, settled: Settled): Promise<void> {
   await sql`update ops.handoffs set status = ${settled.status}, engine_status = coalesce(${settled.engineStatus ?? null}, engine_status),
-      engine_run_id = coalesce(${settled.engineRunId ?? null}, engine_run_id), error = ${settled.error ?? null}, changed_at = clock_timestamp(),
+      engine_run_id = coalesce(${settled.engineRunId ?? null}, engine_run_id), error = coalesce(${settled.error ?? null}, case when ${settled.isSilent === true} then error end),
+      changed_at = case when ${settled.isSilent === true} then changed_at else clock_timestamp() end,
       next_at = clock_timestamp() + ${pollEvery} * interval '1 millisecond'
     where handoff_id = ${handoffId}::bigint`.execute(db);
 }
@@ -163,13 +217,14 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
     status: Handoff['status'];
     attempts: number;
     starting_at: Date | null;
+    changed_at: Date;
+    now: Date;
   }>`update ops.handoffs set next_at = clock_timestamp() + ${hold} * interval '1 millisecond'
     where handoff_id = (select handoff_id from ops.handoffs
       where status in ('pending', 'starting', 'started') and next_at <= clock_timestamp()
       order by next_at limit 1 for update skip locked)
-    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at`.execute(
-    db,
-  );
+    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at,
+      changed_at, clock_timestamp() as now`.execute(db);
   const [row] = rows;
   return (
     row && {
@@ -184,6 +239,8 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
       status: row.status,
       attempts: row.attempts,
       startingAt: row.starting_at,
+      changedAt: row.changed_at,
+      now: row.now,
     }
   );
 }

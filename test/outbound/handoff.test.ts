@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Missing, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
+import { Missing, RateLimited, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
@@ -61,6 +61,12 @@ const driven = async (to: Engine): Promise<void> => {
   await due();
   await drive(database.warehouse.db, to, signal);
 };
+/** So much time has gone by here. */
+const later = (minutes: number) =>
+  database.warehouse.pool.query(
+    `update ops.handoffs set starting_at = starting_at - $1 * interval '1 minute', changed_at = changed_at - $1 * interval '1 minute'`,
+    [minutes],
+  );
 const stored = async () =>
   (await database.warehouse.pool.query('select status, engine_status, error from ops.handoffs order by handoff_id'))
     .rows;
@@ -105,6 +111,7 @@ describe.each([true, false])('handing over to an engine that takes run ids: %s',
     to.faults.push('never arrived');
     await intended(false);
     await driven(to);
+    await later(5);
     await driven(to);
     expect(to.starts).toBe(2);
     expect(to.runs).toHaveLength(1);
@@ -223,6 +230,93 @@ test('a DAG that is busy for long is not given up: it is started when it is free
   for (let look = 0; look < 31; look += 1) await driven(to);
   expect(to.starts).toBe(31);
   expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+});
+
+test('without run ids, a start that was cut off is looked for some minutes before it is repeated: it may show late', async () => {
+  let newest: Partial<EngineRun> | undefined;
+  const to = showing(() => newest);
+  const { start } = to;
+  to.start = async (...how) => {
+    await start(...how);
+    throw new Transient('cut off');
+  };
+  await intended(false);
+  await driven(to);
+  await later(2);
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'starting', error: 'cut off' }]);
+  newest = { params: 'RUN_ID=7' };
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
+  expect(to.starts).toBe(1);
+});
+
+test.each([
+  ['says that it is too busy', new RateLimited('slow down')],
+  ['cannot be reached', new Unreachable('it is off')],
+])('without run ids, a start at an engine that %s has started nothing, and is not looked for', async (_, error) => {
+  const to = showing(() => ({ startedAt: new Date() }));
+  const { start } = to;
+  to.start = async (...how) => {
+    const answer = await start(...how);
+    if (to.starts === 1) throw error;
+    return answer;
+  };
+  await intended(false);
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'pending', error: error.message }]);
+  await driven(to);
+  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  expect(to.starts).toBe(2);
+});
+
+describe('an end that is waited for is not waited for without end', () => {
+  test.each([true, false])(
+    'where the DAG is gone for more than a moment, and run ids are taken: %s',
+    async (takesIds) => {
+      const to = engine(takesIds);
+      await intended(true);
+      await driven(to);
+      const { status } = to;
+      to.status = async (dag) => {
+        throw new Missing(`${dag} is not there`, 404);
+      };
+      await driven(to);
+      expect(await stored()).toMatchObject([{ status: 'started', error: expect.stringContaining('at the moment') }]);
+      to.status = status;
+      await driven(to);
+      expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
+      to.status = async () => undefined;
+      await driven(to);
+      await later(10);
+      await driven(to);
+      expect(await stored()).toMatchObject([{ status: 'unknown', error: 'the engine no longer knows the run' }]);
+    },
+  );
+
+  test.each<[string, Partial<EngineRun>, RegExp]>([
+    ['it never begins', { params: 'RUN_ID=6', startedAt: new Date(0) }, /has not begun the run within a day/],
+    ['nobody knows the word for how it stands', { params: 'RUN_ID=7', state: 'unknown', label: 'lila' }, /says "lila"/],
+  ])('where %s', async (_, newest, told) => {
+    const to = showing(() => newest);
+    await intended(true);
+    await driven(to);
+    await later(23 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started' }]);
+    await later(60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringMatching(told) }]);
+  });
+
+  test('but a run that is under way is, for days', async () => {
+    const to = showing(() => ({ params: 'RUN_ID=7' }));
+    await intended(true);
+    await driven(to);
+    await later(3 * 24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
+  });
 });
 
 describe('without run ids, the end that is waited for is that of our run', () => {

@@ -92,7 +92,11 @@ describe.each([
     };
     await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
     const busy = simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
-    for (let steps = 0; steps < 3; steps++) await driven();
+    for (let steps = 0; steps < 3; steps++) {
+      await driven();
+      // What was cut off is looked for before it is started again.
+      await database.warehouse.pool.query("update ops.handoffs set starting_at = starting_at - interval '5 minutes'");
+    }
     expect(busy.fired).toBe(1);
     const [run, ...others] = simulator.state.dag('reports').runs;
     expect(others).toEqual([]);
@@ -134,6 +138,8 @@ test('a run that is waited for and that the engine has lost is told as lost, and
   const other = simulator.state.start('reports');
   simulator.state.finish('reports', other.id, 'succeeded');
   simulator.state.forget('reports', run?.id ?? '');
+  await driven();
+  await pool.query("update ops.handoffs set changed_at = changed_at - interval '10 minutes'");
   await driven();
   const { rows } = await pool.query('select status, error from ops.handoffs');
   expect(rows).toEqual([{ status: 'unknown', error: 'the engine no longer knows the run' }]);
