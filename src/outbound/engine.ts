@@ -8,6 +8,8 @@ export interface EngineRun {
   /** The parameters it was started with, where the engine tells them. */
   readonly params: string | undefined;
   readonly startedAt: Date | undefined;
+  /** The engine's own clock when it told this, where it told it. */
+  readonly toldAt?: Date;
 }
 
 export interface Engine {

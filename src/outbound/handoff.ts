@@ -61,7 +61,7 @@ const mayShow = minutes(5);
 const mayBeUnknown = minutes(10);
 /** A run that was accepted may wait so long for its turn. */
 const mayWait = hours(24);
-/** The engine's clock may be so far behind the database's; many engines tell whole seconds alone. */
+/** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
 const skew = minutes(2);
 
 async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<boolean> {
@@ -103,12 +103,12 @@ interface Settled {
 async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Settled> {
   const sure = await engine.takesRunId(signal);
   if (handoff.status === 'started') {
-    const there = await known(engine.status(handoff.dag, handoff.remoteRunId, signal));
+    const there = await byOurClock(db, await known(engine.status(handoff.dag, handoff.remoteRunId, signal)));
     if (there === undefined) return outcomeOfLost(handoff);
     return bounded(handoff, sure ? outcome(handoff, there) : outcomeOfNewest(handoff, there));
   }
   if (handoff.status === 'starting' && !sure) {
-    const there = await engine.status(handoff.dag, handoff.remoteRunId, signal);
+    const there = await byOurClock(db, await engine.status(handoff.dag, handoff.remoteRunId, signal));
     const verdict = whose(handoff, there);
     if (there !== undefined && verdict === 'ours') return outcome(handoff, there);
     if (verdict === 'nobody knows')
@@ -134,6 +134,14 @@ const known = (answer: Promise<EngineRun | undefined>): Promise<EngineRun | unde
     if (cause instanceof Missing) return undefined;
     throw cause;
   });
+
+/** The same with its start by the warehouse's clock, which is asked after the engine's: an engine's may be hours off. */
+async function byOurClock(db: Kysely<AnyDatabase>, there: EngineRun | undefined): Promise<EngineRun | undefined> {
+  if (there?.startedAt === undefined || there.toldAt === undefined) return there;
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  const behind = (rows[0]?.now ?? there.toldAt).getTime() - there.toldAt.getTime();
+  return { ...there, startedAt: new Date(there.startedAt.getTime() + behind) };
+}
 
 const since = ({ now }: Handoff, then: Date | null): number =>
   then === null ? Number.POSITIVE_INFINITY : now.getTime() - then.getTime();

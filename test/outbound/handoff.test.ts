@@ -232,6 +232,41 @@ test('a DAG that is busy for long is not given up: it is started when it is free
   expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
 });
 
+describe.each([-3, 3])('without run ids, at an engine whose clock is %s hours off', (hours) => {
+  const shifted = (at: number) => new Date(at + hours * 3_600_000);
+  let newest: Partial<EngineRun> | undefined;
+  const to = showing(() => newest && { ...newest, toldAt: shifted(Date.now()) });
+  const start = to.start;
+
+  test('a start whose answer is lost is not repeated', async () => {
+    to.starts = 0;
+    to.start = async (...how) => {
+      await start(...how);
+      newest = { startedAt: shifted(Date.now()) };
+      throw new Transient('cut off');
+    };
+    await intended(false);
+    await driven(to);
+    await driven(to);
+    await later(5);
+    await driven(to);
+    expect(to.starts).toBe(1);
+    expect(await stored()).toMatchObject([{ status: 'unknown' }]);
+  });
+
+  test('the end that is waited for is that of the run that began when ours was started', async () => {
+    newest = { state: 'failed', startedAt: shifted(Date.now() - 3_600_000) };
+    to.start = start;
+    await intended(true);
+    await driven(to);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started' }]);
+    newest = { state: 'succeeded', startedAt: shifted(Date.now()) };
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  });
+});
+
 test('without run ids, a start that was cut off is looked for some minutes before it is repeated: it may show late', async () => {
   let newest: Partial<EngineRun> | undefined;
   const to = showing(() => newest);

@@ -19,6 +19,8 @@ export interface EngineRun {
   /** The parameters it was started with, where the engine tells them: NAME=value pairs or JSON. */
   readonly params: string | undefined;
   readonly startedAt: Date | undefined;
+  /** The engine's own clock when it told this; absent where it tells no time, and where a run is known by its id. */
+  readonly toldAt?: Date;
 }
 
 /** What one request of a hand-off needs to know. */
@@ -100,7 +102,7 @@ export const statusOf = async (
   dialect: Dialect,
   { dag, runId, signal }: At & { readonly runId?: string },
 ): Promise<EngineRun | undefined> => {
-  if (dialect.kind === 'status') return inStatus((await http.send(statusRequest(dag), signal)).body, dag);
+  if (dialect.kind === 'status') return inStatus(await http.send(statusRequest(dag), signal), dag);
   const told = await runOf(http, dialect, { dag, runId: runId ?? 'latest', signal });
   return told && engineRun(told);
 };
@@ -135,11 +137,11 @@ const newestOf = async (
   return payload;
 };
 
-const inStatus = (body: Json, dag: string): EngineRun | undefined => {
+const inStatus = ({ body, date }: Answer, dag: string): EngineRun | undefined => {
   const payload = payloadOf(body);
   if (payload === undefined) throw new UnexpectedContent(`the status of ${dag} is no object`);
   const told = runIn(payload, dag, 'start');
-  return told && engineRun(told);
+  return told && { ...engineRun(told), ...(date !== undefined && { toldAt: date }) };
 };
 
 const meaning: Readonly<Record<RunState, EngineRun['state']>> = {
