@@ -682,17 +682,17 @@ describe('logs of failed steps', () => {
     expect(again?.stdout_tail.length).toBeLessThanOrEqual(65_536);
   });
 
-  test('that cannot be read are told beside the step, and cost nothing else', async () => {
+  test.each([404, 403])('that cannot be read (%i) are told beside the step, and cost nothing else', async (code) => {
     const rig = await stage({ dialect: 'dagu-v2' });
     const { state } = rig.engine;
     state.add('load');
     state.finish('load', state.start('load').id, 'failed');
     const endpoint = '/api/v2/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
-    const rule = rig.engine.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(404));
+    const rule = rig.engine.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(code));
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
     expect(rule.fired).toBeGreaterThan(0);
     expect(await rig.rows(`select status, log_problem from workflow.dag_run_steps where step_name = 'one'`)).toEqual([
-      { status: 'failed', log_problem: expect.stringMatching(/answered 404/) },
+      { status: 'failed', log_problem: expect.stringMatching(`answered ${code}`) },
     ]);
   });
 });

@@ -122,7 +122,7 @@ export const isOfOneDag = (cause: unknown): cause is Refused | Transient =>
   cause instanceof Refused || (cause instanceof Transient && !(cause instanceof RateLimited));
 
 /** 403, which of a status is about the credentials. */
-const isForbidden = (cause: unknown): cause is AuthFailed =>
+export const isForbidden = (cause: unknown): cause is AuthFailed =>
   cause instanceof AuthFailed && cause.cause instanceof Forbidden;
 
 const contract: Dialect = { kind: 'status', words: 'API: status, start and stop of each DAG (contract); no history' };

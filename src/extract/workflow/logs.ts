@@ -4,6 +4,7 @@ import { Missing, Refused, TooLarge, Transient, UnexpectedContent } from '../../
 import type { Http, Request } from '../../core/request.ts';
 import { standingOf } from '../../core/run-states.ts';
 import { at, textAt } from '../lists.ts';
+import { isForbidden } from './dialect.ts';
 import type { JsonObject } from './objects.ts';
 import type { ToldRun } from './told.ts';
 
@@ -85,7 +86,9 @@ const endOfLog = async (
         problem = `its last ${tail} lines are more than ${mostBytes} bytes`;
         continue;
       }
-      const closed = [Missing, Refused, Transient, UnexpectedContent].some((kind) => cause instanceof kind);
+      // The run was shown to these credentials: that its log is not says nothing of them.
+      const closed =
+        isForbidden(cause) || [Missing, Refused, Transient, UnexpectedContent].some((kind) => cause instanceof kind);
       if (!closed || !(cause instanceof Error)) throw cause;
       return { problem: cause.message };
     }
