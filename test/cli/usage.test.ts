@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -146,6 +148,25 @@ test.each([
   const { code, err } = await tidemark('remote status tracker', { env });
   expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(`${address}does not answer`) });
   expect(err).not.toContain('unencrypted');
+});
+
+test.each([
+  ['breaks off its answer', '{"status":"success","da', 4, /127\.0\.0\.1:\d+ broke off its answer/],
+  ['does not say what is wrong', '{"status":"error"}', 1, /answered 500 and does not say why/],
+])('remote says what it met where the server %s', async (_, body, exitCode, said) => {
+  const server = http.createServer((request, response) => {
+    response.writeHead(500, {
+      'content-type': 'application/json',
+      'content-length': exitCode === 4 ? 500 : body.length,
+    });
+    response.write(body, () => (exitCode === 4 ? request.socket.destroy() : response.end()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await tidemark(`remote status tracker --url http://127.0.0.1:${port}`);
+  expect(err).toMatch(said);
+  expect(code).toBe(exitCode);
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test('remote warns of a token that goes unencrypted to another machine', async () => {

@@ -134,14 +134,20 @@ async function ask(
   }).catch((error: unknown) => {
     throw new Unreachable(`${base} does not answer; is tidemark serve running there?`, { cause: error });
   });
-  const envelope = fieldsOf(parsed(await answer.body.text()));
+  const text = await answer.body.text().catch((error: unknown) => {
+    throw new Unreachable(`${base} broke off its answer: whether it did what it was asked is not known`, {
+      cause: error,
+    });
+  });
+  const envelope = fieldsOf(parsed(text));
   if (envelope.status !== 'success' && envelope.status !== 'error')
     throw new UnexpectedContent(`${base} answered ${answer.statusCode} without an envelope: it is no control API`);
   if (answer.statusCode === 401 || answer.statusCode === 403)
     throw new AuthFailed(`${base}: ${textOf(envelope.message) ?? 'refused'} (TIDEMARK_API_TOKEN)`);
   if (answer.statusCode === 400 || answer.statusCode === 404)
     throw new Misconfigured(`${base}: ${textOf(envelope.message) ?? 'refused'}`);
-  return { code: answer.statusCode, data: envelope.data, message: textOf(envelope.message) ?? '' };
+  const message = textOf(envelope.message) ?? `${base} answered ${answer.statusCode} and does not say why`;
+  return { code: answer.statusCode, data: envelope.data, message };
 }
 
 const parsed = (text: string): unknown => {
