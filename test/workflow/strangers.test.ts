@@ -190,6 +190,13 @@ describe('the list of an engine of the contract', () => {
     expect(await living()).toEqual(names.slice(0, 7));
   });
 
+  test('is whole where two of its DAGs have one name and its total counts both', async () => {
+    const dags = [...shown(1, 7).dags, { name: 'dag001' }];
+    await serve(() => inside({ dags, total: dags.length }));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(names.slice(0, 7));
+  });
+
   test.each<[string, object]>([
     ['a count', { count: 130 }],
     ['a cursor', { cursor: 'ZGFnMDUw' }],
