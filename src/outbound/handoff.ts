@@ -108,7 +108,7 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
     return bounded(handoff, sure ? outcome(handoff, there) : outcomeOfNewest(handoff, there));
   }
   if (handoff.status === 'starting' && !sure) {
-    const there = await byOurClock(db, await engine.status(handoff.dag, handoff.remoteRunId, signal));
+    const there = await byOurClock(db, await known(engine.status(handoff.dag, handoff.remoteRunId, signal)));
     const verdict = whose(handoff, there);
     if (there !== undefined && verdict === 'ours') return outcome(handoff, there);
     if (verdict === 'nobody knows')

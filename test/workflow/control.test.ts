@@ -153,6 +153,46 @@ test('an id that the vendor would say is started, and run nothing of, is not sen
   expect(startsOf()).toEqual([]);
 });
 
+describe('an engine of the contract that has no list, and no status of a DAG that never ran,', () => {
+  const handedOver = async (dag: string, steps: number): Promise<unknown> => {
+    const { db, pool } = database.warehouse;
+    await pool.query('truncate ops.handoffs');
+    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag });
+    for (let step = 0; step < steps; step++) {
+      await pool.query(
+        "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
+      );
+      await drive(db, engine, signal);
+    }
+    return (await pool.query('select status, error from ops.handoffs')).rows;
+  };
+  const unknown = () =>
+    simulator.script.at({ times: Number.POSITIVE_INFINITY, match: ({ method }) => method === 'GET' }, status(404));
+
+  test('is handed over to', async () => {
+    await open({ dialect: 'contract' });
+    unknown();
+    expect(await handedOver('reports', 1)).toEqual([{ status: 'succeeded', error: null }]);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('also where the first start never arrived', async () => {
+    await open({ dialect: 'contract' });
+    unknown();
+    simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
+    expect(await handedOver('reports', 2)).toEqual([{ status: 'succeeded', error: null }]);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('says by its start that there is no such DAG', async () => {
+    await open({ dialect: 'contract' }, 'others');
+    unknown();
+    expect(await handedOver('reports', 1)).toEqual([
+      { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) },
+    ]);
+  });
+});
+
 test("the contract's engine that is running is asked again later, not failed for good", async () => {
   await open({ dialect: 'contract' });
   simulator.state.start('reports');

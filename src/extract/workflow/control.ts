@@ -5,7 +5,7 @@ import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { isOver, type RunState } from '../../core/run-states.ts';
 import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../lists.ts';
-import { type Dialect, findDialect, type History, segment, statusRequest, there } from './dialect.ts';
+import { contract, type Dialect, findDialect, type History, segment, statusRequest, there } from './dialect.ts';
 import { type EngineSettings, type HttpDeps, openHttp } from './http.ts';
 import { isObject, type JsonObject, textOf } from './objects.ts';
 import { askRun } from './one-run.ts';
@@ -224,7 +224,14 @@ export const openEngine = (settings: EngineSettings, dags: readonly string[], de
   const http = openHttp(settings, deps);
   let kept: Dialect | undefined;
   const dialectFor = async (names: readonly string[], signal: AbortSignal): Promise<Dialect> => {
-    kept ??= (await findDialect(http, names, signal)).dialect;
+    kept ??= await findDialect(http, names, signal).then(
+      ({ dialect }) => dialect,
+      (cause: unknown) => {
+        // The contract promises a start, no list, and no status of a DAG that never ran: whether there is such a DAG is told by its start.
+        if (cause instanceof Missing && cause.cause instanceof Missing) return contract;
+        throw cause;
+      },
+    );
     return kept;
   };
   return {

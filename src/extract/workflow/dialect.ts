@@ -125,7 +125,11 @@ export const isOfOneDag = (cause: unknown): cause is Refused | Transient =>
 export const isForbidden = (cause: unknown): cause is AuthFailed =>
   cause instanceof AuthFailed && cause.cause instanceof Forbidden;
 
-const contract: Dialect = { kind: 'status', words: 'API: status, start and stop of each DAG (contract); no history' };
+/** An engine of the contract. */
+export const contract: Dialect = {
+  kind: 'status',
+  words: 'API: status, start and stop of each DAG (contract); no history',
+};
 const vendor = (prefix: '/api/v1' | '/api/v2'): Dialect => ({
   kind: 'history',
   prefix,
