@@ -41,12 +41,15 @@ export class Forbidden extends TidemarkError {
 export class Missing extends TidemarkError {
   readonly code = 'missing';
   readonly status: number;
-  /** What the server answered, where that was JSON: who asked may know whether these are its own words for it. */
-  readonly body: unknown;
+  readonly #body: unknown;
   constructor(message: string, status: number, facts: ErrorFacts & { readonly body?: unknown } = {}) {
     super(message, facts);
     this.status = status;
-    this.body = facts.body;
+    this.#body = facts.body;
+  }
+  /** What the server answered, where that was JSON: who asked may know whether these are its own words for it. Shown in no log: it may echo secrets. */
+  get body(): unknown {
+    return this.#body;
   }
 }
 
