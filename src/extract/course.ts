@@ -46,6 +46,9 @@ const headAfter = ({ overlap }: Next, { numbered, rewind }: PageWalk['paging'], 
   return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
 };
 
+/** So many records servers commonly give at most. */
+const usualLimits: ReadonlySet<number> = new Set([10, 20, 25, 30, 40, 50, 100, 200, 250, 500, 1000, 5000]);
+
 /** One walk's place and memory; lives as long as the walk. */
 export class Course {
   readonly #walk: PageWalk;
@@ -182,8 +185,9 @@ export class Course {
     const head = this.#head;
     if (head.is === 'seam' && ids[0] === head.id) return head.overlap;
     if (head.is === 'free' || this.#walk.paging.rewind === undefined) return 0;
-    // All that was met and nothing else: the server gives everything at once, whatever place it is asked for.
-    return ids.length === this.#metInPass && ids.every((id) => this.#isMet(id)) ? ids.length : 0;
+    // All that was met and nothing else: the server gives everything at once, whatever place it is asked for. Unless it is the first page of more.
+    const isAll = ids.length === this.#metInPass && ids.every((id) => this.#isMet(id));
+    return isAll && !usualLimits.has(ids.length) ? ids.length : 0;
   }
 
   #isMet(id: string): boolean {

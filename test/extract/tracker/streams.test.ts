@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuthFailed, Forbidden, Missing } from '../../../src/core/errors.ts';
+import { AuthFailed, Forbidden, Missing, PagingLoop } from '../../../src/core/errors.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { systemFields } from '../../../src/extract/tracker/fields.ts';
 import { loweredMaxResults, status, total } from '../../../src/simulator/shared/faults.ts';
@@ -359,6 +359,20 @@ describe('fields', () => {
     const { ids, end } = await tracker.read('fields');
     expect(ids).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(end).toMatchObject({ matched: true, moved: 0 });
+  });
+
+  it('of which a server shows the first hundred, whatever it is asked for, do not pass for all', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    const values = made(...Array.from({ length: 100 }, (_, i) => `f${i}`));
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      {
+        name: 'the first hundred',
+        answer: (answer) => ({ ...answer, body: Buffer.from(JSON.stringify({ values })) }),
+      },
+    );
+    await expect(tracker.read('fields')).rejects.toThrow(PagingLoop);
   });
 
   it('must be known before an issue becomes rows', async () => {
