@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
 import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
+import { keepUp, lockIn, startPatience } from './keep-up.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
 import { type Place, settle } from './place.ts';
 import { freePort, isFree } from './ports.ts';
@@ -33,8 +34,6 @@ export interface EmbeddedOptions {
 
 type Options = EmbeddedOptions & Required<Pick<EmbeddedOptions, 'notice'>>;
 
-const patience = 700_000; // longer than a start may take
-
 /**
  * Opens the warehouse of a home directory: makes it at first, starts its server if it does not run, shares it if it does.
  *
@@ -49,7 +48,7 @@ const patience = 700_000; // longer than a start may take
 export async function openEmbedded(home: string, options: EmbeddedOptions = {}): Promise<Embedded> {
   const notice = options.notice ?? ((message) => process.stderr.write(`tidemark: ${message}\n`));
   const inside = enter(home);
-  const lock = await exclusive(path.join(inside, 'lock'), patience, options.signal);
+  const lock = await exclusive(lockIn(inside), startPatience, options.signal);
   try {
     const place = settle(path.dirname(inside), notice);
     const others = isHeld(path.join(inside, 'in-use'));
@@ -136,56 +135,6 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   };
 }
 
-/** So often a user looks whether the server still runs, ms. */
-const lookEvery = 1_000;
-
-/**
- * Starts the server again when it has died, killed for the machine's want of memory perhaps: a command that stays for months would wait for ever.
- * At the port that its users know; where that is taken meanwhile, the server says so each time, and the user is told once.
- */
-function keepUp(inside: string, cluster: Cluster, port: number, { notice, signal }: Options) {
-  const over = new AbortController();
-  const ending = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-  const died = (): boolean => !ending.aborted && running(cluster.data) === undefined;
-  const revive = async (): Promise<void> => {
-    const lock = await exclusive(path.join(inside, 'lock'), patience, ending);
-    try {
-      if (!died()) return;
-      await start(cluster, port, warehouseSettings(cluster.log), ending);
-      notice('the server of the warehouse had died; it was started again');
-    } finally {
-      lock.release();
-    }
-  };
-  let told = false;
-  let looking: Promise<void> | undefined;
-  const look = (): void => {
-    if (looking !== undefined || !died()) return;
-    looking = revive()
-      .then(
-        () => {
-          told = false;
-        },
-        (error: unknown) => {
-          if (told || ending.aborted) return;
-          told = true;
-          notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
-        },
-      )
-      .finally(() => {
-        looking = undefined;
-      });
-  };
-  const timer = setInterval(look, lookEvery).unref();
-  return {
-    async end(): Promise<void> {
-      clearInterval(timer);
-      over.abort();
-      await looking;
-    },
-  };
-}
-
 function clusterIn({ directory, native, as }: Place): Cluster {
   const log = path.join(directory, 'log');
   if (!fs.existsSync(log)) {
@@ -249,7 +198,7 @@ async function tidy(url: string, { notice, signal }: Options): Promise<void> {
 
 async function leave(inside: string, cluster: Cluster, use: Held): Promise<void> {
   use.release();
-  const lock = await exclusive(path.join(inside, 'lock'), patience);
+  const lock = await exclusive(lockIn(inside), startPatience);
   try {
     const last = tryExclusive(path.join(inside, 'in-use'));
     if (!last) return;

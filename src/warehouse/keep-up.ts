@@ -1,0 +1,74 @@
+/** An embedded server that dies under its users is started again by one of them. */
+
+import path from 'node:path';
+import { type Cluster, start } from './cluster.ts';
+import { exclusive } from './locks.ts';
+import { running } from './postmaster.ts';
+import { warehouseSettings } from './settings.ts';
+
+/** The lock that is held alone while a server is made, started or stopped; `inside` is where the home keeps its own things. */
+export const lockIn = (inside: string): string => path.join(inside, 'lock');
+
+/** So long it is waited for, ms: longer than a start may take. */
+export const startPatience = 700_000;
+
+/** So often a user looks whether the server still runs, ms. */
+const lookEvery = 1_000;
+
+interface Told {
+  /** Is told what the user should know. */
+  readonly notice: (message: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Until `end`, starts the server again when it has died, killed for the machine's want of memory perhaps: a command that stays for months would wait for ever.
+ * At the port that its users know; where that is taken meanwhile, the server says so each time, and the user is told once.
+ */
+export function keepUp(
+  inside: string,
+  cluster: Cluster,
+  port: number,
+  { notice, signal }: Told,
+): { end(): Promise<void> } {
+  const over = new AbortController();
+  const ending = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const died = (): boolean => !ending.aborted && running(cluster.data) === undefined;
+  const revive = async (): Promise<void> => {
+    const lock = await exclusive(lockIn(inside), startPatience, ending);
+    try {
+      if (!died()) return;
+      await start(cluster, port, warehouseSettings(cluster.log), ending);
+      notice('the server of the warehouse had died; it was started again');
+    } finally {
+      lock.release();
+    }
+  };
+  let told = false;
+  let looking: Promise<void> | undefined;
+  const look = (): void => {
+    if (looking !== undefined || !died()) return;
+    looking = revive()
+      .then(
+        () => {
+          told = false;
+        },
+        (error: unknown) => {
+          if (told || ending.aborted) return;
+          told = true;
+          notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
+        },
+      )
+      .finally(() => {
+        looking = undefined;
+      });
+  };
+  const timer = setInterval(look, lookEvery).unref();
+  return {
+    async end(): Promise<void> {
+      clearInterval(timer);
+      over.abort();
+      await looking;
+    },
+  };
+}
