@@ -184,7 +184,8 @@ export class Course {
   #repeated(ids: readonly string[]): number {
     const head = this.#head;
     if (head.is === 'seam' && ids[0] === head.id) return head.overlap;
-    if (head.is === 'free' || this.#walk.paging.rewind === undefined) return 0;
+    // Who steps back to the beginning meets again all that was met, too, and has the rest before him.
+    if (head.is === 'free' || head.is === 'met' || this.#walk.paging.rewind === undefined) return 0;
     // All that was met and nothing else: the server gives everything at once, whatever place it is asked for. Unless it is the first page of more.
     const isAll = ids.length === this.#metInPass && ids.every((id) => this.#isMet(id));
     return isAll && !usualLimits.has(ids.length) ? ids.length : 0;

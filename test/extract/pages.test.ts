@@ -339,6 +339,19 @@ describe('other tongues', () => {
     expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6', '8']);
   });
 
+  test('a bare array whose last record is missing for a moment, so that its beginning is shown again, is read on', async () => {
+    const list = names(8);
+    const { http } = await serve((arrived, n) => {
+      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+      // One replica does not know the third record yet.
+      const known = n === 1 ? list.filter((id) => id !== 'k002') : list;
+      return play.json(known.slice(startAt, startAt + 3));
+    });
+    const { ids, end } = await walked(http, walkOf(bareArray()));
+    expect(ids).toEqual(list);
+    expect(end).toMatchObject({ expected: null, fetched: 8, matched: true });
+  });
+
   test('a single answer is one page', async () => {
     const { http } = await serve(() => play.json(['a', 'b']));
     expect((await walked(http, walkOf(single()))).end).toMatchObject({ fetched: 2, matched: true, passes: 1 });
