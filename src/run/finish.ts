@@ -102,9 +102,19 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   };
   stream.unread.count = slices.length;
   stream.unread.waiting = slices.length;
-  const results = await Promise.allSettled(slices.map((open) => work({ open, ...whole })));
-  const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  const workAll = async (all: readonly OpenSlice[]): Promise<void> => {
+    const results = await Promise.allSettled(all.map((open) => work({ open, ...whole })));
+    const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+  };
+  await workAll(slices);
+  if (stream.tally.slices > before) {
+    // What seemed missing before the first list came is asked for again: by now its answer says what it is.
+    const doubtful = gone.filter(({ error }) => error instanceof SeemsMissing);
+    gone.splice(0, gone.length, ...gone.filter((one) => !doubtful.includes(one)));
+    stream.unread.waiting += doubtful.length;
+    await workAll(doubtful.map(({ open }) => open));
+  }
   const read = stream.tally.slices - before;
   const [first] = gone;
   if (first !== undefined && isUnavailable(flow, gone, answered(), true)) throw first.error;

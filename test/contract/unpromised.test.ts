@@ -140,11 +140,24 @@ describe('what is no sign of a missing endpoint', () => {
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   });
 
+  test.each([400, 403])(
+    'a moment in which everything beyond the contract is answered %i: the board that met it has its sprints',
+    async (code) => {
+      rig = await openRig({ ...bare, bare: false });
+      rig.tracker.script.at({ match: ({ path }) => path.endsWith('/tidemark-asks-what-is-not-there') }, status(code));
+      const rule = rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint' }, status(code));
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await differences(rig)).toEqual([]);
+    },
+  );
+
   test('a page in the place of one board, where others have their sprints', async () => {
     rig = await openRig({ ...bare, bare: false });
     rig.tracker.script.at(always, saying(spa));
-    rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: 4 }, htmlPage);
+    const rule = rig.tracker.script.at({ match: ({ path }) => path.includes('/board/1/'), ...always }, htmlPage);
     expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+    rule.cancel();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await differences(rig)).toEqual([]);
   });
