@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { Forbidden, Missing, Transient } from '../core/errors.ts';
+import { Forbidden, Missing, SeemsMissing, Transient } from '../core/errors.ts';
 import type { PageWalk } from '../core/paging.ts';
 import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Tail } from '../core/stream.ts';
@@ -8,6 +8,7 @@ import { pages } from '../extract/pages.ts';
 import { patiently } from '../load/session.ts';
 import { closedChildren, markClosed, markOpened } from './closed.ts';
 import { type RunContext, tell } from './context.ts';
+import { wasRead } from './runs.ts';
 import { keyOf } from './unchanged.ts';
 
 /** So many different records without the list, and none with it: it is closed to us, and is not asked for again in this run. */
@@ -55,7 +56,8 @@ export interface Tails {
   fetch(mapped: Mapped, tails: readonly Tail[], lacked: readonly string[]): Promise<Fetched>;
   /**
    * What refusals mean, once everything that goes with them was asked for: lists that no record has are closed, and people are told. An error
-   * where single records lack what others have: they must be read again, once; where it is refused again the record stays without.
+   * where single records lack what others have: they must be read again, once; where it is refused again the record stays without. Also where
+   * the lists only seem to be missing, and did not when records were read before: the next run believes it.
    */
   judge(refusals: readonly Refusal[]): Promise<Transient | undefined>;
 }
@@ -69,6 +71,8 @@ interface Endpoint {
   told: boolean;
   /** Not asked for any more. */
   closed: boolean;
+  /** Closed by its looks alone, for the first time, in a warehouse that had records of the flow before: it may be ill. */
+  dubious: boolean;
   /** Records without it. */
   readonly without: Set<string>;
   /** Until it has answered once, one asks for all: a closed endpoint is not asked by a whole page of records at once. */
@@ -87,7 +91,15 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const endpointOf = (name: string, child: string): Endpoint => {
     const known = endpoints.get(name);
     if (known !== undefined) return known;
-    const made = { child, answered: false, told: false, closed: false, without: new Set<string>(), first: pLimit(1) };
+    const made = {
+      child,
+      answered: false,
+      told: false,
+      closed: false,
+      dubious: false,
+      without: new Set<string>(),
+      first: pLimit(1),
+    };
     endpoints.set(name, made);
     return made;
   };
@@ -99,6 +111,8 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const tellClosed = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
     if (of.told) return;
     of.told = true;
+    of.dubious =
+      error instanceof SeemsMissing && !(await closedBefore()).has(of.child) && (await wasRead(db, sourceId, flow));
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
     await patiently(() => markClosed(db, sourceId, flow, closed));
@@ -111,6 +125,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     of.answered = true;
     of.told = false;
     of.closed = false;
+    of.dubious = false;
     if (!wasClosed) return;
     await patiently(() => markOpened(db, sourceId, flow, of.child));
     tell(
@@ -197,14 +212,20 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
 
     async judge(refusals) {
       const single: Refusal[] = [];
+      const dubious: Refusal[] = [];
       for (const refusal of refusals) {
         const of = endpoints.get(refusal.endpoint);
-        if (of === undefined || of.closed) continue;
+        if (of === undefined) continue;
         const { error } = refusal;
+        if (of.closed) {
+          if (of.dubious) dubious.push(refusal);
+          continue;
+        }
         // Of a record that is there, a list that is not: the server has none, as far as it has said. A 403 may concern this record alone.
-        if (!of.answered && error instanceof Missing && (await counts(of, refusal.again)))
+        if (!of.answered && error instanceof Missing && (await counts(of, refusal.again))) {
           await tellClosed(refusal.endpoint, of, error);
-        else if (!of.answered && error instanceof Forbidden && (await closedBefore()).has(of.child))
+          if (of.dubious) dubious.push(refusal);
+        } else if (!of.answered && error instanceof Forbidden && (await closedBefore()).has(of.child))
           await tellClosed(refusal.endpoint, of, error);
         else if (!(error instanceof Missing && (await isGone(of, refusal.key)))) single.push(refusal);
       }
@@ -221,6 +242,12 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         return new Transient(`not to be had, and to be asked for again: ${namesOf(owed)}: ${first.error.message}`, {
           cause: first.error,
         });
+      const [doubt] = dubious;
+      if (doubt !== undefined)
+        return new Transient(
+          `${namesOf(dubious)}: ${doubt.error.message}; but ${flow.stream.name} were read before: should the server have no such list, the next run believes it`,
+          { cause: doubt.error },
+        );
       return undefined;
     },
   };
