@@ -3,7 +3,7 @@
  * path that they do not know (403), show the page of their own application to it, or lead to a login.
  */
 
-import { Forbidden, Refused, SeemsMissing, UnexpectedContent } from '../core/errors.ts';
+import { AuthFailed, Forbidden, Refused, SeemsMissing, UnexpectedContent } from '../core/errors.ts';
 import type { Http, Request } from '../core/request.ts';
 import { once } from './once.ts';
 
@@ -17,6 +17,8 @@ export interface Unpromised {
   readonly absurd: (request: Request) => Request;
   /** Whether the answer to the absurd question is the same as that to the request. */
   readonly isAlike: (one: Odd, other: unknown, request: Request) => boolean;
+  /** What every server answers whose state says anything: one that does not answer it, either, is ill, and nothing is concluded. */
+  readonly control?: Request;
 }
 
 /** An answer that may stand for 404. */
@@ -27,9 +29,9 @@ const nonsense = 'tidemark-asks-what-is-not-there';
 
 /**
  * Sends. Where what the contract does not promise is answered oddly (refused, or with no JSON), what no server has is asked for in its place, once for
- * each name: where that is answered alike, throws `SeemsMissing`. What has answered once is there.
+ * each name: where that is answered alike, and the control as it should be, throws `SeemsMissing`. What has answered once is there.
  */
-export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike }: Unpromised): Http['send'] => {
+export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike, control }: Unpromised): Http['send'] => {
   const answered = new Set<string>();
   const others = new Map<string, (signal: AbortSignal) => Promise<unknown>>();
   /** What the server says to what it cannot have; undefined where it answers that, too. */
@@ -48,6 +50,18 @@ export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike }: 
     others.set(of, asking);
     return asking;
   };
+  /** Throws `AuthFailed` where it is we who are not let in. */
+  const isWell = async (signal: AbortSignal): Promise<boolean> => {
+    if (control === undefined) return true;
+    try {
+      await send(control, signal);
+      return true;
+    } catch (cause) {
+      signal.throwIfAborted();
+      if (cause instanceof AuthFailed) throw cause;
+      return false;
+    }
+  };
   return async (request, signal) => {
     const of = name(request);
     if (of === undefined) return send(request, signal);
@@ -57,7 +71,7 @@ export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike }: 
       return answer;
     } catch (cause) {
       if (!isOdd(cause) || answered.has(of) || request.url !== undefined) throw cause;
-      if (!isAlike(cause, await other(of, request)(signal), request)) throw cause;
+      if (!isAlike(cause, await other(of, request)(signal), request) || !(await isWell(signal))) throw cause;
       const message = `${cause.message}; so does the server answer what it does not have`;
       throw new SeemsMissing(message, statusOf(cause), { cause });
     }

@@ -152,6 +152,19 @@ describe('what is no sign of a missing endpoint', () => {
     },
   );
 
+  test('the same manners of everything, in the first sync of all: a server that answers nothing as it should is ill', async () => {
+    rig = await openRig({ ...bare, bare: false });
+    const paths = ['/rest/api/3/status', '/rest/api/3/tidemark-asks-what-is-not-there'];
+    const isControl = (path: string, most: unknown) => path.endsWith('/project/search') && Number(most) === 1;
+    rig.tracker.script.at(
+      { ...always, match: ({ path, query }) => paths.includes(path) || isControl(path, query.maxResults) },
+      status(422),
+    );
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(report.streams.find(({ stream }) => stream === 'statuses')).toMatchObject({ status: 'failed' });
+  });
+
   test('a page in the place of one board, where others have their sprints', async () => {
     rig = await openRig({ ...bare, bare: false });
     rig.tracker.script.at(always, saying(spa));

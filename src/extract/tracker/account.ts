@@ -19,7 +19,8 @@ export interface Account {
 
 const myself: Request = { method: 'GET', path: '/rest/api/3/myself', endpoint: '/rest/api/3/myself' };
 
-const cheapest: Request = {
+/** Of the contract's endpoints the one that costs least, and is open to every account. */
+export const cheapest: Request = {
   method: 'GET',
   path: '/rest/api/3/project/search',
   query: { maxResults: 1 },

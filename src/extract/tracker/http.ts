@@ -3,6 +3,7 @@
 import { AuthFailed, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { asMissing, endpointsBeyond } from '../unpromised.ts';
+import { cheapest } from './account.ts';
 import { withoutExtras } from './extras.ts';
 
 /** contracts/tracker.md, section 4. */
@@ -21,10 +22,10 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
  * it does not have.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
-  const send = asMissing(
-    withoutExtras(http, note),
-    endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true }),
-  );
+  const send = asMissing(withoutExtras(http, note), {
+    ...endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true }),
+    control: cheapest,
+  });
   return {
     origin: http.origin,
     counters: http.counters,
