@@ -47,7 +47,9 @@ const headAfter = ({ overlap }: Next, { numbered, rewind }: PageWalk['paging'], 
 };
 
 /** So many records servers commonly give at most. */
-const usualLimits: ReadonlySet<number> = new Set([10, 20, 25, 30, 40, 50, 100, 200, 250, 500, 1000, 5000]);
+const usualLimits: ReadonlySet<number> = new Set([
+  ...[10, 15, 20, 25, 30, 40, 50, 60, 64, 75, 80, 100, 120, 128, 150, 200, 250, 256, 300, 400, 500, 1000, 2000, 5000],
+]);
 
 /** One walk's place and memory; lives as long as the walk. */
 export class Course {

@@ -1,7 +1,7 @@
 /** How a tracker is told an instant: the forms of a date literal that servers of this kind understand, from exact to coarse. */
 
 import { hours } from '../../core/time.ts';
-import { utc, type Zone } from './zone.ts';
+import type { Zone } from './zone.ts';
 
 /** A form of date literal. The literals never lose a record of a half-open window: they may only let more through. */
 export interface DateForm {
@@ -37,12 +37,18 @@ export const localMinutes = (zone: Zone, margin = 0, between: '-' | '/' = '-'): 
   to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)), between)}"`,
 });
 
-/** Quoted instants with their offset: absolute, for servers that know no literal of the vendor's. */
-export const offsetInstants: DateForm = {
-  name: '"yyyy-MM-ddTHH:mm:ss.SSS+00:00"',
-  slack: 0,
-  from: (at) => `"${iso(at.getTime()).replace('Z', '+00:00')}"`,
-  to: (at) => `"${iso(at.getTime()).replace('Z', '+00:00')}"`,
+/**
+ * Quoted instants with their offset, for servers that know no literal of the vendor's; `margin` (ms) widens each bound: one that reads over the
+ * offset may be right in winter and wrong in summer.
+ */
+export const offsetInstants = (margin = 0): DateForm => {
+  const text = (at: number): string => `"${iso(at).replace('Z', '+00:00')}"`;
+  return {
+    name: `"yyyy-MM-ddTHH:mm:ss.SSS+00:00"${widened(margin)}`,
+    slack: margin,
+    from: (at) => text(at.getTime() - margin),
+    to: (at) => text(at.getTime() + margin),
+  };
 };
 
 /**
@@ -61,9 +67,6 @@ export const anyZone = hours(15);
 
 /** More than a zone differs from its own offset at another time of the year, in milliseconds. */
 export const anySeason = hours(3);
-
-/** Quoted minutes where the server does not say its zone: UTC, widened. */
-export const unsureMinutes = (margin: number): DateForm => localMinutes(utc, margin);
 
 const widened = (margin: number): string => (margin === 0 ? '' : `, widened by ${margin / hours(1)} h`);
 const iso = (at: number): string => new Date(at).toISOString();

@@ -25,6 +25,8 @@ export interface Everything {
 /** A form of literal that the server may understand. */
 interface Candidate {
   readonly form: DateForm;
+  /** What is used where this is confirmed; absent: itself. */
+  readonly use?: DateForm;
   /** The same where the zone in which the server reads it is not certain by so much (ms); absent: it has none. */
   readonly unsure?: (margin: number) => DateForm;
 }
@@ -36,7 +38,8 @@ const candidatesOf = (zone: Zone | undefined): readonly Candidate[] => {
     unsure: (margin) => localMinutes(utc, margin, between),
   });
   const dates = [days('"'), days('')].map((form) => ({ form }));
-  return [{ form: epochMillis }, minutesWith('-'), { form: offsetInstants }, minutesWith('/'), ...dates];
+  const instants: Candidate = { form: offsetInstants(), use: offsetInstants(anySeason) };
+  return [{ form: epochMillis }, minutesWith('-'), instants, minutesWith('/'), ...dates];
 };
 
 /** How instants are written. */
@@ -92,11 +95,11 @@ export const findLiterals = async (
 ): Promise<Literals> => {
   if (landmark === undefined) {
     // No issue to check by: the form that every server of the kind documents, widened unless the zone is stated.
-    const { form, unsure } = accepted.find((one) => one.form !== epochMillis) ?? { form: epochMillis };
-    return { form: zone === undefined ? (unsure?.(anyZone) ?? form) : form, confirmed: false };
+    const { form, use = form, unsure } = accepted.find((one) => one.form !== epochMillis) ?? { form: epochMillis };
+    return { form: zone === undefined ? (unsure?.(anyZone) ?? use) : use, confirmed: false };
   }
-  const ladder = candidatesOf(zone).flatMap(({ form, unsure }) => {
-    if (unsure === undefined) return [{ form, use: form }];
+  const ladder = candidatesOf(zone).flatMap(({ form, use: confirmed = form, unsure }) => {
+    if (unsure === undefined) return [{ form, use: confirmed }];
     const wide = unsure(anyZone);
     const use = zone === undefined ? unsure(anySeason) : form;
     return [
