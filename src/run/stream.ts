@@ -57,8 +57,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Missing || error instanceof Forbidden) {
-      // By its looks alone nothing is missing that has been there: it may be ill.
-      if (error instanceof SeemsMissing && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
+      if (isDoubtful(error, flow) && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
         return end(report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`));
       const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
@@ -80,6 +79,13 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     return report(status, message);
   }
 }
+
+/**
+ * Of what has been there: by its looks alone nothing is missing, it may be ill; and days go by, so that those of a bad time would be gone for good
+ * without a word.
+ */
+const isDoubtful = (error: Missing | Forbidden, { stream }: Flow): boolean =>
+  error instanceof SeemsMissing || (error instanceof Missing && !stream.promised && stream.days !== undefined);
 
 const afterReset = (pipeline: string, stream: string): string =>
   `Should the server have given it up, it is unavailable after tidemark reset ${pipeline}.${stream}`;

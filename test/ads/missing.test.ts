@@ -73,6 +73,42 @@ describe.each([400, 422])('granularities that the contract does not promise and 
   });
 });
 
+describe('hours that were told before', () => {
+  const streams = [...lists, 'report_hourly'];
+  const hoursOf = async (): Promise<number> =>
+    (await rig.rows<{ hours: number }>('select count(distinct hour_start)::int as hours from ads.report_hourly'))[0]
+      ?.hours ?? 0;
+
+  test.each([404, 405, 501])('fail while the server answers %d, and are read once it tells them again', async (code) => {
+    rig = await openAdsRig(small);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    const before = await hoursOf();
+    const rule = rig.platform.script.at({ endpoint, ...always }, status(code));
+    for (let nights = 0; nights < 3; nights += 1) {
+      rig.platform.clock.advance(day);
+      const report = await rig.sync({ streams });
+      expect(report).toMatchObject({ status: 'partly_failed' });
+      expect(streamOf(report, 'report_hourly')).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(/it was there before.*tidemark reset ads.report_hourly/),
+      });
+    }
+    rule.cancel();
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(await hoursOf()).toBe(before + 3 * 24);
+  });
+});
+
+test('one level whose hours are refused fails where the others have theirs', async () => {
+  rig = await openAdsRig(small);
+  const strange = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+    query.entity_type === 'AD_ACCOUNT' && query.granularity !== 'DAY';
+  rig.platform.script.at({ endpoint, ...always, match: strange }, status(400));
+  const report = await rig.sync({ streams: [...lists, 'report_hourly'] });
+  expect(report).toMatchObject({ status: 'partly_failed' });
+  expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'failed' });
+});
+
 test('a report by day that is refused fails, whatever the server says of other words', async () => {
   rig = await openAdsRig(small);
   rig.platform.script.at({ endpoint, ...always }, refusing(400));
