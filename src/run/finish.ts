@@ -122,8 +122,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if (first !== undefined && flow.stream.promised && !answered() && !(await wasRead(db, context.run.sourceId, flow)))
     throw first.error;
   for (const one of gone) {
-    // A page in the place of one owner's list says nothing of that owner where others have theirs.
-    if (isPage(one.error)) problems.push(await leaveUnread(stream, one));
+    if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));
     else await closeAbsent(stream, one);
   }
   const passed = problems.every((problem) => problem.status === 'forbidden');
@@ -153,8 +152,12 @@ const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolea
 
 const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
 
-/** Whether an owner that seems to be without its list was answered with something that is no answer at all, rather than refused. */
-const isPage = (error: Missing): boolean => error instanceof SeemsMissing && error.status < 400;
+/**
+ * Whether an answer that stands for 404 says nothing of its owner where others have theirs: a page in the place of one owner's list, and a refusal
+ * of one owner's days.
+ */
+const saysNothing = ({ stream }: Flow, error: Missing): boolean =>
+  error instanceof SeemsMissing && (error.status < 400 || stream.days !== undefined);
 
 /** Leaves the slice for the next run. */
 async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {
