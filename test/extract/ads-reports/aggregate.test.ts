@@ -335,6 +335,14 @@ describe('an aggregate report', () => {
     expect(reading?.id(page.records[1])).toBe('ad-001 2025-03-01T00:00:00Z');
   });
 
+  test('of entities whose ids differ in case alone gives each its own numbers', async () => {
+    const { reports } = await open(reporting());
+    const ids = ['4uLU6h', '4ulu6H', '4ulu6h'];
+    const given = lending({ 'ads.ads': ids.map((one) => ({ id: one, ad_account_id: account })) });
+    const rows = await rowsOf(reportDaily, reports, slice('AD'), given);
+    expect(rows.map((row) => row.entity_id)).toEqual(ids.flatMap((one) => [one, one, one]));
+  });
+
   test('that has fewer rows than it states is not whole', async () => {
     const { reports } = await open(byPlace((offset, total) => ({ paging: { total_results: total, offset } }), 1));
     await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');

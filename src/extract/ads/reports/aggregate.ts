@@ -16,7 +16,7 @@ import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { toItsEnd } from './goes-on.ts';
-import { asAsked, type Counts, kindOf, kinds, nothing, type Question } from './judged.ts';
+import { asAsked, type Counts, kindOf, kinds, namesOf, nothing, type Question } from './judged.ts';
 import { chunks, idsIn, lateLevels, levelIn } from './levels.ts';
 import { vendorRow } from './plain-rows.ts';
 import type { Reports } from './reports.ts';
@@ -280,7 +280,6 @@ function walkOf(
   parse: (raw: Buffer) => Json,
 ): Walk {
   const level = levelIn(slice);
-  const wanted = new Map(ids.map((id) => [id.toLowerCase(), id]));
   const { from, to } = periodOf(slice, given, granularity);
   // The platform's end is inclusive: the whole of its last day or hour.
   const last = to - (granularity === 'DAY' ? day : hour);
@@ -311,7 +310,7 @@ function walkOf(
       },
       id: identity,
     },
-    question: { level, wanted, granularity, from, to },
+    question: { level, wanted: namesOf(ids), granularity, from, to },
   };
 }
 

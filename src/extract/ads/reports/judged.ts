@@ -20,7 +20,7 @@ export type Counts = Record<Kind, number>;
 
 export const nothing = (): Counts => ({ row: 0, behind: 0, outside: 0, stranger: 0 });
 
-/** What was asked for: entities as they were asked for, by their ids in small letters, and milliseconds since 1970, half open. */
+/** What was asked for: entities by `namesOf` their ids, and milliseconds since 1970, half open. */
 export interface Question {
   readonly level: Level;
   readonly wanted: ReadonlyMap<string, string>;
@@ -32,10 +32,14 @@ export interface Question {
 export const kindOf = (row: Json, question: Question): Kind =>
   isOf(row, question) ? placeOf(row, question) : 'stranger';
 
-/** The row by the name that the entity was asked for by: ids are the same in either case (UUIDs), and its numbers are not to stand beside it. */
+/** The names that a row may have for what was asked for: its id, also in small letters (UUIDs are the same in either case). */
+export const namesOf = (ids: readonly string[]): ReadonlyMap<string, string> =>
+  new Map([...ids.map((id) => [id.toLowerCase(), id] as const), ...ids.map((id) => [id, id] as const)]);
+
+/** The row by the name that the entity was asked for by: its numbers are not to stand beside it. What was itself asked for is no other's. */
 export const asAsked = (row: Json, { wanted }: Question): Json => {
   const id = textAt(row, 'entity_id');
-  const asked = id === undefined ? undefined : wanted.get(id.toLowerCase());
+  const asked = id === undefined ? undefined : (wanted.get(id) ?? wanted.get(id.toLowerCase()));
   if (asked === undefined || asked === id) return row;
   const parsed = parsedOf(row);
   return isObject(parsed) ? { ...parsed, entity_id: asked } : row;
