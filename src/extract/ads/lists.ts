@@ -84,15 +84,20 @@ export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal
   const ids = new Set(walk.list(body).map(walk.id));
   const whole: PageWalk = { ...walk, paging: single() };
   if (ids.size === 0) return whole;
-  const behind: Request = { ...walk.first, query: { ...walk.first.query, offset: ids.size } };
-  try {
-    const more = walk.list((await http.send(behind, signal)).body);
-    return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
-  } catch (cause) {
-    // The same list was just given from its beginning: it is the place behind its end that this server does not have.
-    if (cause instanceof Refused || cause instanceof Missing) return whole;
-    throw cause;
-  }
+  const shown = async (query: Request['query']): Promise<readonly Json[]> =>
+    walk.list((await http.send({ ...walk.first, query: { ...walk.first.query, ...query } }, signal)).body);
+  const isOver = await shown({ offset: ids.size }).then(
+    (more) => more.every((record) => ids.has(walk.id(record))),
+    (cause: unknown) => {
+      // The same list was just given from its beginning: it is the place behind its end that this server does not have.
+      if (cause instanceof Refused || cause instanceof Missing) return true;
+      throw cause;
+    },
+  );
+  // As many as were asked for may be all that is given at once, unless as many come where fewer are asked for.
+  const isCut = async (): Promise<boolean> =>
+    ids.size === pageSize && (await shown({ limit: pageSize - 1 })).length < pageSize;
+  return isOver && !(await isCut()) ? whole : walk;
 };
 
 /** The one entity of an answer: the body itself, or its only object with an id. Throws `UnexpectedContent` where it is not the one asked for. */

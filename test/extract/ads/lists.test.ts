@@ -107,6 +107,20 @@ test('businesses and categories of a server that has no place behind the end of 
 });
 
 test.each([
+  ['refuses any place', () => play.json({ messages: ['what offset?'] }, {}, 400)],
+  ['shows its beginning at any place', (list: readonly Entity[]) => play.json({ items: list })],
+])('a list that is cut off at 50 by a server that %s does not pass for whole', async (_, behind) => {
+  const server = await play.misbehaving(({ url }) => {
+    const { searchParams } = new URL(url, 'http://x');
+    const list = some('x', 60).slice(0, Number(searchParams.get('limit')));
+    return searchParams.has('offset') ? behind(list) : play.json({ items: list });
+  });
+  const on = reader(server.url);
+  closing.push(server.close, () => on.ads.http.close());
+  await expect(read(on, streams.businesses(on.ads))).rejects.toThrow();
+});
+
+test.each([
   ['items and total_count', (page: readonly Entity[], total: number) => ({ items: page, total_count: total })],
   ['data and pagination', (page: readonly Entity[], total: number) => ({ data: page, pagination: { total } })],
   ['results and meta', (page: readonly Entity[], total: number) => ({ results: page, meta: { total } })],
