@@ -131,7 +131,7 @@ export interface Stream {
   readonly about: string;
   /** The route of the contract or vendor, for docs. */
   readonly endpoint: string;
-  /** False where the contract does not promise the endpoint: `Missing` makes the stream `unavailable` and fails nothing else. */
+  /** False where the contract does not promise the endpoint: `Missing` makes it `unavailable` and fails nothing else, unless days of it were read. */
   readonly promised: boolean;
   /** True where a list shows only what is recent or due: what it does not show is there all the same. */
   readonly partly?: true;

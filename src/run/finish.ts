@@ -57,8 +57,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   let over = 0;
   const before = stream.tally.slices;
   // What is left of a walk may be what is gone: that others have the list is known from the run before.
-  const answeredBefore = walk.resumed && (await patiently(() => hasAnswered(db, walk)));
-  const answered = (): boolean => answeredBefore || stream.tally.slices > before;
+  const isOfDays = flow.stream.days !== undefined;
+  let answered = walk.resumed && (await patiently(() => hasAnswered(db, walk, isOfDays)));
   const failure = new AbortController();
   const work = async (part: Part): Promise<void> => {
     const { open } = part;
@@ -75,6 +75,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
         const end = await readSlice(stream, open);
+        // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
+        answered ||= !(isOfDays && end.unasked === true);
         if (end.status === 'partial') problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
         return [];
       } catch (error) {
@@ -87,7 +89,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         }
         if (error instanceof Missing && flow.stream.parents !== undefined) {
           gone.push({ open, error });
-          if (!isUnavailable(flow, gone, answered(), false)) return [];
+          if (!isUnavailable(flow, gone, answered, false)) return [];
         }
         const verdict = await sliceFailed(stream, open, error);
         if (verdict === 'ends the stream') {
@@ -117,9 +119,9 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const read = stream.tally.slices - before;
   const [first] = gone;
-  if (first !== undefined && isUnavailable(flow, gone, answered(), true)) throw first.error;
+  if (first !== undefined && isUnavailable(flow, gone, answered, true)) throw first.error;
   // Of few owners it may be they who are gone; where none ever had it, night after night nothing would be read and nothing said.
-  if (first !== undefined && flow.stream.promised && !answered() && !(await wasRead(db, context.run.sourceId, flow)))
+  if (first !== undefined && flow.stream.promised && !answered && !(await wasRead(db, context.run.sourceId, flow)))
     throw first.error;
   for (const one of gone) {
     if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));
@@ -142,13 +144,14 @@ const missesUntilUnavailable = 3;
 
 /**
  * Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. Of an endpoint that
- * the contract promises all owners are asked before that is believed. 405 and 501 speak of the endpoint, however few owners there are.
+ * the contract promises, and of days, which are told of one owner in several slices, all are asked before that is believed. 405 and 501 speak of the
+ * endpoint, however few owners there are.
  */
 const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
   !answered &&
   (stream.promised
     ? atEnd && (gone.length >= missesUntilUnavailable || gone.every(({ error }) => isOfEndpoint(error)))
-    : atEnd || gone.length >= missesUntilUnavailable);
+    : atEnd || (stream.days === undefined && gone.length >= missesUntilUnavailable));
 
 const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
 

@@ -115,6 +115,29 @@ test('one level whose hours are refused fails where the others have theirs, whoe
   expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'failed' });
 });
 
+test.each([404, 410])(
+  'days of a server that has no reports (%d) fail, though before the first campaign nothing is asked',
+  async (code) => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint, ...always }, status(code));
+    for (let night = 0; night < 2; night += 1) {
+      const report = await rig.sync({ streams: [...lists, 'report_daily'] });
+      expect(report).toMatchObject({ status: 'partly_failed' });
+      expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'failed' });
+    }
+  },
+);
+
+test('hours of an account are read though another one is gone and says so sooner, on every level', async () => {
+  rig = await openAdsRig(small);
+  const [gone = ''] = rig.platform.state.accounts.keys();
+  rig.platform.script.at({ endpoint, ...always, match: ({ path }) => path.includes(gone) }, status(404));
+  rig.platform.script.at({ endpoint, ...always, match: ({ path }) => !path.includes(gone) }, delay(100));
+  const report = await rig.sync({ streams: [...lists, 'report_hourly'] });
+  expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'ok' });
+  expect(rig.notes.filter((note) => note.includes(gone) && note.includes('404'))).toHaveLength(4);
+});
+
 test('a report by day that is refused fails, whatever the server says of other words', async () => {
   rig = await openAdsRig(small);
   rig.platform.script.at({ endpoint, ...always }, refusing(400));
