@@ -19,6 +19,7 @@ import { plural } from '../core/words.ts';
 import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
+import { type Gone, isUnavailable, saysNothing } from './gone.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { readSlice } from './read-slice.ts';
 import { wasRead } from './runs.ts';
@@ -132,35 +133,6 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if ((read > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
-
-/** A slice whose owner answered 404. */
-interface Gone {
-  readonly open: OpenSlice;
-  readonly error: Missing;
-}
-
-/** So many owners without the list, and none with it: the server does not have the endpoint. */
-const missesUntilUnavailable = 3;
-
-/**
- * Whether 404s mean that the endpoint is missing (no owner has it), rather than that these owners were deleted a moment ago. Of an endpoint that
- * the contract promises, and of days, which are told of one owner in several slices, all are asked before that is believed. 405 and 501 speak of the
- * endpoint, however few owners there are.
- */
-const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered: boolean, atEnd: boolean): boolean =>
-  !answered &&
-  (stream.promised
-    ? atEnd && (gone.length >= missesUntilUnavailable || gone.every(({ error }) => isOfEndpoint(error)))
-    : atEnd || (stream.days === undefined && gone.length >= missesUntilUnavailable));
-
-const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
-
-/**
- * Whether an answer that stands for 404 says nothing of its owner where others have theirs: a page in the place of one owner's list, and a refusal
- * of one owner's days.
- */
-const saysNothing = ({ stream }: Flow, error: Missing): boolean =>
-  error instanceof SeemsMissing && (error.status < 400 || stream.days !== undefined);
 
 /** Leaves the slice for the next run. */
 async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {
