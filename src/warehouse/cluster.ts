@@ -93,7 +93,7 @@ const patience = { start: 600_000, stop: 60_000, zombie: 3_000 };
 
 /**
  * Starts the server, or adopts the one that already runs on this data directory; returns when it takes connections.
- * It belongs to nobody: it outlives this process and does not keep it alive.
+ * It belongs to nobody: it outlives this process and does not keep it alive. Given up (`signal`) once it is launched, it can be found and stopped.
  * @param port the TCP port of 127.0.0.1; an adopted server keeps its own
  */
 export async function start(
@@ -116,9 +116,10 @@ export async function start(
     await clearPidFile(data);
     const ended = launch(cluster, port, settings);
     for (;;) {
-      signal?.throwIfAborted();
       const now = running(data);
       if (now?.status === 'ready') return now;
+      // Nobody could stop it before it can be found.
+      if (now !== undefined) signal?.throwIfAborted();
       const how = ended();
       // Backends of a killed server leave a moment after it, and a server of another process may have won: look again.
       if (how && (running(data) || /is still in use|lock file .* already exists/s.test(lastWords(cluster)))) break;

@@ -3,13 +3,16 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
+import { start, stop } from '../../src/warehouse/cluster.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { openEmbedded } from '../../src/warehouse/embedded.ts';
-import { installed, link } from '../../src/warehouse/native.ts';
+import { installed, link, program } from '../../src/warehouse/native.ts';
 import { unprivileged } from '../../src/warehouse/place.ts';
 import { running } from '../../src/warehouse/postmaster.ts';
+import { warehouseSettings } from '../../src/warehouse/settings.ts';
 import { type Running, type RunOptions, run, until } from '../support/processes.ts';
 
 const root = process.getuid?.() === 0;
@@ -179,6 +182,30 @@ test('after kill -9 of the server its user brings back everything committed, at 
   expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 1000 }]);
   expect(said).toEqual(['the server of the warehouse had died; it was started again']);
   await end();
+  expect(running(data)).toBeUndefined();
+});
+
+test('a server whose start is given up behind its launch is not left behind, however slowly it comes', async () => {
+  const { data, log, port, release: end } = await openEmbedded(shared);
+  await end();
+  const real = installed();
+  const slow = path.join(path.dirname(newHome()), 'bin');
+  fs.mkdirSync(slow);
+  fs.writeFileSync(path.join(slow, 'postgres'), `#!/bin/sh\nsleep 0.2\nexec '${program(real, 'postgres')}' "$@"\n`, {
+    mode: 0o755,
+  });
+  const { uid, gid } = fs.statSync(data);
+  const cluster = {
+    native: { ...real, directory: path.dirname(slow) },
+    as: root ? { uid, gid } : undefined,
+    data,
+    log,
+    startLog: path.join(path.dirname(data), 'start.log'),
+  };
+  await expect(start(cluster, port, warehouseSettings(log), AbortSignal.timeout(50))).rejects.toThrow();
+  await stop(cluster);
+  // Had it been left, it would be there by now.
+  await sleep(500);
   expect(running(data)).toBeUndefined();
 });
 
