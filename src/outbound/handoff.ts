@@ -78,7 +78,7 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
     const over = final || (!busy && handoff.attempts >= mostTries);
-    const arrived = !(busy || error instanceof RateLimited || error instanceof Unreachable);
+    const arrived = !(busy || isTurnedAway(error) || error instanceof Unreachable);
     // What was not asked yet stays as it was: `step` itself notes that it asks.
     const status = over && handoff.status !== 'started' ? 'failed' : arrived ? null : handoff.status;
     await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
@@ -87,6 +87,10 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
   }
   return true;
 }
+
+/** Whether it was told to come later (429), by `RateLimited` itself: any error that asks for too much patience becomes one, a gateway's among them. */
+const isTurnedAway = (error: unknown): boolean =>
+  error instanceof RateLimited && (!(error.cause instanceof Transient) || isTurnedAway(error.cause));
 
 interface Settled {
   readonly status: Handoff['status'];

@@ -153,6 +153,24 @@ test('an id that the vendor would say is started, and run nothing of, is not sen
   expect(startsOf()).toEqual([]);
 });
 
+test('a start that ends as an error of a gateway may have arrived, however much patience that asks for', async () => {
+  await open({ dialect: 'contract' });
+  const { db, pool } = database.warehouse;
+  await pool.query('truncate ops.handoffs');
+  await engine.takesRunId(signal);
+  const cut = simulator.script.at(
+    { match: ({ path }) => path.endsWith('/start') },
+    status(504, { headers: { 'retry-after': '3600' } }),
+    ({ state }) => {
+      state.start('reports', { id: 'run-9' });
+    },
+  );
+  await intend(db, { pipeline: 'nightly', runKey: '9' }, { dag: 'reports' });
+  await drive(db, engine, signal);
+  expect(cut.fired).toBe(1);
+  expect((await pool.query('select status from ops.handoffs')).rows).toEqual([{ status: 'starting' }]);
+});
+
 describe('an engine of the contract that has no list, and no status of a DAG that never ran,', () => {
   const handedOver = async (dag: string, steps: number): Promise<unknown> => {
     const { db, pool } = database.warehouse;
