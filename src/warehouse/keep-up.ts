@@ -15,21 +15,26 @@ export const startPatience = 700_000;
 /** So often a user looks whether the server still runs, ms. */
 const lookEvery = 1_000;
 
+/** A server that does not come up is tried more and more rarely, but at least this often, ms: each try may replay its whole log, on a full disk perhaps. */
+const rarest = 60_000;
+
 interface Told {
   /** Is told what the user should know. */
   readonly notice: (message: string) => void;
   readonly signal?: AbortSignal;
+  /** Between looks, ms. */
+  readonly everyMs?: number;
 }
 
 /**
  * Until `end`, starts the server again when it has died, killed for the machine's want of memory perhaps: a command that stays for months would wait for ever.
- * At the port that its users know; where that is taken meanwhile, the server says so each time, and the user is told once.
+ * At the port that its users know; where that is taken meanwhile, or the server does not come up for another reason, the user is told once.
  */
 export function keepUp(
   inside: string,
   cluster: Cluster,
   port: number,
-  { notice, signal }: Told,
+  { notice, signal, everyMs = lookEvery }: Told,
 ): { end(): Promise<void> } {
   const over = new AbortController();
   const ending = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
@@ -44,26 +49,27 @@ export function keepUp(
       lock.release();
     }
   };
-  let told = false;
+  let failures = 0;
+  let notBefore = 0;
   let looking: Promise<void> | undefined;
   const look = (): void => {
-    if (looking !== undefined || !died()) return;
+    if (looking !== undefined || performance.now() < notBefore) return;
+    if (!died()) {
+      failures = 0;
+      return;
+    }
     looking = revive()
-      .then(
-        () => {
-          told = false;
-        },
-        (error: unknown) => {
-          if (told || ending.aborted) return;
-          told = true;
-          notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
-        },
-      )
+      .catch((error: unknown) => {
+        failures += 1;
+        notBefore = performance.now() + Math.min(everyMs * 2 ** failures, rarest);
+        if (failures > 1 || ending.aborted) return;
+        notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
+      })
       .finally(() => {
         looking = undefined;
       });
   };
-  const timer = setInterval(look, lookEvery).unref();
+  const timer = setInterval(look, everyMs).unref();
   return {
     async end(): Promise<void> {
       clearInterval(timer);
