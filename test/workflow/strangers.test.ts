@@ -215,6 +215,22 @@ describe('the list of an engine of the contract', () => {
     expect(asked.filter((one) => one.includes('/dags?'))).toHaveLength(2);
   });
 
+  test('is whole where the server breaks down over a page behind it, and says so', async () => {
+    await serve((page) => (page > 1 ? { status: 500 } : shown(1, 5).dags));
+    for (let night = 0; night < 2; night++)
+      expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    expect(await living()).toEqual(names.slice(0, 5));
+    expect(rig.notes().join()).toMatch(/shows 5 DAGs, and whether there are more cannot be asked: .*500/);
+  });
+
+  test('is not, where a page breaks down behind which DAGs were read before', async () => {
+    let broken = 0;
+    await serve((page) => (page === broken ? { status: 500 } : shown(page, 50).dags));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'succeeded' });
+    for (broken of [2, 3]) expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'failed' });
+    expect(await living()).toEqual(names);
+  });
+
   test('makes no DAG pass for gone where it says that there is more and shows it under no page', async () => {
     let size = 130;
     await serve(() => inside({ dags: shown(1, size).dags, total: names.length }));

@@ -1,7 +1,8 @@
 /** The DAGs that an engine of the contract lists: all of them, whatever it shows at once. */
 
-import { Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
+import { Missing, RateLimited, Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Json } from '../../core/request.ts';
+import type { Given } from '../../core/stream.ts';
 import { idBy } from '../lists.ts';
 import { listRequest, namesIn } from './dialect.ts';
 import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
@@ -13,10 +14,12 @@ const nameIn = idBy('name');
 /**
  * By their names, from the list's first page on. The contract promises no list and says nothing of pages: a list that says that there is more,
  * or that ends on a round number, is asked for its next page. Throws `UnexpectedContent` where it says that there is more and no page shows it (what
- * may mean something else is believed of a round number alone), and for a DAG without a name: DAGs that are not in the list pass for gone.
+ * may mean something else is believed of a round number alone), and for a DAG without a name: DAGs that are not in the list pass for gone. A server
+ * that breaks down where it is asked behind a round number has shown all, as far as is known here, and that is noted.
  */
 export const allListed = async (
-  { http }: Workflow,
+  { http, note }: Workflow,
+  given: Given,
   first: Answer,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, JsonObject>> => {
@@ -48,10 +51,26 @@ export const allListed = async (
     try {
       ({ body } = await http.send({ ...request, query: { ...request.query, page: page + 1 } }, signal));
     } catch (cause) {
-      if (isMore || !(cause instanceof Missing || cause instanceof Refused)) throw cause;
+      if (isMore) throw cause;
+      if (cause instanceof Missing || cause instanceof Refused) return told;
+      if (page > 1 || !isBreakdown(cause) || !(await areAllIn(told, given))) throw cause;
+      note(
+        `${request.endpoint}: the list shows ${told.size} DAGs, and whether there are more cannot be asked: ${cause.message}`,
+      );
       return told;
     }
   }
+};
+
+/** Servers that know of no pages, or of no page behind the last, may break down over the question. */
+const isBreakdown = (cause: unknown): cause is Transient =>
+  cause instanceof Transient && !(cause instanceof RateLimited);
+
+/** Whether no DAG that is known here is missing in the list: then it is no page of a longer one that was read before. */
+const areAllIn = async (told: ReadonlyMap<string, JsonObject>, given: Given): Promise<boolean> => {
+  const where = '_deleted_at is null';
+  const rows = await given.keys({ table: 'workflow.dags', columns: { name: 'name' }, of: {}, where });
+  return rows.every(({ name }) => name === undefined || told.has(name));
 };
 
 /** Limits are round numbers: 10, 25, 64, 100. */

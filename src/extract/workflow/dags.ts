@@ -183,7 +183,7 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   const { http, concurrency, note, heard, found } = workflow;
   const first = await found(signal);
   const told =
-    first.dag === undefined ? await allListed(workflow, first.answer, signal) : new Map<string, JsonObject>();
+    first.dag === undefined ? await allListed(workflow, given, first.answer, signal) : new Map<string, JsonObject>();
   const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
   type Heard = Answer | Missing | Refused | Transient;
   const status = async (name: string, until: AbortSignal): Promise<Heard> => {
