@@ -279,7 +279,7 @@ export function transientIf(error: unknown): unknown {
 }
 
 /** `WarehouseFull` for what the server says when its disk is full, `Misconfigured` where it takes no writes at all, else the error itself. */
-export function unwritableIf(error: unknown): unknown {
+function unwritableIf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (codeOf(error) === readOnly)
     return new Misconfigured(

@@ -84,7 +84,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         if (error instanceof TooOld && flow.stream.days !== undefined) {
           // Left over from an earlier run: there is nothing to wait for. A server's own 410 says nothing of days.
           await passBy(stream, open, { code: tooOld, message: error.message });
-          tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
+          tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
           over += 1;
           return [];
         }
@@ -138,7 +138,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
 async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {
   const { db } = context.deps.warehouse;
   await patiently(() => leaveSlice(db, open.sliceId, context.run.runId, 'failed', error));
-  return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+  return { status: 'failed', reason: `${where(flow, open.slice)}: ${error.message}` };
 }
 
 /** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
@@ -146,7 +146,7 @@ async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promis
   const { context, flow } = stream;
   await passBy(stream, open, error);
   await closeWalk(stream);
-  tell(context, 'warn', `${flow.stream.name}${where(open.slice)}: ${error.message}`);
+  tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
 }
 
 /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
@@ -170,20 +170,21 @@ const worst = (problems: readonly Problem[]): Problem | undefined => {
 
 /** Why a slice is done only in part. */
 const partly = (flow: Flow, slice: Slice, { expected, fetched, braked }: SliceEnd): string =>
-  `${flow.stream.name}${where(slice)}: ${
+  `${where(flow, slice)}: ${
     braked === true
       ? `the list, of ${plural(fetched, 'record')}, would have removed unbelievably many rows; nothing was removed`
       : `the source says ${expected ?? 'nothing'} records, ${fetched} could be read`
   }`;
 
-function where(slice: Slice): string {
+/** The stream and the slice of it, for people. */
+function where({ stream }: Flow, slice: Slice): string {
   const parts = [
     ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
     ...(slice.window === undefined
       ? []
       : [`${slice.window.from?.toISOString() ?? '…'}/${slice.window.to?.toISOString() ?? '…'}`]),
   ];
-  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  return parts.length === 0 ? stream.name : `${stream.name} (${parts.join(', ')})`;
 }
 
 /**
@@ -204,8 +205,8 @@ async function sliceFailed(
   if (error instanceof Forbidden && flow.stream.parents !== undefined) {
     // Days must go on for the other owners: what was refused is asked for again by the next walk (`slicesSince`).
     if (flow.stream.days !== undefined) await passBy(stream, open, error);
-    return { status: 'forbidden', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+    return { status: 'forbidden', reason: `${where(flow, open.slice)}: ${error.message}` };
   }
   if (error instanceof Missing || error instanceof Forbidden) return 'ends the stream';
-  return { status: 'failed', reason: `${flow.stream.name}${where(open.slice)}: ${error.message}` };
+  return { status: 'failed', reason: `${where(flow, open.slice)}: ${error.message}` };
 }

@@ -63,8 +63,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
       // What was opened of what the source turned out not to have: there is nothing to go on with.
       if (!flow.stream.promised)
-        for (const words of ['list', 'days', 'full from %'] as const)
-          await abandonWalks(deps.warehouse.db, run.sourceId, stream, words);
+        await abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list', 'days', 'full from %');
       const filled = await fallBack(context, flow, times, tally);
       // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
       if (flow.stream.promised && filled === undefined) return end(report('failed', message));

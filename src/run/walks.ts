@@ -105,15 +105,17 @@ export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Prom
     where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
 }
 
-/** Closes what is left open of walks whose words are like these and that nobody goes on with: whoever needs one makes its own. */
+/** Closes what is left open of walks whose words are like any of these and that nobody goes on with: whoever needs one makes its own. */
 export async function abandonWalks(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   stream: string,
-  words: 'list' | 'days' | 'full from %' | 'catch up %' | 'census %',
+  ...words: readonly ('list' | 'days' | 'full from %' | 'catch up %' | 'census %')[]
 ): Promise<void> {
   await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(db);
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like any (${words}::text[])`.execute(
+    db,
+  );
 }
 
 /**

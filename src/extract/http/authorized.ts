@@ -34,15 +34,14 @@ export const authorized = (
   lifetime: AbortSignal,
 ): Try => {
   if (onUnauthorized === undefined) return (request, signal) => send(request, signal, { leaves() {}, isIn() {} });
-  const current = (): string => JSON.stringify(authorize());
   /** Those of the last renewal, until they have let somebody in. */
-  let unproven: string | undefined;
+  let unproven: Credentials | undefined;
   let renewal: Promise<boolean> | undefined;
 
   const renew = async (): Promise<boolean> => {
     const renewed = await onUnauthorized(lifetime);
     if (renewed) {
-      unproven = current();
+      unproven = authorize();
       renewal = undefined;
     }
     return renewed;
@@ -50,19 +49,19 @@ export const authorized = (
 
   return async (request, signal) => {
     for (let renewals = 0; ; renewals++) {
-      let used: string | undefined;
+      let used: Credentials | undefined;
       const attempt = await send(request, signal, {
         leaves: (credentials) => {
-          used = JSON.stringify(credentials);
+          used = credentials;
         },
         isIn: () => {
-          if (unproven === used) unproven = undefined;
+          if (unproven !== undefined && areSame(unproven, used)) unproven = undefined;
         },
       });
       if ('answer' in attempt || !(attempt.failed.error instanceof AuthFailed) || renewals === mostRenewals)
         return attempt;
-      if (used !== current()) continue;
-      if (used === unproven) return attempt;
+      if (!areSame(used, authorize())) continue;
+      if (areSame(used, unproven)) return attempt;
       renewal ??= renew();
       try {
         if (!(await orStopped(renewal, signal))) return attempt;
@@ -75,3 +74,6 @@ export const authorized = (
     }
   };
 };
+
+const areSame = (one: Credentials | undefined, other: Credentials | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
