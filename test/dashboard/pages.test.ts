@@ -288,3 +288,26 @@ test('a fault of ours is told, and nothing of the inside with it', async () => {
     await pool.query('alter table ops.streams_away rename to streams');
   }
 });
+
+test('a warehouse that takes no writes is told as that: nobody is sent to look for a fault of ours', async () => {
+  const { pool } = scene.rig.database.warehouse;
+  const readOnly = async (how: 'on' | 'off'): Promise<void> => {
+    await pool.query('set default_transaction_read_only = off');
+    await pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
+    );
+    await pool
+      .query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() order by pid = pg_backend_pid()',
+      )
+      .catch(() => undefined);
+    await expect.poll(() => pool.totalCount).toBe(0);
+  };
+  await readOnly('on');
+  try {
+    const refused = await person.send('/', '/start', { pipeline: 'tracker' });
+    expect([refused.status, textOf(refused.body)]).toEqual([503, expect.stringContaining('takes no writes')]);
+  } finally {
+    await readOnly('off');
+  }
+});

@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { Misconfigured, TidemarkError } from '../../core/errors.ts';
 import { openRejects } from '../../run/history/rejects.ts';
 import { AlreadyActive, NothingActive, RunIdTaken, UnknownDag, UnknownRun } from '../../schedule/refusals.ts';
-import { isPassing } from '../../warehouse/refusals.ts';
+import { isPassing, isUnwritable } from '../../warehouse/refusals.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
 import type { DashboardDeps } from './deps.ts';
@@ -180,6 +180,7 @@ function told(error: FastifyError | TidemarkError): { readonly status: number; r
   const { statusCode } = error;
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return { status: statusCode, message: error.message };
+  if (isUnwritable(error)) return { status: 503, message: 'The warehouse takes no writes; try again later.' };
   if (isPassing(error)) return { status: 503, message: 'The warehouse does not answer; try again later.' };
   return { status: 500, message: 'Something went wrong here; the log of the server says what.' };
 }

@@ -34,5 +34,5 @@ const titles: Readonly<Record<number, string>> = {
   421: 'Another address',
   429: 'Too many tries',
   500: 'That did not work',
-  503: 'The warehouse does not answer',
+  503: 'Not at the moment',
 };
