@@ -62,7 +62,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       }
       if (!isPassing(error)) throw refusal(error, warehouse.address);
       if (performance.now() + pause > deadline) throw unreachable(error, warehouse.address);
-      await sleep(pause * (0.5 + Math.random() / 2), undefined, options.signal ? { signal: options.signal } : {});
+      await waiting(pause, options.signal);
     }
   }
 }
@@ -105,7 +105,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
 
 /**
  * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was said, so asking again is
- * safe. (What `pool` is used for has a patience of its own.)
+ * safe. (What `pool` is used for has a patience of its own.) Told to end, it throws what it was told, whatever the server says.
  */
 function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): PostgresPool {
   return {
@@ -117,12 +117,20 @@ function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): 
         try {
           return await pool.connect();
         } catch (error) {
-          if (!isPassing(error) || signal?.aborted || performance.now() + pause > deadline) throw error;
+          if (!isPassing(error) || performance.now() + pause > deadline) throw error;
         }
-        await sleep(pause * (0.5 + Math.random() / 2), undefined, signal ? { signal } : {});
+        await waiting(pause, signal);
       }
     },
   };
+}
+
+/** Something like `pause` ms. Throws the reason of the signal when that is aborted. */
+async function waiting(pause: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  await sleep(pause * (0.5 + Math.random() / 2), undefined, signal ? { signal } : {}).catch(() =>
+    signal?.throwIfAborted(),
+  );
 }
 
 /** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { from as copyFrom } from 'pg-copy-streams';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AuthFailed, Misconfigured, Unreachable, WarehouseFull } from '../../src/core/errors.ts';
+import { AuthFailed, Interrupted, Misconfigured, Unreachable, WarehouseFull } from '../../src/core/errors.ts';
 import { connectionString } from '../../src/warehouse/address.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { freePort } from '../../src/warehouse/ports.ts';
@@ -310,6 +310,29 @@ test('a connection that the server ends while idle does not end the process, and
   expect(cut.rows).toEqual([{ n: 1 }]);
   await until('the pool noticed', () => warehouse.pool.totalCount === 0);
   expect(await sql`select 1 as one`.execute(warehouse.db)).toMatchObject({ rows: [{ one: 1 }] });
+  await warehouse.close();
+});
+
+test('who is told to end while the server is away ends with what it was told, within a moment', async () => {
+  const wire = await proxy({ host: new URL(database.url).hostname, port: Number(new URL(database.url).port) });
+  const through = new URL(database.url);
+  through.port = String(wire.port);
+  const ending = new AbortController();
+  const warehouse = await connect(through.href, { signal: ending.signal });
+  await wire.close();
+  await until('the pool noticed', () => warehouse.pool.totalCount === 0);
+  const told = new Interrupted('told to end');
+  const ended = async (work: Promise<unknown>): Promise<{ readonly error: unknown; readonly inTime: boolean }> => {
+    const began = performance.now();
+    const error = await work.catch((cause: unknown) => cause);
+    return { error, inTime: performance.now() - began < 1_000 };
+  };
+  const waiting = ended(sql`select 1`.execute(warehouse.db));
+  const connecting = ended(connect(through.href, { signal: ending.signal }));
+  setTimeout(() => ending.abort(told), 200);
+  expect(await waiting).toEqual({ error: told, inTime: true });
+  expect(await connecting).toEqual({ error: told, inTime: true });
+  expect(await ended(sql`select 1`.execute(warehouse.db))).toEqual({ error: told, inTime: true });
   await warehouse.close();
 });
 
