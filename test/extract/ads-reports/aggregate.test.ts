@@ -377,6 +377,31 @@ describe('an aggregate report', () => {
     });
   });
 
+  test('by the hour whose rows name a day and the hour beside it does not pass for that of its first hours', async () => {
+    const hours = Array.from({ length: 24 }, (_, hour) => ({ ad_id: id(0), date: '2025-03-09', hour, ...numbers }));
+    const { reports } = await open(() => play.json({ rows: hours }));
+    const asked = rowsOf(reportHourly, reports, slice('AD', '2025-03-09', '2025-03-10'));
+    await expect(asked).rejects.toThrow('asked for by HOUR, a row of the report names its date alone');
+  });
+
+  test.each([
+    ['the same day', '2025-03-02', 'day'],
+    ['the next one', '2025-03-03', 'day'],
+    ['a later one', '2025-03-04', 'rejected'],
+  ])(
+    'whose plain rows begin on a day and end on %s speaks for one day or is rejected',
+    async (_, end_date, expected) => {
+      const row = { ad_id: id(0), start_date: '2025-03-02', end_date, ...numbers };
+      const { reports } = await open(() => play.json({ rows: [row] }));
+      const reading = await reportDaily(reports).read?.(slice('AD'), warehouse(3), new AbortController().signal);
+      const step = await reading?.pages.next();
+      const [record] = step?.done === false ? step.value.records : [];
+      const told = () => dailyRow.via(record, slice('AD')).row;
+      if (expected === 'day') expect(told()).toMatchObject({ day: '2025-03-02', impressions: 100 });
+      else expect(told).toThrow(/end_time/);
+    },
+  );
+
   test('that is given at once, and happens to fill a page, ends there', async () => {
     const { reports, server } = await open(({ url }) => {
       const [one = ''] = new URL(url, 'http://x').searchParams.getAll('entity_ids');

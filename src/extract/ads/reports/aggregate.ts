@@ -306,7 +306,7 @@ function walkOf(
       paging,
       list: (body) => {
         checkStated(endpoint, body, stated);
-        return rowsIn(body).map((row) => vendorRow(row, level));
+        return rowsIn(body).map((row) => vendorRow(endpoint, row, { level, granularity }));
       },
       id: identity,
     },

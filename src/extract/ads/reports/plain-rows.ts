@@ -1,18 +1,27 @@
 /** Report rows of servers that tell metrics as fields. The contract shows no row; the vendor's is the one that everything behind here reads. */
 
+import { UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import { parsedOf, RawRecord } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { at, textAt } from '../../lists.ts';
 import { aggregateFields } from './fields.ts';
 import type { Level } from './levels.ts';
+import type { Granularity } from './stated.ts';
+
+/** What rows were asked for. */
+interface Asked {
+  readonly level: Level;
+  readonly granularity: Granularity;
+}
 
 /**
  * The row as the vendor writes it: `{entity_id, start_time, stats: [{field_type, field_value}]}`. One with a list of `stats` is such a row.
  * Else the metrics are the fields of `stats`, those of `metrics`, or those of the row itself that have a metric's name, in any case; the entity
- * may be named `<level>_id` or `id`, and a day as a day. A row without any metric stays as it is, to be rejected with its bytes.
+ * may be named `<level>_id` or `id`, and a day as a day; `end_date` ends what begins at a `start_date`. A row without any metric stays as it is,
+ * to be rejected with its bytes. Throws `UnexpectedContent` where a row by the hour names a day alone: all hours of the day would be its first one.
  */
-export const vendorRow = (row: Json, level: Level): Json => {
+export const vendorRow = (endpoint: string, row: Json, { level, granularity }: Asked): Json => {
   if (Array.isArray(at(row instanceof RawRecord ? row.shape.sample : row, 'stats'))) return row;
   const plain = parsedOf(row);
   if (!isObject(plain)) return row;
@@ -24,13 +33,18 @@ export const vendorRow = (row: Json, level: Level): Json => {
     .map(([key, value]) => ({ field_type: isMetric(key) ? key.toUpperCase() : key, field_value: value }));
   const id = plain.entity_id === undefined ? keyIn(plain, [`${level.toLowerCase()}_id`, 'id']) : undefined;
   const day = plain.start_time === undefined ? keyIn(plain, dayNames) : undefined;
+  if (granularity === 'HOUR' && day !== undefined && isBareDay(plain[day]))
+    throw new UnexpectedContent(`${endpoint}: asked for by ${granularity}, a row of the report names its ${day} alone`);
+  const end = day === 'start_date' && plain.end_time === undefined ? keyIn(plain, ['end_date']) : undefined;
+  const renamed = [holder, id, day, end];
   const others = Object.entries(plain).filter(
-    ([key]) => key !== holder && key !== id && key !== day && (holder !== undefined || !isMetric(key)),
+    ([key]) => !renamed.includes(key) && (holder !== undefined || !isMetric(key)),
   );
   return {
     ...Object.fromEntries(others),
     ...(id !== undefined && { entity_id: plain[id] }),
-    ...(day !== undefined && { start_time: beginning(String(plain[day])) }),
+    ...(day !== undefined && { start_time: beginning(plain[day]) }),
+    ...(end !== undefined && { end_time: beginning(plain[end]) }),
     stats,
   };
 };
@@ -40,7 +54,9 @@ const isMetric = (key: string): boolean => known.has(key.toUpperCase());
 
 const dayNames = ['date', 'day', 'date_day', 'report_date', 'start_date'];
 
-const beginning = (day: string): string => (day.length === 10 ? `${day}T00:00:00Z` : day);
+const isBareDay = (day: Json): boolean => String(day).length === 10;
+
+const beginning = (day: Json): string => (isBareDay(day) ? `${String(day)}T00:00:00Z` : String(day));
 
 const keyIn = (row: JsonObject, names: readonly string[]): string | undefined =>
   names.find((name) => textAt(row, name) !== undefined);
