@@ -65,7 +65,7 @@ export interface WalkEnd {
   readonly expected: number | null;
   /** Distinct records delivered. */
   readonly fetched: number;
-  /** How often the list was walked from its beginning. */
+  /** How often the list was walked from its beginning; 0: there was nothing to ask for. */
   readonly passes: number;
   /** How often the list was seen to move: seams that did not fit. */
   readonly moved: number;

@@ -58,8 +58,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   let over = 0;
   const before = stream.tally.slices;
   // What is left of a walk may be what is gone: that others have the list is known from the run before.
-  const isOfDays = flow.stream.days !== undefined;
-  let answered = walk.resumed && (await patiently(() => hasAnswered(db, walk, isOfDays)));
+  let answered = walk.resumed && (await patiently(() => hasAnswered(db, walk)));
   const failure = new AbortController();
   const work = async (part: Part): Promise<void> => {
     const { open } = part;
@@ -77,7 +76,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
         const end = await readSlice(stream, open);
         // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
-        answered ||= !(isOfDays && end.unasked === true);
+        answered ||= end.passes > 0;
         if (end.status === 'partial') problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
         return [];
       } catch (error) {

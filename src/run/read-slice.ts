@@ -59,7 +59,6 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
   const roomy = isListing(flow);
-  let isAsked = false;
   let gathering: Gathering | undefined;
   const gathered: Reject[] = [];
   try {
@@ -69,7 +68,6 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
         end = step.value;
         break;
       }
-      isAsked = true;
       batch ??= newBatch(flow, writer);
       const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
       received += taken.received;
@@ -128,7 +126,6 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     landed: received,
     passes: end.passes,
     ...(end.lacks && { lacks: end.lacks }),
-    ...(!isAsked && { unasked: true }),
   };
   const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(() =>
     gathering?.close(),

@@ -71,11 +71,10 @@ export async function unreadSlices(db: Kysely<AnyDatabase>, walk: SlicedWalk): P
   return rows.map((row) => openSlice(row, walk));
 }
 
-/** Whether the source has answered for a slice of the walk, in this run or one before it; `withRecords`: with any record. */
-export async function hasAnswered(db: Kysely<AnyDatabase>, walk: SlicedWalk, withRecords: boolean): Promise<boolean> {
+/** Whether the source has answered for a slice of the walk, in this run or one before it. */
+export async function hasAnswered(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<boolean> {
   const { rows } = await sql<{ answered: boolean }>`select exists (select from ops.slices
-    where walk_id = ${walk.walkId}::bigint and status in ('done', 'partial')
-      and (not ${withRecords} or fetched > 0)) as answered`.execute(db);
+    where walk_id = ${walk.walkId}::bigint and status in ('done', 'partial') and passes > 0) as answered`.execute(db);
   return rows[0]?.answered === true;
 }
 
@@ -118,8 +117,6 @@ export interface SliceEnd {
   readonly passes: number;
   /** As `WalkEnd.lacks`: rows that were not shown stay. */
   readonly lacks?: true;
-  /** No page came, not even an empty one: there was nothing to ask for. */
-  readonly unasked?: true;
   /** The receipt matches, but what the list no longer shows is more than is believed: nothing was removed. */
   readonly braked?: true;
 }

@@ -22,6 +22,14 @@ const refusing = (code: number): Fault => ({
     body: Buffer.from(JSON.stringify({ messages: [`granularity ${call.query.get('granularity')} is not one of DAY`] })),
   }),
 });
+const noRows: Fault = {
+  name: 'no rows',
+  instead: () => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from('{"continuation_token":"","rows":[],"warnings":null}'),
+  }),
+};
 const notByDay = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
   query.granularity !== undefined && query.granularity !== 'DAY';
 
@@ -138,6 +146,21 @@ test('hours of an account are read though another one is gone and says so sooner
   expect(rig.notes.filter((note) => note.includes(gone) && note.includes('404'))).toHaveLength(4);
 });
 
+test('days that were left open end, though who answered for them had no rows, and who did not is gone by then', async () => {
+  rig = await openAdsRig(small);
+  const streams = [...lists, 'report_daily'];
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  rig.platform.clock.advance(day);
+  const [leaving = ''] = rig.platform.state.accounts.keys();
+  const isLeaving = ({ path }: { readonly path: string }): boolean => path.includes(leaving);
+  rig.platform.script.at({ endpoint, ...always, match: (call) => !isLeaving(call) }, noRows);
+  const ill = rig.platform.script.at({ endpoint, ...always, match: isLeaving }, status(500));
+  expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'failed' });
+  ill.cancel();
+  rig.platform.script.at({ endpoint, ...always, match: isLeaving }, status(404));
+  expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'ok' });
+});
+
 test('a report by day that is refused fails, whatever the server says of other words', async () => {
   rig = await openAdsRig(small);
   rig.platform.script.at({ endpoint, ...always }, refusing(400));
@@ -189,15 +212,7 @@ test('an account that the server tells nothing of, though its campaigns have num
   const told = () => rig.notes.filter((note) => note.includes('the account itself has no row'));
   expect(told()).toEqual([]);
   rig.platform.clock.advance(day);
-  const none: Fault = {
-    name: 'no rows',
-    instead: () => ({
-      status: 200,
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.from('{"continuation_token":"","rows":[],"warnings":null}'),
-    }),
-  };
-  rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD_ACCOUNT' }, none);
+  rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD_ACCOUNT' }, noRows);
   await rig.sync({ streams });
   expect(told()).toHaveLength(rig.platform.state.accounts.size);
 });

@@ -190,7 +190,7 @@ function reading(
     const strange = counts.behind + counts.outside + counts.stranger;
     if (strange > 0)
       note(`${endpoint}: ${strange} rows were of other entities or days than those asked for; they were left out`);
-    return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
+    return { expected: null, fetched: counts.row, passes: walks.length === 0 ? 0 : 1, moved: 0, matched: true };
   }
   return { pages: all(), id: identity, bytes: (record, page) => bytesOf(record, page) };
 }
