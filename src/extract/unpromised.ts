@@ -18,7 +18,7 @@ export interface Unpromised {
   /** Whether the answer to the absurd question is the same as that to the request. */
   readonly isAlike: (one: Odd, other: unknown, request: Request) => boolean;
   /** What every server answers whose state says anything: one that does not answer it, either, is ill, and nothing is concluded. */
-  readonly control?: Request;
+  readonly control: (request: Request) => Request;
 }
 
 /** An answer that may stand for 404. */
@@ -29,7 +29,8 @@ const nonsense = 'tidemark-asks-what-is-not-there';
 
 /**
  * Sends. Where what the contract does not promise is answered oddly (refused, or with no JSON), what no server has is asked for in its place, once for
- * each name: where that is answered alike, and the control as it should be, throws `SeemsMissing`. What has answered once is there.
+ * each name: where that is answered alike, and the control as it should be, throws `SeemsMissing`. What has answered once is there, and of what has
+ * once been found missing the control is not asked again.
  */
 export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike, control }: Unpromised): Http['send'] => {
   const answered = new Set<string>();
@@ -50,11 +51,11 @@ export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike, co
     others.set(of, asking);
     return asking;
   };
+  const missing = new Set<string>();
   /** Throws `AuthFailed` where it is we who are not let in. */
-  const isWell = async (signal: AbortSignal): Promise<boolean> => {
-    if (control === undefined) return true;
+  const isWell = async (request: Request, signal: AbortSignal): Promise<boolean> => {
     try {
-      await send(control, signal);
+      await send(control(request), signal);
       return true;
     } catch (cause) {
       signal.throwIfAborted();
@@ -71,7 +72,9 @@ export const asMissing = (send: Http['send'], { name, isOdd, absurd, isAlike, co
       return answer;
     } catch (cause) {
       if (!isOdd(cause) || answered.has(of) || request.url !== undefined) throw cause;
-      if (!isAlike(cause, await other(of, request)(signal), request) || !(await isWell(signal))) throw cause;
+      if (!isAlike(cause, await other(of, request)(signal), request)) throw cause;
+      if (!missing.has(of) && !(await isWell(request, signal))) throw cause;
+      missing.add(of);
       const message = `${cause.message}; so does the server answer what it does not have`;
       throw new SeemsMissing(message, statusOf(cause), { cause });
     }
@@ -91,12 +94,13 @@ const isRefusal = (error: unknown): error is Refused =>
  */
 export const endpointsBeyond = (
   isPromised: (endpoint: string) => boolean,
-  { forbidden }: { readonly forbidden: boolean },
+  { forbidden, control }: { readonly forbidden: boolean; readonly control: Request },
 ): Unpromised => ({
   name: ({ endpoint }) => (isPromised(endpoint) ? undefined : endpoint),
   isOdd: (error): error is Odd =>
     isRefusal(error) || error instanceof UnexpectedContent || (forbidden && error instanceof Forbidden),
   absurd: (request) => ({ ...request, path: request.path.replace(/[^/]*$/, nonsense) }),
+  control: () => control,
   isAlike: (one, other) =>
     one instanceof Refused
       ? other instanceof Refused && other.status === one.status
@@ -109,7 +113,11 @@ export const endpointsBeyond = (
  * Values of a parameter beyond the promised ones, asked beside one that no server has. Only a refusal that says the same of both counts: the value
  * may be known, and something else be wrong with the question.
  */
-export const valuesBeyond = (parameter: string, promised: readonly string[]): Unpromised => {
+export const valuesBeyond = (
+  parameter: string,
+  promised: readonly string[],
+  control: Unpromised['control'],
+): Unpromised => {
   const valueIn = ({ query }: Request): string | undefined => {
     const value = query?.[parameter];
     return typeof value === 'string' ? value : undefined;
@@ -121,6 +129,7 @@ export const valuesBeyond = (parameter: string, promised: readonly string[]): Un
     },
     isOdd: isRefusal,
     absurd: (request) => ({ ...request, query: { ...request.query, [parameter]: nonsense } }),
+    control,
     isAlike: (one, other, request) => {
       const without = (error: Refused, value = ''): string => error.messages.join(' ').replaceAll(value, '…');
       return (

@@ -81,6 +81,15 @@ describe.each([400, 422])('granularities that the contract does not promise and 
   });
 });
 
+test('granularities are not taken for missing while reports by the day are refused as well, in the first sync of all', async () => {
+  rig = await openAdsRig(small);
+  await rig.sync({ streams: lists });
+  rig.platform.script.at({ endpoint, ...always }, status(400));
+  const report = await rig.sync({ streams: ['report_hourly', 'report_lifetime'] });
+  for (const name of ['report_hourly', 'report_lifetime'])
+    expect(streamOf(report, name)).toMatchObject({ status: 'failed' });
+});
+
 describe('hours that were told before', () => {
   const streams = [...lists, 'report_hourly'];
   const hoursOf = async (): Promise<number> =>
@@ -186,6 +195,15 @@ describe.each([
     rule.cancel();
     rig.platform.script.at({ ...always, match: ({ path }) => path.endsWith('/change_history') }, fault);
     expect(streamOf(await rig.sync({ streams }), 'change_history')).toMatchObject({ status: 'failed' });
+  });
+
+  test('is not taken for missing in a moment in which everything is answered so, in the first sync of all', async () => {
+    rig = await openAdsRig(small);
+    const isAsked = /change_history|tidemark-asks|ad_categories/;
+    rig.platform.script.at({ ...always, match: ({ path }) => isAsked.test(path) }, fault);
+    const report = await rig.sync({ streams });
+    expect(report).toMatchObject({ status: 'partly_failed' });
+    expect(streamOf(report, 'change_history')).toMatchObject({ status: 'failed' });
   });
 });
 

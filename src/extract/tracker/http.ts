@@ -22,10 +22,10 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
  * it does not have.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
-  const send = asMissing(withoutExtras(http, note), {
-    ...endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true }),
-    control: cheapest,
-  });
+  const send = asMissing(
+    withoutExtras(http, note),
+    endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true, control: cheapest }),
+  );
   return {
     origin: http.origin,
     counters: http.counters,

@@ -1,6 +1,6 @@
 /** What the reports of one opened ads platform share. */
 
-import type { Http } from '../../../core/request.ts';
+import type { Http, Request } from '../../../core/request.ts';
 import type { Days, Parents } from '../../../core/stream.ts';
 import type { DownloadLimits } from '../../download.ts';
 import { type Gate, gateOf } from '../../gate.ts';
@@ -40,11 +40,21 @@ export interface ReportSettings {
   readonly reportHosts: readonly string[];
 }
 
+/** The same question about a day that the platform is asked for anyway. */
+const byDay = (first: Date): ((request: Request) => Request) => {
+  const at = `${first.toISOString().slice(0, 10)}T00:00:00Z`;
+  return (request) => ({
+    ...request,
+    query: { ...request.query, granularity: 'DAY', report_start: at, report_end: at },
+  });
+};
+
 /** The reports of an opened platform: how far back and how often they are read. */
 export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
   const [nightly, weekly, monthly] = settings.restateDays;
   const known = withKnownFields(ads.http, ads.note);
-  const http: Http = { ...known, send: asMissing(known.send, valuesBeyond('granularity', ['DAY'])) };
+  const granularities = valuesBeyond('granularity', ['DAY'], byDay(settings.start));
+  const http: Http = { ...known, send: asMissing(known.send, granularities) };
   return {
     ...ads,
     http,
