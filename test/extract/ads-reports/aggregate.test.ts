@@ -231,6 +231,34 @@ describe('an aggregate report', () => {
     await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(UnexpectedContent);
   });
 
+  test.each([
+    ['over the lifetime, by the day', reportLifetime, ['2025-03-09', '2025-03-10']],
+    ['by the day, in two parts', reportDaily, ['2025-03-10', '2025-03-10']],
+  ])('that has more than one row of an entity %s, does not pass for what was asked for', async (_, make, days) => {
+    const parts = days.map((day, part) => ({
+      ...rowOf(id(0), day),
+      stats: [{ field_type: 'CLICKS', field_value: part }],
+    }));
+    const { reports } = await open(() => play.json({ rows: [rowOf(id(1), '2025-03-10'), ...parts] }));
+    const asked = rowsOf(make, reports, slice('AD', '2025-03-10', '2025-03-11'));
+    await expect(asked).rejects.toThrow(/2 rows of ad-000.* that differ/);
+  });
+
+  test('over the lifetime whose numbers go on while its pages are read is believed', async () => {
+    const { reports } = await open(({ url }, clicks) => {
+      const { searchParams } = new URL(url, 'http://x');
+      const ids = ['ad-000', 'ad-001', 'ad-002'].slice(Number(searchParams.get('offset') ?? 0)).slice(0, 2);
+      const stats = [{ field_type: 'CLICKS', field_value: clicks }];
+      return play.json({ total: 3, rows: ids.map((entity_id) => ({ entity_id, start_time: null, stats })) });
+    });
+    expect(await rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'))).toHaveLength(3);
+  });
+
+  test('that says the same of an entity twice says it once', async () => {
+    const { reports } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02'), rowOf(id(0), '2025-03-02')] }));
+    expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(1);
+  });
+
   test('over the lifetime that says that it is by the day is not believed', async () => {
     const { reports } = await open(() => play.json({ granularity: 'DAY', rows: [rowOf(id(0), '2025-03-10')] }));
     const asked = rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'));

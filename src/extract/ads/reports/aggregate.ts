@@ -14,6 +14,7 @@ import { continuation, firstThatFits, fullPages, type Scheme } from '../../pagin
 import { ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
+import { distinctRows } from './distinct.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { toItsEnd } from './goes-on.ts';
 import { asAsked, type Counts, kindOf, kinds, namesOf, nothing, type Question } from './judged.ts';
@@ -285,6 +286,7 @@ function walkOf(
   const last = to - (granularity === 'DAY' ? day : hour);
   const span = granularity === 'LIFETIME' ? undefined : { first: from, last };
   const stated: Wanted = { granularity, span, clock: given.clock };
+  const checkDistinct = distinctRows(endpoint, granularity);
   return {
     walk: {
       first: {
@@ -306,7 +308,9 @@ function walkOf(
       paging,
       list: (body) => {
         checkStated(endpoint, body, stated);
-        return rowsIn(body).map((row) => vendorRow(endpoint, row, { level, granularity }));
+        const rows = rowsIn(body).map((row) => vendorRow(endpoint, row, { level, granularity }));
+        checkDistinct(rows);
+        return rows;
       },
       id: identity,
     },
