@@ -216,6 +216,16 @@ describe('R1: a report that comes to nothing', () => {
     expect(platform.storage.connections()).toBe(0);
   });
 
+  test.each([
+    ['is empty', csvFile('')],
+    ['has not what was asked for', csvFile('DAY,NAME\n2025-03-01,Spring\n')],
+    ['is a page', play.bytes('page', '<h1>Gone</h1>', { 'content-type': 'text/html' })],
+  ])('one whose file %s fails the slice, and the next run creates another', async (_, first) => {
+    const { log, failure } = await read({ files: [first] });
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(log.at(-1)).toMatch(/^failed/);
+  });
+
   test('a state that is not known is waited out', async () => {
     const { platform, records } = await read({ looks: [{ status: 'SIMMERING' }, { status: 'SIMMERING' }, ready] });
     expect(platform.created()).toHaveLength(1);

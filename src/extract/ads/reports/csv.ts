@@ -9,7 +9,7 @@ import { type Block, openCsv } from '../../csv/csv.ts';
 import { isEmpty, linesIn } from '../../csv/lines.ts';
 import { recordsBy } from '../../csv/records.ts';
 import { type Download, download } from '../../download.ts';
-import { awaitJob, type Jobs, readyAgain } from '../../jobs.ts';
+import { awaitJob, type Jobs, type Ready, readyAgain } from '../../jobs.ts';
 import { textAt } from '../../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csv-job.ts';
@@ -68,7 +68,17 @@ function reading(reports: Reports, asked: Question, slice: Slice, given: Given, 
   let idOf: (record: Json) => string = () => '';
 
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
-    const file = await openCsv(lookEndpoint, fileOf(reports, jobs, given, signal));
+    const found = await awaitJob(given.job, jobs, signal);
+    try {
+      return yield* rowsIn(found);
+    } catch (error) {
+      // It would be no other when the next run fetched it again: that is to ask for another report.
+      if (error instanceof UnexpectedContent) await given.job.became('failed', error.message);
+      throw error;
+    }
+  }
+  async function* rowsIn(found: Ready): AsyncGenerator<Page, WalkEnd, void> {
+    const file = await openCsv(lookEndpoint, fileOf(reports, jobs, found, given, signal));
     try {
       const columns = readColumns(lookEndpoint, file.header, [...asked.dimensions(), ...asked.metrics()]);
       if (columns.absent.length > 0)
@@ -78,11 +88,10 @@ function reading(reports: Reports, asked: Question, slice: Slice, given: Given, 
       const pageOf = pagesBy(columns, file.header, days);
       const counts: Record<Kind, number> = { row: 0, behind: 0, outside: 0, footer: 0, nothing: 0 };
       for await (const block of file.blocks) yield pageOf(block, counts);
-      if (counts.row === 0 && counts.outside > 0) {
-        const message = `${lookEndpoint}: the report has ${plural(counts.outside, 'row')}, none of ${days.from} to ${days.to} (exclusive): it is another one than was asked for`;
-        await given.job.became('failed', message);
-        throw new UnexpectedContent(message);
-      }
+      if (counts.row === 0 && counts.outside > 0)
+        throw new UnexpectedContent(
+          `${lookEndpoint}: the report has ${plural(counts.outside, 'row')}, none of ${days.from} to ${days.to} (exclusive): it is another one than was asked for`,
+        );
       tell(reports.note, counts, days);
       return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
     } finally {
@@ -112,15 +121,15 @@ const bytesOf = (): Reading['bytes'] => {
   };
 };
 
-/** The bytes of the slice's report, once it is ready. */
+/** The bytes of a report that is ready. */
 async function* fileOf(
   reports: Reports,
   jobs: Jobs,
+  found: Ready,
   { job }: Given,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void, void> {
   const { http, hosts, downloads, time } = reports;
-  const found = await awaitJob(job, jobs, signal);
   let address: string | undefined = found.address;
   const options: Download = {
     what: lookEndpoint,
