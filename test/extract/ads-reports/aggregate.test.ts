@@ -346,21 +346,27 @@ describe('an aggregate report', () => {
     );
   });
 
-  test('that writes ids in another case than their lists is of the entities that were asked for', async () => {
+  test('that writes UUIDs in another case than their lists is of the entities that were asked for', async () => {
+    const ids = ['a', 'b', 'c'].map((end) => `7f4c1cc9-9a1d-4b65-b05c-46e5e33b670${end}`);
+    const given = lending({ 'ads.ads': ids.map((one) => ({ id: one, ad_account_id: account })) });
     const { reports } = await open((arrived) => {
       const ids = new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids');
       return play.json({ continuation_token: '', rows: ids.map((one) => rowOf(one.toUpperCase(), '2025-03-01')) });
     });
-    const reading = await reportDaily(reports).read?.(slice('AD'), warehouse(3), new AbortController().signal);
+    const reading = await reportDaily(reports).read?.(slice('AD'), given, new AbortController().signal);
     const step = await reading?.pages.next();
     const page = step?.value as Page;
-    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual([
-      id(0),
-      id(1),
-      id(2),
-    ]);
-    expect(String(reading?.bytes(page.records[1], page))).toContain('"AD-001"');
-    expect(reading?.id(page.records[1])).toBe('ad-001 2025-03-01T00:00:00Z');
+    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual(ids);
+    expect(String(reading?.bytes(page.records[1], page))).toContain('"7F4C1CC9-9A1D-4B65-B05C-46E5E33B670B"');
+    expect(reading?.id(page.records[1])).toBe(`${ids[1]} 2025-03-01T00:00:00Z`);
+  });
+
+  test('of a server that does not look at the ids gives none the numbers of one whose id differs in case alone', async () => {
+    const all = ['4uLU6h', '4ulu6H'];
+    const { reports } = await open(() => play.json({ rows: all.map((one) => rowOf(one, '2025-03-01')) }));
+    const given = lending({ 'ads.ads': [{ id: '4uLU6h', ad_account_id: account }] });
+    const rows = await rowsOf(reportDaily, reports, slice('AD'), given);
+    expect(rows.map((row) => row.entity_id)).toEqual(['4uLU6h']);
   });
 
   test('of entities whose ids differ in case alone gives each its own numbers', async () => {

@@ -5,6 +5,7 @@ import { parsedOf } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { textAt } from '../../lists.ts';
+import { canonicalId } from '../ids.ts';
 import type { Level } from './levels.ts';
 import type { Granularity } from './stated.ts';
 
@@ -32,14 +33,14 @@ export interface Question {
 export const kindOf = (row: Json, question: Question): Kind =>
   isOf(row, question) ? placeOf(row, question) : 'stranger';
 
-/** The names that a row may have for what was asked for: its id, also in small letters (UUIDs are the same in either case). */
+/** The names that a row may have for what was asked for: its id, also as `canonicalId`. */
 export const namesOf = (ids: readonly string[]): ReadonlyMap<string, string> =>
-  new Map([...ids.map((id) => [id.toLowerCase(), id] as const), ...ids.map((id) => [id, id] as const)]);
+  new Map([...ids.map((id) => [canonicalId(id), id] as const), ...ids.map((id) => [id, id] as const)]);
 
 /** The row by the name that the entity was asked for by: its numbers are not to stand beside it. What was itself asked for is no other's. */
 export const asAsked = (row: Json, { wanted }: Question): Json => {
   const id = textAt(row, 'entity_id');
-  const asked = id === undefined ? undefined : (wanted.get(id) ?? wanted.get(id.toLowerCase()));
+  const asked = id === undefined ? undefined : (wanted.get(id) ?? wanted.get(canonicalId(id)));
   if (asked === undefined || asked === id) return row;
   const parsed = parsedOf(row);
   return isObject(parsed) ? { ...parsed, entity_id: asked } : row;
@@ -48,7 +49,7 @@ export const asAsked = (row: Json, { wanted }: Question): Json => {
 const isOf = (row: Json, { level, wanted }: Question): boolean => {
   const id = textAt(row, 'entity_id');
   const type = textAt(row, 'entity_type') ?? level;
-  return id === undefined || (type === level && wanted.has(id.toLowerCase()));
+  return id === undefined || (type === level && wanted.has(canonicalId(id)));
 };
 
 const placeOf = (row: Json, { from, to, granularity }: Question): Kind => {

@@ -8,6 +8,7 @@ import { idBy } from '../../lists.ts';
 import { pages } from '../../pages.ts';
 import { type Ads, ofAccount } from '../ads.ts';
 import { byId } from '../by-id.ts';
+import { canonicalId } from '../ids.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
 
 export const businessPlace: Place = { endpoint: '/businesses', key: 'businesses' };
@@ -52,11 +53,9 @@ export const adAccounts = (ads: Ads): Stream => ({
   },
 });
 
+/** Under the name that the account will tell us when it opens. */
 const bare = (ids: readonly string[]): ReadonlyMap<string, Json> =>
-  new Map(ids.map((id) => [id, { id: uuid.test(id) ? id.toLowerCase() : id }]));
-
-/** Read in either case and written in small letters (RFC 9562, section 4): under the name that the account will tell us when it opens. */
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+  new Map(ids.map((id) => [id, { id: canonicalId(id) }]));
 
 /** Accounts of all businesses as their lists show them, by id. Throws `Misconfigured` where there is no way to find any. */
 const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<ReadonlyMap<string, Json>> => {
