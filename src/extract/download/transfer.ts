@@ -208,7 +208,8 @@ async function* unpackedIfGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
     };
     yield* begin.subarray(0, gzipMark.length).equals(gzipMark) ? gunzipped(whole) : whole();
   } finally {
-    await all.return?.();
+    // Not waited for: what was read ahead may wait for a server that has come to a halt, until the connection is closed behind this.
+    all.return?.().catch(() => undefined);
   }
 }
 

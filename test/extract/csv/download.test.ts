@@ -64,6 +64,33 @@ describe('a report is fetched whole or not at all', () => {
     ]);
   });
 
+  test.each([{}, { 'content-encoding': 'gzip' }])(
+    'who leaves one that has come to a halt is let go at once (%j)',
+    async (encoding) => {
+      const zipped = gzipSync(file);
+      const server = await storage({
+        name: 'halting',
+        run: (response) => {
+          response.writeHead(200, { ...csv, ...encoding, 'content-length': String(zipped.length) });
+          response.write(zipped.subarray(0, 2_000));
+        },
+      });
+      const began = performance.now();
+      const chunks = download(
+        {
+          what: 'the report',
+          address: async () => `${server.url}/file.csv`,
+          places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
+          limits: { idleMs: 3_000 },
+        },
+        new AbortController().signal,
+      );
+      expect((await chunks.next()).done).toBe(false);
+      await chunks.return();
+      expect(performance.now() - began).toBeLessThan(1_500);
+    },
+  );
+
   test('gzip is decompressed', async () => {
     const zipped = gzipSync(file);
     const server = await storage(
