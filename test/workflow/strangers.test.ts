@@ -231,6 +231,18 @@ describe('the list of an engine of the contract', () => {
     expect(await living()).toEqual(names);
   });
 
+  test('is not, where it shows as many as it was asked for and breaks down over the next page, nobody knowing any DAG yet', async () => {
+    await serve((page) => (page > 1 ? { status: 500 } : shown(1, 100).dags));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'failed' });
+    expect(await living()).toEqual([]);
+  });
+
+  test('is not, where it says that there is more and the answer to that is no list', async () => {
+    await serve((page) => inside(page > 1 ? { note: 'later' } : { dags: shown(1, 60).dags, total: names.length }));
+    expect(await rig.sync({ streams: ['dags'] })).toMatchObject({ status: 'failed' });
+    expect(await living()).toEqual([]);
+  });
+
   test('makes no DAG pass for gone where it says that there is more and shows it under no page', async () => {
     let size = 130;
     await serve(() => inside({ dags: shown(1, size).dags, total: names.length }));

@@ -4,7 +4,7 @@ import { Missing, RateLimited, Refused, Transient, UnexpectedContent } from '../
 import type { Answer, Json } from '../../core/request.ts';
 import type { Given } from '../../core/stream.ts';
 import { idBy } from '../lists.ts';
-import { listRequest, namesIn } from './dialect.ts';
+import { listRequest, namesIn, pageSize } from './dialect.ts';
 import { isObject, type JsonObject, type Names, plain, renamed, textOf } from './objects.ts';
 import { dagInList, instantText, payloadOf } from './told.ts';
 import type { Workflow } from './workflow.ts';
@@ -15,7 +15,8 @@ const nameIn = idBy('name');
  * By their names, from the list's first page on. The contract promises no list and says nothing of pages: a list that says that there is more,
  * or that ends on a round number, is asked for its next page. Throws `UnexpectedContent` where it says that there is more and no page shows it (what
  * may mean something else is believed of a round number alone), and for a DAG without a name: DAGs that are not in the list pass for gone. A server
- * that breaks down where it is asked behind a round number has shown all, as far as is known here, and that is noted.
+ * that breaks down where it is asked behind a round number has shown all, as far as is known here, and that is noted; but not where it showed as
+ * many as it was asked for.
  */
 export const allListed = async (
   { http, note }: Workflow,
@@ -28,9 +29,15 @@ export const allListed = async (
   let { body } = first;
   // Two files may define a DAG of one name: a list counts both.
   let twins = 0;
+  let isPromised = false;
   for (let page = 1; ; page++) {
     const before = told.size;
-    const elements = namesIn(body) ?? [];
+    const list = namesIn(body);
+    if (list === undefined && isPromised)
+      throw new UnexpectedContent(
+        `${request.endpoint}: the list says that there is more behind its page ${page - 1}, and the answer to that has no list of DAGs`,
+      );
+    const elements = list ?? [];
     const here = new Set<string>();
     for (const element of elements) {
       const dag = dagInList(element);
@@ -48,12 +55,14 @@ export const allListed = async (
         `${request.endpoint}: the list says that there are more DAGs than the ${told.size} that it shows: name those to read in WORKFLOW_DAGS`,
       );
     if (said !== 'surely' && !(hasNew && (isCut || said === 'perhaps'))) return told;
+    isPromised = said === 'surely';
     try {
       ({ body } = await http.send({ ...request, query: { ...request.query, page: page + 1 } }, signal));
     } catch (cause) {
       if (isMore) throw cause;
       if (cause instanceof Missing || cause instanceof Refused) return told;
-      if (page > 1 || !isBreakdown(cause) || !(await areAllIn(told, given))) throw cause;
+      const isWhole = page === 1 && elements.length < pageSize && isBreakdown(cause) && (await areAllIn(told, given));
+      if (!isWhole) throw cause;
       note(
         `${request.endpoint}: the list shows ${told.size} DAGs, and whether there are more cannot be asked: ${cause.message}`,
       );

@@ -39,12 +39,15 @@ export const statusRequest = (dag: string): Request => ({
   endpoint: '/api/v1/dags/{dag}/status',
 });
 
-/** The engine's list of DAGs, in pages of 100 (the vendor's largest; others ignore it). */
+/** DAGs to a page: the vendor's largest number; others ignore it. */
+export const pageSize = 100;
+
+/** The engine's list of DAGs. */
 export const listRequest = (prefix: '/api/v1' | '/api/v2'): Request => ({
   method: 'GET',
   path: `${prefix}/dags`,
   endpoint: `${prefix}/dags`,
-  query: { page: 1, perPage: 100 },
+  query: { page: 1, perPage: pageSize },
 });
 
 /** A name as a segment of a path. Throws `Misconfigured` for one that would leave it. */
