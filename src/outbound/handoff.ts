@@ -14,7 +14,7 @@ import {
   Transient,
   Unreachable,
 } from '../core/errors.ts';
-import { hours, minutes, seconds } from '../core/time.ts';
+import { days, hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Engine, EngineRun } from './engine.ts';
 
@@ -61,6 +61,10 @@ const mayShow = minutes(5);
 const mayBeUnknown = minutes(10);
 /** A run that was accepted may wait so long for its turn. */
 const mayWait = hours(24);
+/** So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. */
+const mayErr = days(7);
+/** Who is refused asks as rarely: somebody must change it. */
+const refusedAgain = minutes(10);
 /** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
 const skew = minutes(2);
 
@@ -77,12 +81,15 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
       error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
-    const over = final || (!busy && handoff.attempts >= mostTries);
+    const isStarted = handoff.status === 'started';
+    const isSpent = handoff.status !== 'pending' && since(handoff, handoff.startingAt) >= mayErr;
+    const over = !isStarted && (final || (!busy && handoff.attempts >= mostTries));
     const arrived = !(busy || isTurnedAway(error) || error instanceof Unreachable);
     // What was not asked yet stays as it was: `step` itself notes that it asks.
-    const status = over && handoff.status !== 'started' ? 'failed' : arrived ? null : handoff.status;
+    const status = over ? 'failed' : isSpent ? 'unknown' : arrived ? null : handoff.status;
     await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
-        error = ${error.message}, changed_at = clock_timestamp(), next_at = clock_timestamp() + ${tryAgain} * interval '1 millisecond'
+        error = ${error.message}, changed_at = clock_timestamp(),
+        next_at = clock_timestamp() + ${final ? refusedAgain : tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
   }
   return true;

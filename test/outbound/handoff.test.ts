@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Missing, RateLimited, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
+import { AuthFailed, Missing, RateLimited, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
@@ -342,6 +342,40 @@ describe('an end that is waited for is not waited for without end', () => {
     await later(60);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringMatching(told) }]);
+  });
+
+  test('where the engine lets nobody in any more, who then asks rarely', async () => {
+    const to = engine(true);
+    await intended(true);
+    await driven(to);
+    to.status = async () => {
+      throw new AuthFailed('the token has expired');
+    };
+    await driven(to);
+    const wait = 'select extract(epoch from next_at - clock_timestamp())::float8 as seconds from ops.handoffs';
+    expect((await database.warehouse.pool.query(wait)).rows[0].seconds).toBeGreaterThan(500);
+    await later(6 * 24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started', error: 'the token has expired' }]);
+    await later(24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: 'the token has expired' }]);
+  });
+
+  test('where a start was cut off and the engine says nothing but errors since', async () => {
+    const to = engine(false);
+    to.faults.push('never arrived');
+    await intended(true);
+    await driven(to);
+    to.status = async () => {
+      throw new Transient('it is ill');
+    };
+    await later(6 * 24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'starting', error: 'it is ill' }]);
+    await later(24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: 'it is ill' }]);
   });
 
   test('but a run that is under way is, for days', async () => {
