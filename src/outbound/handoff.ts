@@ -161,12 +161,8 @@ const since = ({ now }: Handoff, then: Date | null): number =>
 function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
   if (there === undefined) return 'not started';
   const { runKey, startingAt, engineRunId } = handoff;
-  if (
-    there.params === undefined
-      ? there.runId !== undefined && there.runId === engineRunId
-      : isNamedIn(there.params, runKey)
-  )
-    return 'ours';
+  const isById = there.runId !== undefined && there.runId === engineRunId;
+  if (isById || (there.params !== undefined && isNamedIn(there.params, runKey))) return 'ours';
   const before =
     there.startedAt !== undefined && startingAt !== null && there.startedAt.getTime() + skew < startingAt.getTime();
   return before ? 'not started' : 'nobody knows';

@@ -438,6 +438,21 @@ describe('where the engine tells ids, takes none and tells no parameters, the en
     expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: 'x1' }]);
   });
 
+  test('is that of this run also where the engine writes its parameters in a way that nobody knows', async () => {
+    await intended(true);
+    const masked: Engine = {
+      ...to,
+      status: async (...how) => {
+        const there = await to.status(...how);
+        return there && { ...there, params: '***' };
+      },
+    };
+    await driven(masked);
+    seen.splice(0, 1, { runId: 'x1', state: 'succeeded' });
+    await driven(masked);
+    expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
+  });
+
   test('is not that of one that came behind it', async () => {
     await intended(true);
     await driven(to);
