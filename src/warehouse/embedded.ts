@@ -59,6 +59,8 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
       return await open(inside, place, use, { ...options, notice });
     } catch (error) {
       use.release();
+      // Whoever gives up behind the launch has a server that comes up for nobody.
+      await stopIfLast(inside, clusterIn(place)).catch((second: unknown) => notice(said(second)));
       throw error;
     }
   } finally {
@@ -192,7 +194,7 @@ function trimLogs(log: string): void {
 /** While the server is still everybody's: nobody who wants to begin waits for it. */
 async function tidy(url: string, { notice, signal }: Options): Promise<void> {
   await tidyTables(url, signal).catch((error: unknown) => {
-    notice(`the warehouse's tables were not tidied: ${error instanceof Error ? error.message : String(error)}`);
+    notice(`the warehouse's tables were not tidied: ${said(error)}`);
   });
 }
 
@@ -200,14 +202,21 @@ async function leave(inside: string, cluster: Cluster, use: Held): Promise<void>
   use.release();
   const lock = await exclusive(lockIn(inside), startPatience);
   try {
-    const last = tryExclusive(path.join(inside, 'in-use'));
-    if (!last) return;
-    try {
-      await stop(cluster);
-    } finally {
-      last.release();
-    }
+    await stopIfLast(inside, cluster);
   } finally {
     lock.release();
   }
 }
+
+/** Stops the server if nobody uses it. For who holds the lock. */
+async function stopIfLast(inside: string, cluster: Cluster): Promise<void> {
+  const last = tryExclusive(path.join(inside, 'in-use'));
+  if (!last) return;
+  try {
+    await stop(cluster);
+  } finally {
+    last.release();
+  }
+}
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));

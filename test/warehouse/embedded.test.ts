@@ -209,6 +209,27 @@ test('a server whose start is given up behind its launch is not left behind, how
   expect(running(data)).toBeUndefined();
 });
 
+test('a command that is told to end while it starts the server leaves none behind', async () => {
+  const { data, release: end } = await openEmbedded(shared);
+  await end();
+  const startLog = path.join(path.dirname(data), 'start.log');
+  let given: unknown;
+  // A server that was ready before anybody could say so is used, and released.
+  for (let attempt = 0; attempt < 5 && given === undefined; attempt += 1) {
+    fs.rmSync(startLog);
+    const stopping = new AbortController();
+    const look = setInterval(() => fs.existsSync(startLog) && stopping.abort(new Error('told to end')), 1);
+    await openEmbedded(shared, { signal: stopping.signal })
+      .then((opened) => opened.release())
+      .catch((error: unknown) => {
+        given = error;
+      });
+    clearInterval(look);
+  }
+  expect(given).toMatchObject({ message: 'told to end' });
+  expect(running(data)).toBeUndefined();
+});
+
 test('after kill -9 of a command and its server at once the next command starts', async () => {
   const killed = hold(shared);
   const { data } = await told(killed);
