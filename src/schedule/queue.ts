@@ -189,15 +189,24 @@ export const isHereFor = (ms: number): RawBuilder<boolean> =>
   sql`exists (select from pg_stat_activity where pid = pg_backend_pid()
     and backend_start < clock_timestamp() - ${ms} * interval '1 millisecond')`;
 
+/** The given moment, or that of the question, by the warehouse's clock. */
+export const instantOf = (at: Date | undefined): RawBuilder<Date> =>
+  at === undefined ? sql<Date>`clock_timestamp()` : sql<Date>`${at}::timestamptz`;
+
 /**
  * Finds requests whose worker died: its lease ran out, or its heartbeat's session is gone for several beats. `only`: this one alone, whose
- * worker says itself that it lost it.
+ * worker says itself that it lost it. `at`: the moment by which is judged, by the warehouse's clock; default: that of the question.
  */
-export async function reap(db: Db, times: Times, only?: Pick<Claimed, 'id' | 'claim'>): Promise<readonly Lost[]> {
+export async function reap(
+  db: Db,
+  times: Times,
+  { only, at }: { readonly only?: Pick<Claimed, 'id' | 'claim'>; readonly at?: Date } = {},
+): Promise<readonly Lost[]> {
+  const now = instantOf(at);
   const dead =
     only === undefined
-      ? sql`(expires_at <= clock_timestamp() or (backend_pid is not null
-          and heartbeat_at < clock_timestamp() - ${3 * times.heartbeatMs} * interval '1 millisecond'
+      ? sql`(expires_at <= ${now} or (backend_pid is not null
+          and heartbeat_at < ${now} - ${3 * times.heartbeatMs} * interval '1 millisecond'
           and ${isHereFor(3 * times.heartbeatMs)}
           and not exists (select from pg_stat_activity a where a.pid = backend_pid
             and (a.backend_start is null or a.backend_start = d.backend_start))))`

@@ -4,14 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { Interrupted } from '../core/errors.ts';
 import type { Finding } from '../outbound/health.ts';
+import { usualTimes as runTimes } from '../run/lease.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Runner } from './control.ts';
-import { fenceDead } from './fence.ts';
+import { fenceDead, missedMs } from './fence.ts';
 import { append } from './log.ts';
 import { type Claimed, type Ended, type Lost, reap } from './queue.ts';
 import { scheduled, type Tick, tick } from './ticks.ts';
 import type { Times } from './times.ts';
+import { unlessAway } from './unless-away.ts';
 import { databaseNow, openWorker } from './worker.ts';
 
 /** Who is told of what happens. Each may be called from any of the loops; what it throws is trouble, not an end. */
@@ -80,9 +82,15 @@ export function startService(deps: ServiceDeps): Service {
     times.pollMs,
     ticking(deps, schedules, () => looking.wake()),
   );
+  const reaping = unlessAway(db, { longestMs: times.leaseMs / 2, graceMs: 3 * times.heartbeatMs }, async (at) => {
+    for (const lost of await reap(db, times, { at })) await tellLost(deps, lost);
+  });
+  const fencing = unlessAway(db, { longestMs: runTimes.ttlMs / 2, graceMs: missedMs }, async (at) => {
+    await fenceDead(warehouse, at);
+  });
   every('looking for dead workers', times.reapMs, async () => {
-    for (const lost of await reap(db, times)) await tellLost(deps, lost);
-    await fenceDead(warehouse);
+    await reaping();
+    await fencing();
   });
   every('looking around', times.lookMs, async () => told.look(await stuck(deps), over.signal));
   every('cleaning up', cleanEvery, () => clean(deps));

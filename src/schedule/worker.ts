@@ -243,7 +243,7 @@ async function settle(
   if (outcome.do === 'put back')
     await putBack(db, claimed, runs, { as: outcome.as, pauseMs: outcome.as === 'queued' ? times.heldMs : 0 });
   // If it was taken over already, this finds nothing.
-  else await reap(db, times, claimed);
+  else await reap(db, times, { only: claimed });
 }
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { AuthFailed, Fenced, Interrupted, LockHeld } from '../../src/core/errors.ts';
 import type { RunEvent } from '../../src/core/run.ts';
+import { takeLease } from '../../src/run/lease.ts';
 import type { Ask, Control, DagRun, Runner } from '../../src/schedule/control.ts';
 import { fenceDead } from '../../src/schedule/fence.ts';
 import { claim, close, putBack, reap } from '../../src/schedule/queue.ts';
@@ -443,6 +444,40 @@ test('a run of the command line that was killed becomes lost although nobody run
     until('it is lost', async () => (await query(`select from ops.runs where status = 'lost'`)).length === 1),
   );
   expect(await query('select holder, epoch::text from ops.leases')).toEqual([{ holder: null, epoch: '2' }]);
+});
+
+test('nobody passes for dead because the clock of the warehouse was set forward, or the machine slept', async () => {
+  await query('create schema skew');
+  await query('create table skew.ahead (by interval)');
+  await query(`insert into skew.ahead values ('0')`);
+  await query(`create function skew.clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + by from skew.ahead'`);
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c search_path=skew,pg_catalog,public');
+  const skewed = await connect(url.href, { max: 10 });
+  const holder = await takeLease(skewed.pool, 'ads');
+  await query(
+    `insert into ops.runs (pipeline, source_id, kind, trigger, status, epoch) values ('ads', 1, 'sync', 'manual', 'running', $1)`,
+    [holder.epoch],
+  );
+  // Who looks for the dead comes before any sign of life.
+  const here = conduct(skewed, known, runnerOf(names, endless), { times: { heartbeatMs: 200, reapMs: 10 } });
+  try {
+    const queued = await start();
+    await isNow(queued, 'running');
+    for (let jump = 0; jump < 3; jump++) {
+      await sleep(250);
+      await query(`update skew.ahead set by = by + interval '1 hour'`);
+      await sleep(250);
+    }
+    expect(await query('select status, losses from ops.dag_runs')).toEqual([{ status: 'running', losses: 0 }]);
+    expect(await query('select status from ops.runs')).toEqual([{ status: 'running' }]);
+  } finally {
+    await here.service.end();
+    await holder.release();
+    await skewed.close();
+    await query('drop schema skew cascade');
+  }
 });
 
 test('a heartbeat keeps a long run from being taken over, and each request is run once', async () => {
