@@ -43,10 +43,15 @@ export async function isAnyDue(db: Kysely<AnyDatabase>): Promise<boolean> {
   return rows[0]?.due === true;
 }
 
-/** Brings every hand-off that is due one step further. Several processes may do it at once: each one is held by one. */
+/**
+ * Brings every hand-off that is due now one step further: what becomes due meanwhile comes the next time, or an engine that is slow would never be
+ * left alone; of one that cannot be reached nothing more is asked. Several processes may do it at once: each one is held by one.
+ */
 export async function drive(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<number> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
+  const until = rows[0]?.now ?? '-infinity';
   let steps = 0;
-  while (!signal.aborted && (await driveOne(db, engine, signal))) steps += 1;
+  while (!signal.aborted && (await driveOne(db, engine, signal, until))) steps += 1;
   return steps;
 }
 
@@ -68,8 +73,9 @@ const refusedAgain = minutes(10);
 /** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
 const skew = minutes(2);
 
-async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<boolean> {
-  const handoff = await claim(db);
+/** Whether there was one, and the engine is there for another. */
+async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal, until: string): Promise<boolean> {
+  const handoff = await claim(db, until);
   if (handoff === undefined) return false;
   try {
     await settle(db, handoff, await step(db, handoff, engine, signal));
@@ -91,6 +97,7 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
         error = ${error.message}, changed_at = clock_timestamp(),
         next_at = clock_timestamp() + ${final ? refusedAgain : tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
+    return !(error instanceof Unreachable);
   }
   return true;
 }
@@ -219,7 +226,8 @@ async function settle(db: Kysely<AnyDatabase>, { handoffId }: Handoff, settled: 
     where handoff_id = ${handoffId}::bigint`.execute(db);
 }
 
-async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
+/** The one that is due for the longest time, of those that were due at `until`. */
+async function claim(db: Kysely<AnyDatabase>, until: string): Promise<Handoff | undefined> {
   const { rows } = await sql<{
     handoff_id: string;
     pipeline: string;
@@ -236,7 +244,7 @@ async function claim(db: Kysely<AnyDatabase>): Promise<Handoff | undefined> {
     now: Date;
   }>`update ops.handoffs set next_at = clock_timestamp() + ${hold} * interval '1 millisecond'
     where handoff_id = (select handoff_id from ops.handoffs
-      where status in ('pending', 'starting', 'started') and next_at <= clock_timestamp()
+      where status in ('pending', 'starting', 'started') and next_at <= ${until}::timestamptz
       order by next_at limit 1 for update skip locked)
     returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at,
       changed_at, clock_timestamp() as now`.execute(db);

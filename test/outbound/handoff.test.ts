@@ -218,6 +218,31 @@ test('an engine that is away when a run is to be handed over has not been asked 
   expect(to.starts).toBe(1);
 });
 
+test.each([
+  ['cannot be reached', new Unreachable('it is off'), 1],
+  ['answers late, and with errors,', new Transient('it is ill'), 3],
+])(
+  'an engine that %s does not keep anybody: what became due meanwhile comes the next time',
+  async (_, error, times) => {
+    let asked = 0;
+    const to: Engine = {
+      ...engine(true),
+      takesRunId: async () => {
+        asked += 1;
+        if (asked > 9) throw new Error('for ever');
+        // It takes its time: the others are to be asked again by now.
+        await database.warehouse.pool.query(
+          `update ops.handoffs set next_at = clock_timestamp() where next_at < clock_timestamp() + interval '1 minute' and error is not null`,
+        );
+        throw error;
+      },
+    };
+    for (const runKey of ['7', '8', '9']) await intended(false, runKey);
+    await driven(to);
+    expect(asked).toBe(times);
+  },
+);
+
 test('a DAG that is busy for long is not given up: it is started when it is free', async () => {
   const to = showing(() => ({ state: 'active', params: 'RUN_ID=6', startedAt: new Date(Date.now() - 3_600_000) }));
   const { start } = to;
