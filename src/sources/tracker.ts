@@ -87,7 +87,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       fetchDetails: { changelog: true, comments: true, worklogs: true },
     });
     // A list that did not add up still says what its fields mean, but not that there are no others.
-    return issueFields(complete ? [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })) : undefined);
+    return issueFields(
+      [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })),
+      complete,
+    );
   };
   return {
     name,

@@ -65,6 +65,28 @@ test('a night on which the fields are closed to us reads little, and what it rea
   expect(await differences(rig)).toEqual([]);
 });
 
+test.each([404, 403])(
+  'a night on which one of the two lists of fields is answered %i takes nothing from issues for longer',
+  async (code) => {
+    const { state, clock, script } = await open();
+    await rig.sync();
+    clock.advance(72 * hour);
+    for (let place = 0; place < state.store.size; place += 1) state.touch(state.store.at(place).id);
+    clock.advance(10 * hour);
+    await rig.sync();
+    clock.advance(23 * hour);
+    state.touch(state.store.at(1).id);
+    clock.advance(hour);
+    const shut = script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(code));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(shut.fired).toBeGreaterThan(0);
+    shut.cancel();
+    clock.advance(24 * hour);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+  },
+);
+
 test('what an older program made of issues is made anew, once, and without being asked', async () => {
   const { state, clock } = await open();
   await rig.sync();

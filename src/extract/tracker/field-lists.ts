@@ -19,18 +19,28 @@ const plain = listing('/rest/api/3/field', single());
  * The fields of both lists, each once, as the search tells it where both have it. A list that is not there or closed to us (the vendor gives
  * the search to administrators) is done without; throws, where both are, what says most: that one is closed rather than that the other is
  * not there. Any other failure of the first is thrown. One of the second, which the contract does not have, only says that there may be others:
- * half of the fields must not pass for all.
+ * half of the fields must not pass for all. `leavesOut`: whether the second says so, too, by not being given in this way.
  */
-export const readFields = (http: Http, signal: AbortSignal): Reading => {
+export const readFields = (
+  http: Http,
+  signal: AbortSignal,
+  leavesOut: (cause: NotGiven) => boolean = () => false,
+): Reading => {
   const searched = readingOf(http, search, signal);
-  return { ...searched, pages: union([searched, readingOf(http, plain, signal)]) };
+  return { ...searched, pages: union([searched, readingOf(http, plain, signal)], leavesOut) };
 };
 
+/** A list that is not there, or closed to us. */
+export type NotGiven = Forbidden | Refused | Missing;
+
 /** One list after the other, without what an earlier one had. */
-async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEnd, void> {
+async function* union(
+  readings: readonly Reading[],
+  leavesOut: (cause: NotGiven) => boolean,
+): AsyncGenerator<Page, WalkEnd, void> {
   const met = new Set<string>();
   const ends: WalkEnd[] = [];
-  let told: Forbidden | Refused | Missing | undefined;
+  let told: NotGiven | undefined;
   for (const { pages, id } of readings) {
     let begun = false;
     let repeated = 0;
@@ -50,6 +60,7 @@ async function* union(readings: readonly Reading[]): AsyncGenerator<Page, WalkEn
       if (begun) throw cause;
       if (cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing) {
         if (told === undefined || told instanceof Missing) told = cause;
+        if (ends.length > 0 && leavesOut(cause)) ends.push(noEnd);
       } else if (ends.length > 0 && isOfThisList(cause)) ends.push(noEnd);
       else throw cause;
     } finally {

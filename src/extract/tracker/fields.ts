@@ -19,14 +19,21 @@ const agileFields: readonly string[] = ['epic', 'sprint', 'closedSprints'];
 /** The site's fields as far as they could be read. */
 export interface KnownFields {
   readonly records: readonly Json[];
-  /** False where the list did not add up: there may be others. */
+  /** False where the lists did not add up, or one was not given that the server has: there may be others. */
   readonly complete: boolean;
 }
 
-/** The records of the site's fields; undefined where the server has no list of them or does not show it to us. */
-export const fieldRecords = async ({ http }: Tracker, signal: AbortSignal): Promise<KnownFields | undefined> => {
+/**
+ * The records of the site's fields; undefined where the server has no list of them or does not show it to us. The vendor has two, and the one that
+ * the contract has leaves fields out there: without the other they are not all, however the vendor says that it is not given.
+ */
+export const fieldRecords = async (
+  { http, account }: Tracker,
+  signal: AbortSignal,
+): Promise<KnownFields | undefined> => {
   const records: Json[] = [];
-  const { pages } = readFields(http, signal);
+  const { known } = await account(signal);
+  const { pages } = readFields(http, signal, (cause) => known || !(cause instanceof Missing));
   try {
     for (;;) {
       const step = await pages.next();
@@ -39,12 +46,11 @@ export const fieldRecords = async ({ http }: Tracker, signal: AbortSignal): Prom
   }
 };
 
-/** The system's fields and these of the site; all that there are where those are not known. */
-export const issueFields = (listed: readonly ListedField[] | undefined): readonly string[] => {
-  if (listed === undefined) return ['*all', ...systemFields];
+/** The system's fields and these of the site; where there may be others, all that there are besides: a server need not know the word for them. */
+export const issueFields = (listed: readonly ListedField[], complete: boolean): readonly string[] => {
   // A server that lists the agile API's among the fields gives them where they are asked for.
   const wanted = listed.filter(({ id, custom }) => custom || agileFields.includes(id));
-  return [...new Set([...systemFields, ...wanted.map(({ id }) => id)])];
+  return [...new Set([...(complete ? [] : ['*all']), ...systemFields, ...wanted.map(({ id }) => id)])];
 };
 
 /** A field of the site's list. */
