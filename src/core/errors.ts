@@ -88,6 +88,11 @@ export class Refused extends TidemarkError {
   }
 }
 
+/** The server says, by refusing the question, that an owner has no list of this kind (a board without sprints). */
+export class HasNone extends TidemarkError {
+  readonly code = 'has_none';
+}
+
 /** A passing fault that outlived its retries (5xx, network, time-out). `retryAfterMs`: the source's own wish, if it had one. */
 export class Transient extends TidemarkError {
   readonly code: string = 'transient';

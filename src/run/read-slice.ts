@@ -12,6 +12,7 @@ import { commit, keepRejected, salvage, scopeOf } from './commit.ts';
 import { tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
+import { endOfNone } from './none.ts';
 import { takePage } from './page.ts';
 import type { OpenSlice, SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -63,7 +64,10 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
   const gathered: Reject[] = [];
   try {
     for (;;) {
-      const step = await reading.pages.next();
+      const step = await reading.pages.next().catch(async (error: unknown) => ({
+        done: true as const,
+        value: await endOfNone(stream, open, error),
+      }));
       if (step.done === true) {
         end = step.value;
         break;

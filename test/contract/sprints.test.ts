@@ -265,3 +265,55 @@ test('a board whose list begins later than it was asked to loses no sprint: it s
   rig.tracker.script.clear();
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
 });
+
+describe('a board that says (400) that it has no sprints', () => {
+  const shows = () =>
+    rig.rows<{ n: number }>('select count(*)::int as n from tracker.board_sprints group by board_id order by board_id');
+  const streamOf = async (name: string) => (await rig.sync()).streams.find(({ stream }) => stream === name);
+  const refusing = (board: number) =>
+    rig.tracker.script.at(
+      { match: ({ path }) => path === `/rest/agile/1.0/board/${board}/sprint`, times: Number.POSITIVE_INFINITY },
+      status(400),
+    );
+
+  test('and had some keeps them for a night, in a run that says so, and longer if it was an illness', async () => {
+    const { boardId } = await open('vendor');
+    await rig.sync();
+    const before = await shows();
+    const rule = refusing(boardId);
+    expect(await streamOf('board_sprints')).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(/answered 400.*but it had some: .*the next run believes it$/),
+    });
+    expect(await shows()).toEqual(before);
+    rule.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await shows()).toEqual(before);
+    refusing(boardId);
+    expect(await streamOf('board_sprints')).toMatchObject({ status: 'failed' });
+    expect(await shows()).toEqual(before);
+    for (let night = 0; night < 2; night += 1) {
+      rig.tracker.clock.advance(86_400_000);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await shows()).toHaveLength(before.length - 1);
+    }
+  });
+
+  test('and never had any is read as one without, from the first night on', async () => {
+    const { boardId } = await open('vendor');
+    refusing(boardId);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select 1 from tracker.board_sprints where board_id = $1', [boardId])).toEqual([]);
+  });
+
+  test('behind its first page is refused: it has some', async () => {
+    rig = await openRig({ ...smallSite, years: 3, dialect: 'vendor' });
+    const rule = rig.tracker.script.at(
+      { match: ({ path, query }) => path.endsWith('/sprint') && query.startAt !== undefined, times: 10 },
+      status(400),
+    );
+    const report = await streamOf('board_sprints');
+    expect(report).toMatchObject({ status: 'failed', reason: expect.stringMatching(/answered 400/) });
+    expect(rule.fired).toBe(2);
+  });
+});

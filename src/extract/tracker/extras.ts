@@ -37,5 +37,6 @@ export const withoutExtras = (http: Pick<Http, 'send'>, note: (message: string) 
 const extrasOf = ({ query = {} }: Request): readonly string[] =>
   Object.keys(extras).filter((name) => query[name] !== undefined);
 
-const isFirst = ({ query = {}, url }: Request): boolean =>
+/** Whether a request is for the first page of its list. */
+export const isFirst = ({ query = {}, url }: Request): boolean =>
   url === undefined && (query.startAt === undefined || Number(query.startAt) === 0);

@@ -1,10 +1,10 @@
 /** The tracker's manners, laid around an `Http`: what counts as "not let in", and what counts as "none of those here". */
 
-import { AuthFailed, Refused } from '../../core/errors.ts';
+import { AuthFailed, HasNone, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { asMissing, endpointsBeyond } from '../unpromised.ts';
 import { cheapest } from './account.ts';
-import { withoutExtras } from './extras.ts';
+import { isFirst, withoutExtras } from './extras.ts';
 
 /** contracts/tracker.md, section 4. */
 const promised: ReadonlySet<string> = new Set([
@@ -18,8 +18,8 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
 /**
  * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as anonymous, with 200 and empty
  * lists, and tells it only in the header `X-Seraph-LoginReason` (AUTHENTICATED_FAILED, AUTHENTICATION_DENIED, AUTHORISATION_FAILED).
- * A board that has no sprints by its nature refuses the question with 400; that is an empty list, unless the server refuses every path so that
- * it does not have.
+ * A board that has no sprints by its nature refuses the question with 400: that is `HasNone`, unless the server refuses every path so that it does
+ * not have. What refuses a later page has some.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
   const send = asMissing(
@@ -47,13 +47,8 @@ const sentOrSprintless = async (send: Http['send'], request: Request, signal: Ab
   try {
     return await send(request, signal);
   } catch (cause) {
-    if (!(cause instanceof Refused) || cause.status !== 400 || request.endpoint !== boardSprint) throw cause;
-    return noSprints();
+    const isSprintless = cause instanceof Refused && cause.status === 400 && request.endpoint === boardSprint;
+    if (!isSprintless || !isFirst(request)) throw cause;
+    throw new HasNone(cause.message, { cause });
   }
-};
-
-const noSprints = (): Answer => {
-  const body = { startAt: 0, maxResults: 0, total: 0, isLast: true, values: [] };
-  const raw = Buffer.from(JSON.stringify(body));
-  return { status: 200, headers: {}, raw, body, date: undefined, receivedAt: performance.now() };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuthFailed, Forbidden, Missing, PagingLoop } from '../../../src/core/errors.ts';
+import { AuthFailed, Forbidden, HasNone, Missing, PagingLoop } from '../../../src/core/errors.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { systemFields } from '../../../src/extract/tracker/fields.ts';
 import { loweredMaxResults, status, total } from '../../../src/simulator/shared/faults.ts';
@@ -79,7 +79,7 @@ describe.each(dialects)('against %s', (_, options) => {
     expectLargestPages(tracker);
   });
 
-  it('sprints and where they show are read board by board; a board without sprints has none', async () => {
+  it('sprints and where they show are read board by board; a board without sprints says so', async () => {
     const tracker = await opened({ ...options, projects: 8 });
     const truth = tracker.simulator.oracle();
     const partition = (id: number) => ({ partition: { board_id: String(id) } });
@@ -89,7 +89,11 @@ describe.each(dialects)('against %s', (_, options) => {
     }
     const shown: string[] = [];
     const seen = new Set<string>();
-    for (const { id } of truth.boards) {
+    for (const { id, type } of truth.boards) {
+      if (type === 'kanban') {
+        await expect(tracker.read('sprints', partition(id))).rejects.toThrow(HasNone);
+        continue;
+      }
       for (const row of (await tracker.read('sprints', partition(id))).rows) seen.add(String(row.id));
       const { rows } = await tracker.read('board_sprints', partition(id));
       shown.push(...rows.map((row) => `${row.board_id} ${row.sprint_id}`));
