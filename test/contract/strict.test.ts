@@ -34,6 +34,15 @@ test.each([400, 422])(
   },
 );
 
+test('a single refusal of a question does not cost what only its parameters show: inactive members, descriptions', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  await rig.sync();
+  for (const endpoint of ['/rest/api/3/group/member', '/rest/api/3/project/search'])
+    rig.tracker.script.at({ endpoint, match: beyond }, status(400));
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0, counts: { updated: 0 } });
+  expect(await differences(rig)).toEqual([]);
+});
+
 test('a list that is refused in the midst of its walk is not read on by other words', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor', users: 130 });
   const endpoint = '/rest/api/3/group/member';

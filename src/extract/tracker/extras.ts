@@ -7,8 +7,9 @@ import type { Answer, Http, Request } from '../../core/request.ts';
 const extras = { status: undefined, expand: undefined, includeInactiveUsers: undefined, fields: undefined };
 
 /**
- * Sends a list's first request with our extras; where a server refuses them (400, 422) and takes the same request without, that list is asked
- * without them from then on. A later page is never asked otherwise than the first: it would be of another list. `note` hears of it once a list.
+ * Sends a list's first request with our extras; where a server refuses them (400, 422), takes the same request without, and refuses them again, that
+ * list is asked without them from then on: one bad answer must not cost what is shown by them. A later page is never asked otherwise than the
+ * first: it would be of another list. `note` hears of it once a list.
  */
 export const withoutExtras = (http: Pick<Http, 'send'>, note: (message: string) => void) => {
   const plain = new Set<string>();
@@ -17,21 +18,34 @@ export const withoutExtras = (http: Pick<Http, 'send'>, note: (message: string) 
     if (names.length === 0) return http.send(request, signal);
     const bare = { ...request, query: { ...request.query, ...extras } };
     if (plain.has(request.endpoint)) return http.send(bare, signal);
-    try {
-      return await http.send(request, signal);
-    } catch (cause) {
-      const isOurs = cause instanceof Refused && (cause.status === 400 || cause.status === 422) && isFirst(request);
-      if (!isOurs) throw cause;
-      const answer = await http.send(bare, signal).catch(() => {
-        // Then it was not the extras: the first refusal is the one to tell.
-        throw cause;
-      });
-      if (!plain.has(request.endpoint))
-        note(`${request.endpoint} refuses ${names.join(', ')}; it is read as the server shows it`);
-      plain.add(request.endpoint);
-      return answer;
-    }
+    const given = await answerOrRefusal(http, request, signal);
+    if (!(given instanceof Refused)) return given;
+    if (!isFirst(request)) throw given;
+    const answer = await http.send(bare, signal).catch(() => {
+      // Then it was not the extras: the first refusal is the one to tell.
+      throw given;
+    });
+    const again = await answerOrRefusal(http, request, signal);
+    if (!(again instanceof Refused)) return again;
+    if (!plain.has(request.endpoint))
+      note(`${request.endpoint} refuses ${names.join(', ')}; it is read as the server shows it`);
+    plain.add(request.endpoint);
+    return answer;
   };
+};
+
+/** The answer, or that the server does not take the question. */
+const answerOrRefusal = async (
+  http: Pick<Http, 'send'>,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Answer | Refused> => {
+  try {
+    return await http.send(request, signal);
+  } catch (cause) {
+    if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
+    throw cause;
+  }
 };
 
 const extrasOf = ({ query = {} }: Request): readonly string[] =>
