@@ -22,6 +22,7 @@ export const withoutExtras = (http: Pick<Http, 'send'>, note: (message: string) 
     if (!(given instanceof Refused)) return given;
     if (!isFirst(request)) throw given;
     const answer = await http.send(bare, signal).catch(() => {
+      signal.throwIfAborted();
       // Then it was not the extras: the first refusal is the one to tell.
       throw given;
     });
