@@ -254,6 +254,22 @@ describe('an aggregate report', () => {
     expect(await rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'))).toHaveLength(3);
   });
 
+  test.each([
+    ['first', 0],
+    ['last', 1],
+  ])('of a server that looks at no level, where another level has the same ids (%s), is read', async (_, place) => {
+    const ofOther = {
+      ...rowOf('7', '2025-03-02'),
+      entity_type: 'CAMPAIGN',
+      stats: [{ field_type: 'CLICKS', field_value: 9 }],
+    };
+    const rows = [rowOf('7', '2025-03-02'), ofOther];
+    const { reports } = await open(() => play.json({ rows: place === 1 ? rows : rows.reverse() }));
+    const given = lending({ 'ads.ads': [{ id: '7', ad_account_id: account }] });
+    const read = await rowsOf(reportDaily, reports, slice('AD'), given);
+    expect(read).toMatchObject([{ entity_type: 'AD', entity_id: '7' }]);
+  });
+
   test('that says the same of an entity twice says it once', async () => {
     const { reports } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02'), rowOf(id(0), '2025-03-02')] }));
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(1);
