@@ -41,6 +41,20 @@ test('a field that comes to mean story points brings those of all issues, not of
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
 
+test('so it does where a server knows who we are, and has the one list of fields that the contract has', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'contract' });
+  const { state, clock, script } = rig.tracker;
+  script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
+  const field = state.fields.get(POINTS);
+  state.fields.set(POINTS, called('Estimate', field));
+  await rig.sync();
+  expect(await withPoints()).toBe(0);
+  clock.advance(72 * hour);
+  state.fields.set(POINTS, called('Story Points', field));
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+});
+
 test('a night on which the fields are closed to us reads little, and what it read without them is read again', async () => {
   const { state, clock, script } = await open();
   await rig.sync();

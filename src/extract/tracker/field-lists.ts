@@ -19,13 +19,10 @@ const plain = listing('/rest/api/3/field', single());
  * The fields of both lists, each once, as the search tells it where both have it. A list that is not there or closed to us (the vendor gives
  * the search to administrators) is done without; throws, where both are, what says most: that one is closed rather than that the other is
  * not there. Any other failure of the first is thrown. One of the second, which the contract does not have, only says that there may be others:
- * half of the fields must not pass for all. `leavesOut`: whether the second says so, too, by not being given in this way.
+ * half of the fields must not pass for all. `leavesOut`: whether the second says so, too, by not being given in this way, where the first is
+ * counted by places, as the vendor's, or goes on by a cursor.
  */
-export const readFields = (
-  http: Http,
-  signal: AbortSignal,
-  leavesOut: (cause: NotGiven) => boolean = () => false,
-): Reading => {
+export const readFields = (http: Http, signal: AbortSignal, leavesOut: LeavesOut = () => false): Reading => {
   const searched = readingOf(http, search, signal);
   return { ...searched, pages: union([searched, readingOf(http, plain, signal)], leavesOut) };
 };
@@ -33,14 +30,14 @@ export const readFields = (
 /** A list that is not there, or closed to us. */
 export type NotGiven = Forbidden | Refused | Missing;
 
+type LeavesOut = (cause: NotGiven, first: { readonly byPlaces: boolean }) => boolean;
+
 /** One list after the other, without what an earlier one had. */
-async function* union(
-  readings: readonly Reading[],
-  leavesOut: (cause: NotGiven) => boolean,
-): AsyncGenerator<Page, WalkEnd, void> {
+async function* union(readings: readonly Reading[], leavesOut: LeavesOut): AsyncGenerator<Page, WalkEnd, void> {
   const met = new Set<string>();
   const ends: WalkEnd[] = [];
   let told: NotGiven | undefined;
+  let byPlaces = false;
   for (const { pages, id } of readings) {
     let begun = false;
     let repeated = 0;
@@ -52,6 +49,7 @@ async function* union(
           break;
         }
         begun = true;
+        byPlaces ||= step.value.offset !== undefined;
         const page = without(step.value, id, met);
         repeated += step.value.records.length - page.records.length;
         yield page;
@@ -60,7 +58,7 @@ async function* union(
       if (begun) throw cause;
       if (cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing) {
         if (told === undefined || told instanceof Missing) told = cause;
-        if (ends.length > 0 && leavesOut(cause)) ends.push(noEnd);
+        if (ends.length > 0 && leavesOut(cause, { byPlaces })) ends.push(noEnd);
       } else if (ends.length > 0 && isOfThisList(cause)) ends.push(noEnd);
       else throw cause;
     } finally {

@@ -25,7 +25,8 @@ export interface KnownFields {
 
 /**
  * The records of the site's fields; undefined where the server has no list of them or does not show it to us. The vendor has two, and the one that
- * the contract has leaves fields out there: without the other they are not all, however the vendor says that it is not given.
+ * the contract has leaves fields out there: without the other they are not all, however the vendor says that it is not given. One by cursor is the
+ * contract's, with everything in it.
  */
 export const fieldRecords = async (
   { http, account }: Tracker,
@@ -33,7 +34,11 @@ export const fieldRecords = async (
 ): Promise<KnownFields | undefined> => {
   const records: Json[] = [];
   const { known } = await account(signal);
-  const { pages } = readFields(http, signal, (cause) => known || !(cause instanceof Missing));
+  const { pages } = readFields(
+    http,
+    signal,
+    (cause, { byPlaces }) => !(cause instanceof Missing) || (known && byPlaces),
+  );
   try {
     for (;;) {
       const step = await pages.next();
