@@ -30,6 +30,19 @@ const noRows: Fault = {
     body: Buffer.from('{"continuation_token":"","rows":[],"warnings":null}'),
   }),
 };
+const nothingListed: Fault = {
+  name: 'nothing in the list',
+  instead: ({ call }) => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(
+      JSON.stringify({
+        paging: { page_size: 0, total_results: 0, offset: 0 },
+        [call.path.split('/').at(-1) ?? '']: [],
+      }),
+    ),
+  }),
+};
 const notByDay = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
   query.granularity !== undefined && query.granularity !== 'DAY';
 
@@ -168,6 +181,22 @@ test('days that were left open end, though who answered for them had no rows, an
   ill.cancel();
   rig.platform.script.at({ endpoint, ...always, match: isLeaving }, status(404));
   expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'ok' });
+});
+
+test('insights that no account ever had (404) fail, also beside an account that has nobody to ask about', async () => {
+  rig = await openAdsRig(small);
+  const streams = [...lists, 'insight_reports'];
+  const [empty = ''] = rig.platform.state.accounts.keys();
+  expect(rig.platform.state.accounts.size).toBeGreaterThan(1);
+  rig.platform.script.at(
+    { ...always, match: ({ path }) => path.includes(empty) && /\/(campaigns|ad_sets|ads)$/.test(path) },
+    nothingListed,
+  );
+  rig.platform.script.at({ endpoint: '/ad_accounts/{id}/insight_reports', ...always }, status(404));
+  const report = await rig.sync({ streams });
+  expect(streamOf(report, 'insight_reports')).toMatchObject({ status: 'failed' });
+  const asked = rig.platform.log.filter(({ path }) => path.endsWith('/insight_reports'));
+  expect(asked.some(({ path }) => path.includes(empty))).toBe(false);
 });
 
 test('a report by day that is refused fails, whatever the server says of other words', async () => {

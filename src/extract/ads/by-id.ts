@@ -62,7 +62,8 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
     if (first !== undefined && fetched === 0) throw first[1];
     if (first !== undefined) note(passedBy(endpoint, refusals, ids.length));
     const lacks = refusals.size > 0 && ({ lacks: true } as const);
-    return { expected: ids.length - passed, fetched, passes: 1, moved: 0, matched: true, ...lacks };
+    const passes = ids.length === 0 ? 0 : 1;
+    return { expected: ids.length - passed, fetched, passes, moved: 0, matched: true, ...lacks };
   };
   return { pages: pages(), id: idBy('id'), bytes: (_, { raw }) => raw };
 };

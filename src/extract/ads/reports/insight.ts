@@ -120,7 +120,7 @@ function reading(
     if (strange > 0)
       note(`${endpoint}: ${strange} rows were of other entities than those asked for; they were left out`);
     if (unknown.size > 0) note(`${endpoint}: the server does not know the dimensions ${[...unknown].join(', ')}`);
-    return { expected: null, fetched, passes: 1, moved: 0, matched: true };
+    return { expected: null, fetched, passes: all.length === 0 ? 0 : 1, moved: 0, matched: true };
   }
   const id = (record: Json): string =>
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
