@@ -59,8 +59,10 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
       return await open(inside, place, use, { ...options, notice });
     } catch (error) {
       use.release();
-      // Whoever gives up behind the launch has a server that comes up for nobody.
-      await stopIfLast(inside, clusterIn(place)).catch((second: unknown) => notice(said(second)));
+      // Whoever is told to end behind the launch has a server that comes up for nobody. Any other that runs here is not known for ours: somebody
+      // serves the data by a Postgres of its own version perhaps, or a recovery goes on that is longer than was waited for.
+      if (options.signal?.aborted)
+        await stopIfLast(inside, clusterIn(place)).catch((second: unknown) => notice(said(second)));
       throw error;
     }
   } finally {

@@ -230,6 +230,26 @@ test('a command that is told to end while it starts the server leaves none behin
   expect(running(data)).toBeUndefined();
 });
 
+test('a command that may not use the warehouse does not stop the server by which somebody else serves it', async () => {
+  const { data, log, port, release: end } = await openEmbedded(shared);
+  await end();
+  const { uid, gid } = fs.statSync(data);
+  const startLog = path.join(path.dirname(data), 'start.log');
+  const theirs = { native: installed(), as: root ? { uid, gid } : undefined, data, log, startLog };
+  const { pid } = await start(theirs, port, warehouseSettings(log));
+  const version = path.join(data, 'PG_VERSION');
+  const made = fs.readFileSync(version, 'utf8');
+  try {
+    fs.writeFileSync(version, '17\n');
+    // As this error advises: served by a Postgres of its own version, with DATABASE_URL for those who know of it.
+    await expect(openEmbedded(shared)).rejects.toThrow(/or serve it with Postgres 17/);
+    expect(serverOf(data)).toBe(pid);
+  } finally {
+    fs.writeFileSync(version, made);
+    await stop(theirs);
+  }
+});
+
 test('after kill -9 of a command and its server at once the next command starts', async () => {
   const killed = hold(shared);
   const { data } = await told(killed);
