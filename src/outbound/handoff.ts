@@ -33,6 +33,8 @@ export interface Handoff {
   readonly startingAt: Date | null;
   /** When it was last told how it stands, by the warehouse's clock as everything here. */
   readonly changedAt: Date;
+  /** What was wrong when it was last asked; null: nothing. */
+  readonly error: string | null;
   readonly now: Date;
 }
 
@@ -66,9 +68,12 @@ const mayShow = minutes(5);
 const mayBeUnknown = minutes(10);
 /** A run that was accepted may wait so long for its turn. */
 const mayWait = hours(24);
-/** So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. */
+/**
+ * So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. Who has
+ * not asked for so long himself asks once more: all that was off begins at once, and the engine may be the last to be up.
+ */
 const mayErr = days(7);
-/** Who is refused asks as rarely: somebody must change it. */
+/** Who is refused asks as rarely: somebody must change it. So does who asks once more. */
 const refusedAgain = minutes(10);
 /** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
 const skew = minutes(2);
@@ -88,14 +93,15 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
     const isStarted = handoff.status === 'started';
-    const isSpent = handoff.status !== 'pending' && since(handoff, handoff.startingAt) >= mayErr;
+    const isLate = handoff.status !== 'pending' && since(handoff, handoff.startingAt) >= mayErr;
+    const isSpent = isLate && handoff.error !== null && since(handoff, handoff.changedAt) < mayErr;
     const over = !isStarted && (final || (!busy && handoff.attempts >= mostTries));
     const arrived = !(busy || isTurnedAway(error) || error instanceof Unreachable);
     // What was not asked yet stays as it was: `step` itself notes that it asks.
     const status = over ? 'failed' : isSpent ? 'unknown' : arrived ? null : handoff.status;
     await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
         error = ${error.message}, changed_at = clock_timestamp(),
-        next_at = clock_timestamp() + ${final ? refusedAgain : tryAgain} * interval '1 millisecond'
+        next_at = clock_timestamp() + ${final || isLate ? refusedAgain : tryAgain} * interval '1 millisecond'
       where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
     return !(error instanceof Unreachable);
   }
@@ -241,13 +247,14 @@ async function claim(db: Kysely<AnyDatabase>, until: string): Promise<Handoff | 
     attempts: number;
     starting_at: Date | null;
     changed_at: Date;
+    error: string | null;
     now: Date;
   }>`update ops.handoffs set next_at = clock_timestamp() + ${hold} * interval '1 millisecond'
     where handoff_id = (select handoff_id from ops.handoffs
       where status in ('pending', 'starting', 'started') and next_at <= ${until}::timestamptz
       order by next_at limit 1 for update skip locked)
     returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at,
-      changed_at, clock_timestamp() as now`.execute(db);
+      changed_at, error, clock_timestamp() as now`.execute(db);
   const [row] = rows;
   return (
     row && {
@@ -263,6 +270,7 @@ async function claim(db: Kysely<AnyDatabase>, until: string): Promise<Handoff | 
       attempts: row.attempts,
       startingAt: row.starting_at,
       changedAt: row.changed_at,
+      error: row.error,
       now: row.now,
     }
   );

@@ -403,6 +403,28 @@ describe('an end that is waited for is not waited for without end', () => {
     expect(await stored()).toMatchObject([{ status: 'unknown', error: 'it is ill' }]);
   });
 
+  test.each([
+    ['cannot be reached', new Unreachable('cannot connect')],
+    ['is not up yet behind its gateway', new Transient('503')],
+    ['tells to come later', new RateLimited('come later')],
+  ])('but who has not asked for a week asks once more, where the engine %s at first', async (_, error) => {
+    const to = engine(true);
+    const { status } = to;
+    await intended(true);
+    await driven(to);
+    to.status = async () => {
+      throw error;
+    };
+    await driven(to);
+    await later(8 * 24 * 60);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started', error: error.message }]);
+    to.status = status;
+    for (const run of to.runs) run.state = 'failed';
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'failed', error: null }]);
+  });
+
   test('but a run that is under way is, for days', async () => {
     const to = showing(() => ({ params: 'RUN_ID=7' }));
     await intended(true);
