@@ -63,10 +63,15 @@ export function openWorker(deps: WorkerDeps): Worker {
   const pipelines = [...runner.configured, 'nightly'];
   let ending: Interrupted | undefined;
   let looking: Promise<unknown> = Promise.resolve();
-  let lastBeat = performance.now();
+  // So long no beat was answered while this process was at work: who stood still himself first asks whether anything was taken from him.
+  let silentMs = 0;
+  let watchedAt = performance.now();
   // By a timer of its own: a warehouse that says nothing at all keeps the beats themselves waiting.
   const watch = setInterval(() => {
-    if (performance.now() - lastBeat < times.leaseMs) return;
+    const now = performance.now();
+    silentMs += Math.min(now - watchedAt, 3 * times.heartbeatMs);
+    watchedAt = now;
+    if (silentMs < times.leaseMs) return;
     for (const hand of hands) lose(hand, 'the warehouse did not answer for a whole lease time');
   }, times.heartbeatMs).unref();
 
@@ -81,7 +86,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       }),
     );
     const ours = await beat(session.query, beats, times);
-    lastBeat = performance.now();
+    silentMs = 0;
     for (const hand of asked) {
       const { id, claim: number } = hand.claimed;
       if (!hands.has(hand)) continue;
@@ -105,7 +110,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       stopped: false,
       lost: false,
     };
-    if (hands.size === 0) lastBeat = performance.now();
+    if (hands.size === 0) silentMs = 0;
     hands.add(hand);
     // Before anything is done: from now on others can see when this process is gone.
     await giveSign().catch((error: unknown) => deps.trouble('giving signs of life', error));

@@ -480,6 +480,17 @@ test('nobody passes for dead because the clock of the warehouse was set forward,
   }
 });
 
+test('a process that stood still for longer than a lease goes on with what nobody has taken from it', async () => {
+  await during(runnerOf(names, endless), async () => {
+    const queued = await start();
+    await isNow(queued, 'running');
+    // As where a machine sleeps, or is moved, whose clocks go on.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * quick.leaseMs);
+    await sleep(300);
+    expect(await query('select status, losses from ops.dag_runs')).toEqual([{ status: 'running', losses: 0 }]);
+  });
+});
+
 test('a heartbeat keeps a long run from being taken over, and each request is run once', async () => {
   let going = 0;
   let most = 0;
