@@ -27,8 +27,9 @@ const called = (name: string, field: Field | undefined): Field => {
   return { ...field, name, schema: { ...field.schema, custom: 'float' } };
 };
 
-test('a field that comes to mean story points brings those of all issues, not of changed ones alone', async () => {
-  const { state, clock } = await open();
+/** A first sync in which a field does not mean points, and one some days later in which it does. */
+const comeToMeanPoints = async (): Promise<void> => {
+  const { state, clock } = rig.tracker;
   const field = state.fields.get(POINTS);
   state.fields.set(POINTS, called('Estimate', field));
   await rig.sync();
@@ -36,6 +37,11 @@ test('a field that comes to mean story points brings those of all issues, not of
   clock.advance(72 * hour);
   state.fields.set(POINTS, called('Story Points', field));
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+};
+
+test('a field that comes to mean story points brings those of all issues, not of changed ones alone', async () => {
+  const { state } = await open();
+  await comeToMeanPoints();
   expect(await withPoints()).toBeGreaterThan(0);
   expect(await differences(rig)).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
@@ -43,15 +49,8 @@ test('a field that comes to mean story points brings those of all issues, not of
 
 test('so it does where a server knows who we are, and has the one list of fields that the contract has', async () => {
   rig = await openRig({ ...smallSite, dialect: 'contract' });
-  const { state, clock, script } = rig.tracker;
-  script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
-  const field = state.fields.get(POINTS);
-  state.fields.set(POINTS, called('Estimate', field));
-  await rig.sync();
-  expect(await withPoints()).toBe(0);
-  clock.advance(72 * hour);
-  state.fields.set(POINTS, called('Story Points', field));
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  rig.tracker.script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
+  await comeToMeanPoints();
   expect(await differences(rig)).toEqual([]);
 });
 

@@ -14,7 +14,7 @@ import { continuation, firstThatFits, fullPages, type Scheme } from '../../pagin
 import { ofAccount } from '../ads.ts';
 import { byOffset, pageSize } from '../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
-import { distinctRows, entityOf } from './distinct.ts';
+import { distinctRows, subjectOf } from './distinct.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { toItsEnd } from './goes-on.ts';
 import { asAsked, type Counts, kindOf, kinds, namesOf, nothing, type Question } from './judged.ts';
@@ -312,7 +312,7 @@ function walkOf(
         checkDistinct(rows);
         return rows;
       },
-      id: (row) => (identity(row) === '' ? '' : `${entityOf(row)} ${textAt(row, 'start_time') ?? ''}`),
+      id: (row) => (identity(row) === '' ? '' : subjectOf(row)),
     },
     question: { level, wanted: namesOf(ids), granularity, from, to },
   };

@@ -20,19 +20,23 @@ export const distinctRows = (endpoint: string, granularity: Granularity): ((rows
       if (id === undefined) continue;
       const entity = entityOf(row);
       const time = textAt(row, 'start_time') ?? '';
-      const other = met.get(`${entity} ${time}`);
+      const subject = subjectOf(row);
+      const other = met.get(subject);
       const isOfOneLife = granularity !== 'LIFETIME' || (begun.get(entity) ?? time) === time;
       if (!isOfOneLife || (other !== undefined && !areSame(row, other)))
         throw new UnexpectedContent(
           `${endpoint}: the report by ${granularity} has 2 rows of ${id} that differ: it is cut finer than was asked for`,
         );
-      met.set(`${entity} ${time}`, row);
+      met.set(subject, row);
       if (granularity === 'LIFETIME') begun.set(entity, time);
     }
   };
 };
 
-/** What a row is of. A server that does not look at the level that it is asked for tells of all of them, and their ids need not differ. */
-export const entityOf = (row: Json): string => `${textAt(row, 'entity_type') ?? ''} ${textAt(row, 'entity_id') ?? ''}`;
+/** What a row is of and when. */
+export const subjectOf = (row: Json): string => `${entityOf(row)} ${textAt(row, 'start_time') ?? ''}`;
+
+/** A server that does not look at the level that it is asked for tells of all of them, and their ids need not differ. */
+const entityOf = (row: Json): string => `${textAt(row, 'entity_type') ?? ''} ${textAt(row, 'entity_id') ?? ''}`;
 
 const areSame = (one: Json, other: Json): boolean => JSON.stringify(parsedOf(one)) === JSON.stringify(parsedOf(other));
