@@ -1,10 +1,10 @@
 import { baseUrl, directory, instant, integer, isLoopback, list, oneOf, rate } from './config/parse.ts';
-import type { Secret } from './config/secret.ts';
+import { Secret } from './config/secret.ts';
 import { type Variables, variables } from './config/variables.ts';
 import { Misconfigured } from './core/errors.ts';
 
 export { parseInstant } from './config/parse.ts';
-export { Secret } from './config/secret.ts';
+export { Secret };
 
 /** Everything the user can set, read once and checked. A source that is absent is not configured. */
 export interface Config {
@@ -18,6 +18,8 @@ export interface Config {
   readonly server: ServerConfig;
   /** Where changes of state are told; empty: nowhere. */
   readonly notify: NotifyConfig;
+  /** Between us and whatever is not this machine. */
+  readonly proxies: ProxyConfig;
   /** How long one run may take, in hours. */
   readonly runHours: number;
   readonly logLevel: LogLevel;
@@ -105,6 +107,16 @@ export interface NotifyConfig {
   readonly slackWebhookUrl?: Secret;
 }
 
+/** The addresses are secrets: they may hold a password. */
+export interface ProxyConfig {
+  /** For addresses of http; a URL of http or https. */
+  readonly http?: Secret;
+  /** For addresses of https. */
+  readonly https?: Secret;
+  /** What is reached without one; see `Proxies` of src/extract/http/proxy.ts. */
+  readonly except: readonly string[];
+}
+
 /** The variables that are secrets: each can be given as NAME_FILE too. */
 export const secrets = [
   'DATABASE_URL',
@@ -118,6 +130,8 @@ export const secrets = [
   'TIDEMARK_WEBHOOK_URL',
   'TIDEMARK_WEBHOOK_SECRET',
   'TIDEMARK_SLACK_WEBHOOK_URL',
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
 ] as const;
 
 /** Every other variable. */
@@ -151,6 +165,7 @@ export const plain = [
   'ADS_RESTATE_DAYS',
   'WORKFLOW_BASE_URL',
   'WORKFLOW_DAGS',
+  'NO_PROXY',
 ] as const;
 
 /**
@@ -181,6 +196,7 @@ export function readConfig(env: NodeJS.ProcessEnv, cwd: string): Config {
     ...(workflow ? { workflow } : {}),
     server: readServer(from),
     notify: readNotify(from),
+    proxies: readProxies(from),
     runHours: integer(from, 'TIDEMARK_RUN_HOURS', 20, 1, 500),
     logLevel: oneOf(from, 'LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info'),
     warnings: from.warnings,
@@ -323,6 +339,24 @@ function readNotify(from: Variables): NotifyConfig {
     ...(webhookSecret ? { webhookSecret } : {}),
     ...(slackWebhookUrl ? { slackWebhookUrl } : {}),
   };
+}
+
+/** Named as all programs name them, in lower case first. What is no proxy of HTTP is left alone: it was set for others. */
+function readProxies(from: Variables): ProxyConfig {
+  const one = (name: string): Secret | undefined => {
+    const lower = from.text(name.toLowerCase());
+    const given = lower === undefined ? from.secret(name) : new Secret(lower);
+    if (given === undefined) return undefined;
+    const text = given.reveal();
+    const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+    if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return new Secret(url.href);
+    from.warn(name, 'is not the address of an HTTP proxy, such as http://proxy.example:3128; no proxy is used');
+    return undefined;
+  };
+  const http = one('HTTP_PROXY');
+  const https = one('HTTPS_PROXY');
+  const except = (from.text('no_proxy') ?? from.text('NO_PROXY') ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
+  return { ...(http ? { http } : {}), ...(https ? { https } : {}), except };
 }
 
 /** An address that is itself a secret: https, or http on this machine. */

@@ -16,7 +16,7 @@ export async function openSource(
   told: Told | undefined,
 ): Promise<Source> {
   const deps = {
-    http: told === undefined ? { version } : { version, observe: told.http },
+    http: { version, proxies: config.proxies, ...(told === undefined ? {} : { observe: told.http }) },
     ...(told === undefined ? {} : { observe: told.observe }),
   };
   if (pipeline === 'tracker' && config.tracker !== undefined) {

@@ -7,13 +7,13 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { pipelines } from './pipelines.ts';
 
 /** The channels that are configured. */
-export function channelsOf({ notify }: Config): readonly Channel[] {
+export function channelsOf({ notify, proxies }: Config): readonly Channel[] {
   const { webhookUrl, webhookSecret, slackWebhookUrl } = notify;
   return [
     ...(webhookUrl
-      ? [{ name: 'webhook' as const, url: webhookUrl, ...(webhookSecret ? { secret: webhookSecret } : {}) }]
+      ? [{ name: 'webhook' as const, url: webhookUrl, proxies, ...(webhookSecret ? { secret: webhookSecret } : {}) }]
       : []),
-    ...(slackWebhookUrl ? [{ name: 'slack' as const, url: slackWebhookUrl }] : []),
+    ...(slackWebhookUrl ? [{ name: 'slack' as const, url: slackWebhookUrl, proxies }] : []),
   ];
 }
 
@@ -34,6 +34,7 @@ export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
           return openEngine(
             workflow,
             declared.map(([, { dag }]) => dag),
+            { proxies: config.proxies },
           );
         },
       }),

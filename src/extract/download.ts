@@ -5,6 +5,7 @@ import { TidemarkError, Transient, UnexpectedContent } from '../core/errors.ts';
 import type { HttpCounters } from '../core/request.ts';
 import { type Place, type Places, placeOf } from './download/place.ts';
 import { type DownloadLimits, defaultDownloadLimits, Gone, opened } from './download/transfer.ts';
+import type { Proxies } from './http/proxy.ts';
 import { sleep as wait } from './http/wait.ts';
 
 export type { Places } from './download/place.ts';
@@ -16,6 +17,8 @@ export interface Download {
   /** Asks the source for the file's address; asked again where the one before it has expired. */
   readonly address: (signal: AbortSignal) => Promise<string>;
   readonly places: Places;
+  /** Between us and the place; absent: none. */
+  readonly proxies?: Proxies;
   readonly limits?: Partial<DownloadLimits>;
   /** Requests and bytes are counted here. */
   readonly counters?: HttpCounters;
@@ -40,7 +43,7 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   for (let failures = 0, renewals = 0; ; ) {
     place ??= placeOf(what, await options.address(signal), options.places);
     if (counters !== undefined) counters.requests++;
-    const transfer = await settled(opened(what, place, limits, signal));
+    const transfer = await settled(opened(what, place, options.proxies, limits, signal));
     let failure = 'failed' in transfer ? transfer.failed : undefined;
     if ('done' in transfer) {
       const chunks = behind(what, transfer.done, delivered)[Symbol.asyncIterator]();

@@ -2,8 +2,8 @@
 
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
-import { Agent, request } from 'undici';
 import { hours, minutes, seconds } from '../core/time.ts';
+import { type Proxies, proxyFault, wayTo } from '../extract/http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { ChannelName } from './health.ts';
 import type { Message } from './message.ts';
@@ -14,6 +14,8 @@ export interface Channel {
   readonly url: { reveal(): string };
   /** Signs the body (webhook only). */
   readonly secret?: { reveal(): string };
+  /** Between us and there; absent: none. */
+  readonly proxies?: Proxies;
 }
 
 const deadline = seconds(10);
@@ -72,24 +74,28 @@ function deliverOne(
 /** One try; gives what went wrong, without the address (it may hold a token). Redirects are not followed. */
 async function post(channel: Channel, pending: Pending, signal: AbortSignal): Promise<string | undefined> {
   const { body, headers } = shaped(channel, pending, new Date());
-  const agent = new Agent({ connect: { timeout: deadline } });
+  const url = new URL(channel.url.reveal());
+  const { dispatcher, proxy } = wayTo(url.origin, channel.proxies, { connections: 1, connectMs: deadline });
   try {
-    const answer = await request(channel.url.reveal(), {
+    const answer = await dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
-      dispatcher: agent,
       signal: AbortSignal.any([signal, AbortSignal.timeout(deadline)]),
     });
     await answer.body.dump({ limit: 65_536, signal: AbortSignal.timeout(deadline) });
     if (answer.statusCode >= 200 && answer.statusCode < 300) return undefined;
     return `${channel.name} answered ${answer.statusCode}`;
   } catch (error) {
+    const blamed = proxy === undefined ? undefined : proxyFault(url.origin, proxy, error);
+    if (blamed !== undefined) return `${channel.name} could not be reached: ${blamed.error.message}`;
     const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
     const name = error instanceof Error ? error.name : 'unknown';
     return `${channel.name} could not be reached (${typeof code === 'string' ? code : name})`;
   } finally {
-    await agent.destroy();
+    await dispatcher.destroy();
   }
 }
 

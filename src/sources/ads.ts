@@ -34,7 +34,14 @@ const name = 'ads';
 export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {}): Source => {
   const note: Ads['note'] = (message) => observe?.({ type: 'note', pipeline: name, level: 'warn', message });
   const { accountIds, concurrency } = settings;
-  const ads: Ads = { http: openClient(settings, { ...deps, note }), accountIds, concurrency, note };
+  const proxies = deps.http?.proxies;
+  const ads: Ads = {
+    http: openClient(settings, { ...deps, note }),
+    accountIds,
+    concurrency,
+    ...(proxies !== undefined && { proxies }),
+    note,
+  };
   return {
     name,
     kind: 'ads',

@@ -41,6 +41,7 @@ test('with nothing set no source is configured, and the warehouse is the embedde
     home: path.join(cwd, '.tidemark'),
     server: { host: '127.0.0.1', port: 8080, stuckMinutes: 15 },
     notify: {},
+    proxies: { except: [] },
     runHours: 20,
     logLevel: 'info',
     warnings: [],
@@ -303,4 +304,28 @@ test('the path of the workflow engine’s API is not a part of its base URL', ()
     expect(config.warnings).toEqual([expect.stringContaining('WORKFLOW_BASE_URL')]);
   }
   expect(readConfig({ WORKFLOW_BASE_URL: 'https://x.example/dagu' }, directory()).warnings).toEqual([]);
+});
+
+test('proxies are named as all programs name them, in lower case first', () => {
+  const { proxies } = readConfig(
+    {
+      https_proxy: 'http://lower.corp:3128',
+      HTTPS_PROXY: 'http://upper.corp:3128',
+      HTTP_PROXY: 'plain.corp:8080',
+      NO_PROXY: 'a.corp, .b.corp',
+    },
+    directory(),
+  );
+  expect(proxies.https?.reveal()).toBe('http://lower.corp:3128/');
+  expect(proxies.http?.reveal()).toBe('http://plain.corp:8080/');
+  expect(proxies.except).toEqual(['a.corp', '.b.corp']);
+});
+
+test('a proxy that is none of HTTP is not used, with a warning that shows no password', () => {
+  for (const url of ['socks5://me:hunter2@proxy.corp:1080', 'http://', 'two words']) {
+    const { proxies, warnings } = readConfig({ HTTPS_PROXY: url }, directory());
+    expect(proxies).toEqual({ except: [] });
+    expect(warnings).toEqual([expect.stringMatching(/^HTTPS_PROXY: .*no proxy is used/)]);
+    expect(warnings.join()).not.toContain('hunter2');
+  }
 });

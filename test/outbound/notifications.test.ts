@@ -1,9 +1,13 @@
 import crypto from 'node:crypto';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { noCounts, type RunReport, type RunStatus } from '../../src/core/run.ts';
 import type { Channel } from '../../src/outbound/deliver.ts';
 import { afterRun, lookAround, type Outbound } from '../../src/outbound/outbound.ts';
 import { streamStates } from '../../src/run/history/status.ts';
+import { key, other } from '../support/certificates.ts';
+import { type ForwardProxy, forwardProxy } from '../support/forward-proxy.ts';
+import * as play from '../support/misbehaving-server.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -151,6 +155,40 @@ describe('notifications', () => {
     expect(rows[0]?.status).toBe('given_up');
     expect(rows[0]?.error).toMatch(/could not be reached/);
     expect(rows[0]?.error).not.toContain('secret');
+  });
+
+  test('a webhook behind a proxy is told through it; where the proxy wants a user, the error says so and not the address', async () => {
+    const before = getCACertificates('default');
+    setDefaultCACertificates([...before, other]);
+    const far = await play.misbehaving(() => play.status(204), { key, cert: other });
+    const [open, closed] = [await forwardProxy(far.port), await forwardProxy(far.port, 407)];
+    const by = ({ url }: ForwardProxy): Outbound => ({
+      ...outbound(),
+      channels: [
+        {
+          name: 'webhook',
+          url: { reveal: () => 'https://other.example/hook/very-secret-path' },
+          proxies: { https: { reveal: () => url }, except: [] },
+        },
+      ],
+    });
+    try {
+      await afterRun(by(closed), report('failed'), signal);
+      const { rows } = await database.warehouse.pool.query('select status, error from ops.notifications');
+      expect(rows).toEqual([
+        { status: 'pending', error: expect.stringMatching(/the proxy 127\.0\.0\.1:\d+ wants a user/) },
+      ]);
+      expect(JSON.stringify(rows)).not.toContain('very-secret');
+      await database.warehouse.pool.query('update ops.notifications set next_at = now()');
+      await lookAround(by(open), [], [], signal);
+      expect([open.asked, far.requests.map(({ url }) => url)]).toEqual([
+        ['CONNECT other.example:443'],
+        ['/hook/very-secret-path'],
+      ]);
+    } finally {
+      setDefaultCACertificates(before);
+      await Promise.all([open.close(), closed.close(), far.close()]);
+    }
   });
 
   test('two processes that find the same thing out tell it once', async () => {

@@ -2,6 +2,7 @@
 
 import type { Http } from '../../core/request.ts';
 import type { Parents } from '../../core/stream.ts';
+import type { Proxies } from '../http/proxy.ts';
 
 export interface Ads {
   readonly http: Http;
@@ -9,6 +10,8 @@ export interface Ads {
   readonly accountIds: readonly string[];
   /** Requests at once. */
   readonly concurrency: number;
+  /** Between us and where reports are fetched from; absent: none. */
+  readonly proxies?: Proxies;
   /** Told what a person should know. */
   readonly note: (message: string) => void;
 }

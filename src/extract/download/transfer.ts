@@ -4,12 +4,13 @@ import { type LookupAddress, lookup as resolve } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { ForeignOrigin, TooLarge, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
 import { Late } from '../http/exchange.ts';
 import { faultOf } from '../http/faults.ts';
 import { retryAfterMs } from '../http/headers.ts';
+import { type Proxies, wayTo } from '../http/proxy.ts';
 import { either, stopped } from '../http/wait.ts';
 import type { Place } from './place.ts';
 
@@ -63,13 +64,14 @@ export class Gone extends Transient {
 export const opened = async (
   what: string,
   { url, mayBe }: Place,
+  proxies: Proxies | undefined,
   limits: DownloadLimits,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Buffer>> => {
-  const agent = new Agent({
+  const { dispatcher, proxy } = wayTo(url.origin, proxies, {
     connections: 1,
-    allowH2: false,
-    connect: { timeout: limits.connectMs, lookup: checked(what, mayBe) },
+    connectMs: limits.connectMs,
+    lookup: checked(what, mayBe),
   });
   const late = new AbortController();
   const timer = setTimeout(
@@ -80,11 +82,11 @@ export const opened = async (
   const close = async (): Promise<void> => {
     clearTimeout(timer);
     stop.release();
-    await agent.destroy();
+    await dispatcher.destroy();
   };
-  const named = (error: unknown): unknown => nameOf(what, url, error, signal, late.signal);
+  const named = (error: unknown): unknown => nameOf(what, url, proxy, error, signal, late.signal);
   try {
-    const answer = await agent.request({
+    const answer = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
@@ -102,7 +104,10 @@ export const opened = async (
   }
 };
 
-/** Resolves a name; refuses it where it stands for an address that it may not. What was checked is what is connected to. */
+/**
+ * Resolves a name; refuses it where it stands for an address that it may not. What was checked is what is connected to. A proxy resolves names
+ * in its own network: behind one the list of hosts has to do.
+ */
 const checked =
   (what: string, mayBe: Place['mayBe']): LookupFunction =>
   (hostname, options, callback) => {
@@ -217,7 +222,14 @@ const beyond = (what: string, limit: number, of: string): TooLarge =>
   new TooLarge(`${what}: the report is larger than ${limit} ${of}`);
 
 /** The error's meaning: an abort, a deadline, the network, or itself. */
-const nameOf = (what: string, url: URL, error: unknown, asked: AbortSignal, late: AbortSignal): unknown => {
+const nameOf = (
+  what: string,
+  url: URL,
+  proxy: string | undefined,
+  error: unknown,
+  asked: AbortSignal,
+  late: AbortSignal,
+): unknown => {
   if (asked.aborted) return stopped(asked);
   const request: Request = { method: 'GET', path: '', endpoint: what };
   const cause = late.aborted
@@ -225,7 +237,7 @@ const nameOf = (what: string, url: URL, error: unknown, asked: AbortSignal, late
     : isTimeout(error)
       ? new Late('the next piece of the report is late')
       : error;
-  const failed = faultOf(request, url.origin, cause);
+  const failed = faultOf(request, url.origin, cause, proxy);
   // Worth another try here: the report lies ready.
   if (failed?.again === 'connect') return new Transient(failed.error.message, { cause: error });
   return failed?.error ?? error;

@@ -1,12 +1,13 @@
 /** One request, one complete answer: deadlines, sizes and completeness, on undici. No retry, no judgement of the content. */
 
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Body, collect } from './body.ts';
 import type { SizeLimits, Timeouts } from './options.ts';
 
 /** What is sent. */
 export interface Sent {
   readonly method: 'GET' | 'POST';
+  readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -30,7 +31,7 @@ export class Late extends Error {}
  * `Late` at a deadline, with `TooLarge` or `UnexpectedContent` from the body, else with the network's own error.
  */
 export const exchange = (
-  pool: Pool,
+  dispatcher: Dispatcher,
   sent: Sent,
   timeouts: Timeouts,
   limits: SizeLimits,
@@ -64,8 +65,14 @@ export const exchange = (
     if (signal.aborted) return fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
 
-    pool.dispatch(
-      { method: sent.method, path: sent.path, headers: { ...sent.headers }, body: sent.body ?? null },
+    dispatcher.dispatch(
+      {
+        method: sent.method,
+        origin: sent.origin,
+        path: sent.path,
+        headers: { ...sent.headers },
+        body: sent.body ?? null,
+      },
       {
         onRequestStart(started) {
           controller = started;

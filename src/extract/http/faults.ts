@@ -4,6 +4,7 @@ import { TidemarkError, TooLarge, Transient, Unreachable } from '../../core/erro
 import type { Request } from '../../core/request.ts';
 import type { Failed } from './attempt.ts';
 import { Late } from './exchange.ts';
+import { proxyFault } from './proxy.ts';
 
 /** The connection never came about. */
 const noConnection = new Set([
@@ -25,23 +26,31 @@ const broken =
 const tls =
   /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_)/;
 
-/** A failure of the exchange; undefined for what is none (a defect of ours, an abort): that must be thrown on. */
-export const faultOf = (request: Request, origin: string, error: unknown): Failed | undefined => {
+/** A failure of the exchange, through a proxy (`host:port`) or without; undefined for what is none (a defect of ours, an abort): that must be thrown on. */
+export const faultOf = (request: Request, origin: string, error: unknown, proxy?: string): Failed | undefined => {
   const what = `${request.method} ${request.endpoint}`;
   if (error instanceof TooLarge)
     return { error: new TooLarge(`${what}: ${error.message}`, { cause: error }), again: 'no' };
   if (error instanceof TidemarkError) return { error, again: 'no' };
   if (error instanceof Late)
     return { error: new Transient(`${what}: ${error.message}`, { cause: error }), again: 'yes' };
+  const blamed = proxy === undefined ? undefined : proxyFault(origin, proxy, error);
+  if (blamed !== undefined) return blamed;
   const code = codeOf(error);
   if (code === undefined) return undefined;
   const facts = { cause: error };
   if (tls.test(code)) {
-    const message = `cannot make a trusted connection to ${origin} (${code}); the certificate must be valid for this host`;
+    const message = `cannot make a trusted connection to ${origin}${proxy === undefined ? '' : ` through the proxy ${proxy}`} (${code}); the certificate must be valid for this host`;
     return { error: new Unreachable(message, facts), again: 'no' };
   }
   if (noConnection.has(code))
-    return { error: new Unreachable(`cannot connect to ${origin} (${code})`, facts), again: 'connect' };
+    return {
+      error: new Unreachable(
+        `cannot connect to ${proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`} (${code})`,
+        facts,
+      ),
+      again: 'connect',
+    };
   if (broken.test(code))
     return { error: new Transient(`${what}: the answer broke off (${code})`, facts), again: 'yes' };
   return undefined;

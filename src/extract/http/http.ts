@@ -1,7 +1,6 @@
 /** The way out to a source: one pool, its credentials, its rate limits, its retries. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Pool } from 'undici';
 import { Interrupted } from '../../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../../core/request.ts';
 import type { Failed } from './attempt.ts';
@@ -13,6 +12,7 @@ import { type Facts, judge } from './judge.ts';
 import { cleaner, secretsIn } from './messages.ts';
 import { defaultLimits, defaultRetry, defaultTimeouts, type HttpOptions, type SizeLimits } from './options.ts';
 import { type Pace, pace } from './pace.ts';
+import { wayTo } from './proxy.ts';
 import { retrying } from './retrying.ts';
 import { baseOf, pathOf } from './target.ts';
 import { either, sleep, stopped, type Time } from './wait.ts';
@@ -36,15 +36,7 @@ export const createHttp = (options: HttpOptions): Http => {
     source.pause(ms);
     counters.quiet = withSpan(counters.quiet, time.now(), time.now() + ms);
   };
-  const pool = new Pool(base.origin, {
-    connections: concurrency,
-    pipelining: 1,
-    allowH2: false,
-    connect: { timeout: timeouts.connectMs },
-    // Ours are exact and cover the whole body.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const way = wayTo(base.origin, options.proxies, { connections: concurrency, connectMs: timeouts.connectMs });
 
   const wire = async (
     request: Request,
@@ -53,17 +45,17 @@ export const createHttp = (options: HttpOptions): Http => {
   ): Promise<Heard | { readonly failed: Failed }> => {
     const credentials = options.authorize();
     course.leaves(credentials);
-    const sent = sentOf(request, pathOf(request, base), options, credentials);
+    const sent = sentOf(request, base.origin, pathOf(request, base), options, credentials);
     counters.requests++;
     try {
-      const got = await exchange(pool, sent, timeouts, within(limits, request.mostBytes), signal);
+      const got = await exchange(way.dispatcher, sent, timeouts, within(limits, request.mostBytes), signal);
       counters.bytes += got.raw.length;
       heed(got.headers, { pause, slow: source.slow }, wall(), policy.retryAfterMaxMs);
       const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
       return { got, facts: { clean: cleaner(secrets), wallMs: wall() } };
     } catch (error) {
       if (signal.aborted) throw stopped(signal);
-      const failed = faultOf(request, base.origin, error);
+      const failed = faultOf(request, base.origin, error, way.proxy);
       if (failed === undefined) throw error;
       return { failed };
     }
@@ -110,7 +102,7 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     async close() {
       closing.abort(new Interrupted('the connection to the source was closed'));
-      await pool.destroy();
+      await way.dispatcher.destroy();
     },
   };
 };
@@ -140,6 +132,7 @@ interface Heard {
 
 const sentOf = (
   request: Request,
+  origin: string,
   path: string,
   { version = '0', headers = {}, bodies = 'json' }: HttpOptions,
   credentials: Readonly<Record<string, string>>,
@@ -147,6 +140,7 @@ const sentOf = (
   const body = request.body === undefined ? undefined : written[bodies](request.body);
   return {
     method: request.method,
+    origin,
     path,
     headers: {
       accept: 'application/json',

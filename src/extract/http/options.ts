@@ -1,6 +1,7 @@
 /** Everything an `Http` can be told. One right default each. */
 
 import type { Request } from '../../core/request.ts';
+import type { Proxies } from './proxy.ts';
 
 export interface HttpOptions {
   /** Origin and optional path prefix, e.g. `https://api.example.com/ads/v3`; no user, query or fragment. */
@@ -17,6 +18,8 @@ export interface HttpOptions {
   readonly bodies?: 'json' | 'form';
   /** Further secrets that a server could echo: no message shows them. Asked when there is a message. */
   readonly secrets?: () => readonly string[];
+  /** Between us and the origin; absent: none. */
+  readonly proxies?: Proxies;
   /** Connections, and requests under way at once. Default 8. */
   readonly concurrency?: number;
   readonly timeouts?: Partial<Timeouts>;

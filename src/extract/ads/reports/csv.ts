@@ -129,7 +129,7 @@ async function* fileOf(
   { job }: Given,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void, void> {
-  const { http, hosts, downloads, time } = reports;
+  const { http, hosts, proxies, downloads, time } = reports;
   let address: string | undefined = found.address;
   const options: Download = {
     what: lookEndpoint,
@@ -140,6 +140,7 @@ async function* fileOf(
     },
     places: { own: http.origin, hosts },
     counters: http.counters,
+    ...(proxies !== undefined && { proxies }),
     ...(downloads !== undefined && { limits: downloads }),
     ...(time?.random !== undefined && { random: time.random }),
     ...(time?.sleep !== undefined && { sleep: time.sleep }),
