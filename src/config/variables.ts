@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { saidBy } from '../core/errors.ts';
 import { Secret } from './secret.ts';
 
 /** Variables of the environment and of `.env`, with their mistakes collected instead of thrown one by one. */
@@ -96,7 +97,7 @@ function dotenv(cwd: string, problem: (name: string, what: string) => void): Lay
     return parseEnv(text.replace(/^\ufeff/, ''));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    problem('.env', `cannot read ${file} (${error instanceof Error ? error.message : String(error)})`);
+    problem('.env', `cannot read ${file} (${saidBy(error)})`);
     return {};
   }
 }

@@ -173,3 +173,6 @@ export class WarehouseFull extends TidemarkError {
 export class AccountsDoNotBalance extends TidemarkError {
   readonly code = 'accounts_do_not_balance';
 }
+
+/** What was thrown, in its own words: it may be anything. */
+export const saidBy = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -1,6 +1,6 @@
 /** Report jobs at a source: created, waited for, and adopted by the run that comes after a crash instead of being created twice. */
 
-import { RateLimited, type TidemarkError, Transient, Unreachable } from '../core/errors.ts';
+import { RateLimited, saidBy, type TidemarkError, Transient, Unreachable } from '../core/errors.ts';
 import type { Job, JobLedger } from '../core/stream.ts';
 import { hours, minutes, seconds } from '../core/time.ts';
 import { sleep as wait } from './http/wait.ts';
@@ -80,7 +80,7 @@ export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSigna
         id = await jobs.create(signal);
       } catch (error) {
         if (!isUnconfirmed(error)) {
-          if (!signal.aborted) await ledger.became('failed', messageOf(error));
+          if (!signal.aborted) await ledger.became('failed', saidBy(error));
           throw error;
         }
         // It may or may not exist. Another one does no harm; a report that is never loaded does.
@@ -143,5 +143,3 @@ const ready = async (
 /** The request may have arrived: no connection is the exception, and is as passing. A rate limit that outlived its patience is a clear no. */
 const isUnconfirmed = (error: unknown): error is TidemarkError =>
   (error instanceof Transient && !(error instanceof RateLimited)) || error instanceof Unreachable;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import type pg from 'pg';
-import { Interrupted, Misconfigured, TidemarkError, Transient } from '../core/errors.ts';
+import { Interrupted, Misconfigured, saidBy, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { diskFull, full, readOnly } from '../warehouse/refusals.ts';
 
@@ -274,7 +274,7 @@ const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) 
  */
 export function transientIf(error: unknown): unknown {
   if (!isRepeatable(error)) return unwritableIf(error);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = saidBy(error);
   return new Transient(`the warehouse could not take the batch: ${text}`, { cause: error });
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { Misconfigured, Missing } from '../core/errors.ts';
+import { Misconfigured, Missing, saidBy } from '../core/errors.ts';
 import { noCounts, type RunReport, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
@@ -97,7 +97,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
     }
     return await finish(doubt === undefined ? 'ok' : 'attention', doubt);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = saidBy(error);
     const report = await finish('failed', message);
     if (endsRun(error)) throw error;
     return report;

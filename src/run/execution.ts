@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { Fenced, Interrupted, OutOfTime, TidemarkError } from '../core/errors.ts';
+import { Fenced, Interrupted, OutOfTime, saidBy, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
 import { patiently, pruneCommits, transientIf } from '../load/session.ts';
@@ -239,7 +239,7 @@ function statusOf(streams: readonly StreamReport[], thrown: unknown): RunStatus 
 function errorOf(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'error'> {
   if (thrown !== undefined) {
     const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
-    return { error: { code, message: thrown instanceof Error ? thrown.message : String(thrown) } };
+    return { error: { code, message: saidBy(thrown) } };
   }
   const bad = streams.find((stream) => ['failed', 'partial', 'attention'].includes(stream.status));
   return bad === undefined ? {} : { error: { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` } };

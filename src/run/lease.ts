@@ -2,7 +2,7 @@ import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { Fenced, LockHeld } from '../core/errors.ts';
+import { Fenced, LockHeld, saidBy } from '../core/errors.ts';
 import type { Session } from '../load/session.ts';
 import { loseRuns } from './runs.ts';
 
@@ -142,7 +142,7 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
   const takenOver = (): Fenced => new Fenced(`${pipeline}: another process took the lease (ours was epoch ${epoch})`);
   const cutOff = (cause: unknown): Fenced =>
     new Fenced(
-      `${pipeline}: no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s): ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${pipeline}: no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s): ${saidBy(cause)}`,
       { cause },
     );
   let client = first;

@@ -1,4 +1,4 @@
-import { Fenced, Forbidden, Interrupted, Missing, SeemsMissing } from '../core/errors.ts';
+import { Fenced, Forbidden, Interrupted, Missing, SeemsMissing, saidBy } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
@@ -55,7 +55,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     await afterwards(context, flow, times, tally, problems !== undefined);
     return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = saidBy(error);
     if (error instanceof Missing || error instanceof Forbidden) {
       if (isDoubtful(error, flow) && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
         return end(report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`));

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
-import { Fenced, Interrupted, LockHeld, TidemarkError } from '../core/errors.ts';
+import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import { askOf } from './asks.ts';
@@ -218,7 +218,7 @@ function outcomeOf({ status, error }: RunReport, hand: InHand): Outcome {
 }
 
 function outcomeOfError(error: unknown, { stopped, lost }: InHand): Outcome {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = saidBy(error);
   if (lost || error instanceof Fenced) return { do: 'give up', why: message };
   if (error instanceof Interrupted)
     return stopped

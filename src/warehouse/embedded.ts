@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Misconfigured } from '../core/errors.ts';
+import { Misconfigured, saidBy } from '../core/errors.ts';
 import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
 import { keepUp, lockIn, startPatience } from './keep-up.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
@@ -62,7 +62,7 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
       // Whoever is told to end behind the launch has a server that comes up for nobody. Any other that runs here is not known for ours: somebody
       // serves the data by a Postgres of its own version perhaps, or a recovery goes on that is longer than was waited for.
       if (options.signal?.aborted)
-        await stopIfLast(inside, clusterIn(place)).catch((second: unknown) => notice(said(second)));
+        await stopIfLast(inside, clusterIn(place)).catch((second: unknown) => notice(saidBy(second)));
       throw error;
     }
   } finally {
@@ -83,7 +83,7 @@ function enter(home: string): string {
     return fs.realpathSync(inside);
   } catch (cause) {
     throw new Misconfigured(
-      `cannot make ${inside} (${cause instanceof Error ? cause.message : String(cause)}): ` +
+      `cannot make ${inside} (${saidBy(cause)}): ` +
         'set TIDEMARK_HOME to a directory this user may write, or DATABASE_URL to a Postgres of your own',
       { cause },
     );
@@ -196,7 +196,7 @@ function trimLogs(log: string): void {
 /** While the server is still everybody's: nobody who wants to begin waits for it. */
 async function tidy(url: string, { notice, signal }: Options): Promise<void> {
   await tidyTables(url, signal).catch((error: unknown) => {
-    notice(`the warehouse's tables were not tidied: ${said(error)}`);
+    notice(`the warehouse's tables were not tidied: ${saidBy(error)}`);
   });
 }
 
@@ -220,5 +220,3 @@ async function stopIfLast(inside: string, cluster: Cluster): Promise<void> {
     last.release();
   }
 }
-
-const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));

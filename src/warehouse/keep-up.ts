@@ -1,6 +1,7 @@
 /** An embedded server that dies under its users is started again by one of them. */
 
 import path from 'node:path';
+import { saidBy } from '../core/errors.ts';
 import { type Cluster, start } from './cluster.ts';
 import { exclusive } from './locks.ts';
 import { running } from './postmaster.ts';
@@ -63,7 +64,7 @@ export function keepUp(
         failures += 1;
         notBefore = performance.now() + Math.min(everyMs * 2 ** failures, rarest);
         if (failures > 1 || ending.aborted) return;
-        notice(`the server of the warehouse has died: ${error instanceof Error ? error.message : String(error)}`);
+        notice(`the server of the warehouse has died: ${saidBy(error)}`);
       })
       .finally(() => {
         looking = undefined;

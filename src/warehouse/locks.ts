@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Misconfigured, Unreachable } from '../core/errors.ts';
+import { Misconfigured, saidBy, Unreachable } from '../core/errors.ts';
 
 /**
  * Locks between processes, held by the kernel: they end with the process that holds them, however it ends, so there is no stale lock to judge.
@@ -72,7 +72,7 @@ function open(file: string): DatabaseSync {
 
 const unlockable = (file: string, cause: unknown): Misconfigured =>
   new Misconfigured(
-    `cannot lock ${file} (${cause instanceof Error ? cause.message : String(cause)}): may this user write there, and does the file system know locks? ` +
+    `cannot lock ${file} (${saidBy(cause)}): may this user write there, and does the file system know locks? ` +
       'Set TIDEMARK_HOME to a directory on a local disk, or DATABASE_URL to a Postgres of your own',
     { cause },
   );

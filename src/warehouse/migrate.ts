@@ -2,7 +2,7 @@ import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
-import { Misconfigured, Transient, Unreachable } from '../core/errors.ts';
+import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 
 const ours = new URL('../../migrations/', import.meta.url);
@@ -113,7 +113,7 @@ async function steps(
 
 class StepFailed extends Error {
   constructor(name: string, cause: unknown) {
-    super(`migration ${name} failed and left no trace: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    super(`migration ${name} failed and left no trace: ${saidBy(cause)}`, {
       cause,
     });
     this.name = 'StepFailed';

@@ -2,6 +2,7 @@ import {
   AuthFailed,
   type ErrorFacts,
   Misconfigured,
+  saidBy,
   TidemarkError,
   Unreachable,
   WarehouseFull,
@@ -62,7 +63,7 @@ export function isUnwritable(error: unknown): boolean {
 export function refusal(error: unknown, address: string): unknown {
   if (error instanceof TidemarkError) return error;
   const facts = { cause: error };
-  const said = error instanceof Error ? error.message : String(error);
+  const said = saidBy(error);
   if (error instanceof URIError)
     return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
   const code = codeOf(error);
@@ -118,7 +119,7 @@ export const full = (said: string, facts: ErrorFacts): WarehouseFull =>
 /** The error for what did not come up in time. */
 export function unreachable(error: unknown, address: string): Unreachable {
   const first = error instanceof AggregateError ? error.errors[0] : error;
-  const said = first instanceof Error ? first.message : String(first);
+  const said = saidBy(first);
   return new Unreachable(
     `the warehouse at ${address} cannot be reached (${said}): is it running, and is DATABASE_URL right?`,
     {
