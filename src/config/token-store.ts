@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
 import type { TokenStore } from '../core/token-store.ts';
+import { makeDirectory } from './make-directory.ts';
 
 /** A refresh token that the source renews, kept in a file between runs. */
 
@@ -39,7 +40,7 @@ export const tokenFile = ({ directory, name, configured, lock }: TokenFile): Tok
       await naming(file, () => replace(file, JSON.stringify({ of, refreshToken } satisfies Kept)));
     },
     async alone(work, signal) {
-      await naming(file, () => fs.mkdir(directory, { recursive: true, mode: 0o700 }));
+      await naming(file, async () => makeDirectory(directory, 0o700));
       const held = await lock(path.join(directory, `${name}.lock`), signal);
       try {
         return await work();

@@ -1,6 +1,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeDirectory } from '../config/make-directory.ts';
 import { Misconfigured, saidBy } from '../core/errors.ts';
 import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
 import { keepUp, lockIn, startPatience } from './keep-up.ts';
@@ -77,7 +78,7 @@ function enter(home: string): string {
   try {
     for (const directory of [path.dirname(inside), inside]) {
       if (fs.existsSync(directory)) continue;
-      fs.mkdirSync(directory, { recursive: true });
+      makeDirectory(directory);
       fs.chmodSync(directory, mode); // mkdir's mode is cut by the umask
     }
     return fs.realpathSync(inside);
