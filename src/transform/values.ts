@@ -71,14 +71,21 @@ export const requiredKey = (r: Reading, object: JsonObject, key: string, path = 
   return keyText(r, path, value);
 };
 
+/** The digits of a whole number: beyond 2^53, too, a number of a document is a double only where that has the digits that were written. */
+const digitsOf = (value: Json, alsoText: boolean): string | undefined => {
+  if (typeof value === 'number') return decimalText(value);
+  if (value instanceof ExactNumber) return value.text;
+  return alsoText && typeof value === 'string' ? value : undefined;
+};
+
 /** An int8 as JSON number or, where ids come as text, as its digits; undefined for anything else; rejects what is beyond int8. */
 const int8 = (r: Reading, path: string, value: Json, digits: boolean): Integer | undefined => {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) return value;
     if (!Number.isInteger(value) && Number.isFinite(value)) return undefined;
-    throw r.reject('bad_integer', path, 'has a % that is not exact beyond 2^53');
+    if (!Number.isFinite(value)) throw r.reject('bad_integer', path, 'has a % beyond 64 bits');
   }
-  const literal = value instanceof ExactNumber ? value.text : digits && typeof value === 'string' ? value : undefined;
+  const literal = digitsOf(value, digits);
   if (literal === undefined) return undefined;
   if (!/^(0|-?[1-9]\d*)$/.test(literal)) {
     if (typeof value === 'string' || literal.includes('.')) return undefined;

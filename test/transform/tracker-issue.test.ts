@@ -623,7 +623,8 @@ describe('an issue that cannot be told truly is rejected', () => {
     [issue({}, { id: 1.5 }), 'bad_type', 'id'],
     [issue({}, { id: '9223372036854775808' }), 'bad_integer', 'id'],
     [issue({}, { id: '1'.repeat(1000) }), 'bad_integer', 'id'],
-    [issue({}, { id: 2 ** 53 }), 'bad_integer', 'id'],
+    [issue({}, { id: 2 ** 64 }), 'bad_integer', 'id'],
+    [issue({}, { id: Number.POSITIVE_INFINITY }), 'bad_integer', 'id'],
     [issue({}, { id: new ExactNumber('9223372036854775808') }), 'bad_integer', 'id'],
     [issue({}, { id: new ExactNumber('1e400') }), 'bad_integer', 'id'],
     [issue({}, { key: '' }), 'missing_field', 'key'],
@@ -653,7 +654,7 @@ describe('an issue that cannot be told truly is rejected', () => {
     [issue({ customfield_1: { deep: ['a\ud800'] } }), 'bad_text', 'fields.customfield_1'],
     [issue({ 'customfield_\0': 1 }), 'bad_text', 'fields.'],
     [issue({ unknown: 'a\0' }), 'bad_text', 'fields.unknown'],
-    [issue({ timespent: 2 ** 53 }), 'bad_integer', 'fields.timespent'],
+    [issue({ timespent: 2 ** 64 }), 'bad_integer', 'fields.timespent'],
     [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
     [issue({ customfield_10016: new ExactNumber('1e200000') }), 'bad_number', 'fields.customfield_10016'],
     [issue({ customfield_1: Number.POSITIVE_INFINITY }), 'bad_number', 'fields.customfield_1'],
@@ -703,6 +704,23 @@ describe('an issue that cannot be told truly is rejected', () => {
     expect(mapIssue(issue({}, { id: '9223372036854775807' })).row.id).toBe(9223372036854775807n);
     expect(mapIssue(issue({}, { id: new ExactNumber('9007199254740993') })).row.id).toBe(9007199254740993n);
     expect(mapIssue(issue({}, { key: 'K'.repeat(2600) })).row.key).toHaveLength(2600);
+  });
+
+  it.each(['9007199254740992', '9007199254740994', '-9007199254740992', '1152921504606847000', '9223372036854774784'])(
+    'and so is %s, whether or not a double holds it too',
+    (digits) => {
+      const read = JSON.stringify(issue({ timespent: 0 }, { id: 0 }))
+        .replace('"id":0', `"id":${digits}`)
+        .replace('"timespent":0', `"timespent":${digits}`);
+      expect(mapIssue(parseJson(Buffer.from(read))).row).toMatchObject({
+        id: BigInt(digits),
+        time_spent_seconds: BigInt(digits),
+      });
+    },
+  );
+
+  it('and so is what is written with an exponent', () => {
+    expect(mapIssue(issue({}, { id: 1e16 })).row.id).toBe(10_000_000_000_000_000n);
   });
 });
 
