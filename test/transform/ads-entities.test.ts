@@ -299,6 +299,22 @@ describe('words and times of the source', () => {
     expect(notes).toEqual(['budget.cap: a field that is not known']);
   });
 
+  it('news within the elements of a list is kept with its place and told once', () => {
+    const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
+    const capped = transform.adSet(
+      { id: 's', frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] },
+      slice,
+    );
+    expect(capped.children.frequency_caps).toHaveLength(2);
+    expect(capped.row._extra).toBe('{"frequency_caps[1].per":"USER"}');
+    expect(capped.notes).toEqual(['frequency_caps[].per: a field that is not known']);
+    const record = { change_id: 'h', timestamp: times.created_at, entity_type: 'AD_SET', entity_id: 's' };
+    const item = { field_type: 'bidAmount', reason: { by: 'RULE' } };
+    const changed = transform.change({ ...record, changes: [item, item] }, slice);
+    expect(changed.row._extra).toBe('{"changes[0].reason":{"by":"RULE"},"changes[1].reason":{"by":"RULE"}}');
+    expect(changed.notes).toEqual(['changes[].reason: a field that is not known']);
+  });
+
   it('a change keeps the fields it changed, in order, as delivered', () => {
     const record = {
       ...{ change_id: 'h', timestamp: times.created_at, entity_type: 'AD_SET', entity_id: 's' },

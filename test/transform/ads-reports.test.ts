@@ -54,6 +54,14 @@ describe('a row by day', () => {
     expect(daily('CLICKS', 'null').row.clicks).toBeNull();
   });
 
+  it('keeps what is told of a number besides its name and value, and notes it once', () => {
+    const told = (name: string) => `{"field_type": "${name}", "field_value": 7, "estimated": true}`;
+    const { row: made, notes } = dailyRow.via(row(`${told('CLICKS')}, ${told('IMPRESSIONS')}`), slice);
+    expect(made).toMatchObject({ clicks: 7, impressions: 7 });
+    expect(made._extra).toBe('{"stats[0].estimated":true,"stats[1].estimated":true}');
+    expect(notes).toEqual(['stats[].estimated: a field that is not known']);
+  });
+
   it('without the list of its numbers is rejected', () => {
     const record = { entity_id: 'a', start_time: '2024-03-01T00:00:00Z' };
     expect(() => dailyRow.via(record, slice)).toThrow('ads.report_daily: row of a has no stats');

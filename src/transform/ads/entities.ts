@@ -24,7 +24,7 @@ import { isObject, type JsonObject, own } from '../json-object.ts';
 import type { Reading } from '../reading.ts';
 import { bool, decimal, instant, integer, list, requiredInstant, requiredKey, requiredText, text } from '../values.ts';
 import { amount } from './amounts.ts';
-import { type draftInstant, mapper, owner, texts, whatever, within, word, words } from './mapper.ts';
+import { type draftInstant, keepNewsIn, mapper, owner, texts, whatever, within, word, words } from './mapper.ts';
 import { capRows, placementRows, targetRows, toldInPart } from './targets.ts';
 
 const CHANGED = ['created_at', 'updated_at'];
@@ -407,9 +407,12 @@ export const change = mapper<ChangeRow>(
   }),
 );
 
+const ITEM_KEYS = words('field_type display_label change_category before after');
+
 const changeItems = (r: Reading, id: string, record: JsonObject): readonly ChangeItemRow[] =>
   list(r, record, 'changes').map((item, place) => {
     if (!isObject(item)) throw r.reject('bad_type', `changes[${place}]`, 'has a % that is no object');
+    keepNewsIn(r, 'changes', place, item, ITEM_KEYS);
     return {
       change_id: id,
       item: place,

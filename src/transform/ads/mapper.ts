@@ -35,14 +35,23 @@ export const mapper = <R extends Row>(
 };
 
 /** Keeps what is neither known nor null in `_extra`, and notes each field that is new: sources add some without a word. */
-export const keepNews = (r: Reading, holder: JsonObject, known: ReadonlySet<string>, as = ''): void => {
+export const keepNews = (r: Reading, holder: JsonObject, known: ReadonlySet<string>, as = '', told = as): void => {
   for (const key of Object.keys(holder)) {
     const value = holder[key];
     if (known.has(key) || value === null || value === undefined) continue;
     r.keep(as + key, value);
-    r.note(`${as}${shown(key)}: a field that is not known`);
+    r.note(`${told}${shown(key)}: a field that is not known`);
   }
 };
+
+/** The same of an element of a list of the record: kept with its place, noted once however many elements have it. */
+export const keepNewsIn = (
+  r: Reading,
+  list: string,
+  index: number,
+  element: JsonObject,
+  known: ReadonlySet<string>,
+): void => keepNews(r, element, known, `${list}[${index}].`, `${list}[].`);
 
 /** A name of the source as a note may show it: short, escaped. */
 export const shown = (key: string): string => (/^[\w.-]{1,60}$/.test(key) ? key : JSON.stringify(key.slice(0, 60)));

@@ -11,6 +11,7 @@ import { hiddenColumn, type Metric, metricsOf, type Report } from '../../tables/
 import { isObject, own } from '../json-object.ts';
 import { kindOf, type Reading } from '../reading.ts';
 import { fitting, fromUnits } from './amounts.ts';
+import { keepNewsIn, words } from './mapper.ts';
 
 /** A row while it is being filled. */
 export type Filling = Record<string, Value>;
@@ -159,6 +160,8 @@ export class Numbers {
   }
 }
 
+const STAT_KEYS = words('field_type field_value');
+
 /**
  * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number: many servers send exact decimals so. What is not so is kept in `_extra` with a note; a row without
  * the list is rejected.
@@ -170,6 +173,7 @@ export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
     const stat: Json = stats[index];
     const name = isObject(stat) ? own(stat, 'field_type') : undefined;
     const told = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
+    if (isObject(stat) && Object.keys(stat).length > STAT_KEYS.size) keepNewsIn(r, 'stats', index, stat, STAT_KEYS);
     const value = typeof told === 'string' && isJsonNumber(told) ? numberOf(told) : told;
     if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
     else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);

@@ -6,7 +6,7 @@ import type { AdSetFrequencyCapRow, AdSetPlacementRow, AdSetTargetRow } from '..
 import { isObject, type JsonObject, own } from '../json-object.ts';
 import type { Reading } from '../reading.ts';
 import { int4, keyText, list, object, text } from '../values.ts';
-import { texts } from './mapper.ts';
+import { keepNewsIn, texts, words } from './mapper.ts';
 
 /** An index entry takes some 2,600 bytes: id, dimension and value together. */
 const LONGEST_VALUE_BYTES = 2000;
@@ -83,6 +83,8 @@ export const targetRows = (r: Reading, id: string, adSet: JsonObject): readonly 
   return [...rows.values()];
 };
 
+const CAP_KEYS = words('frequency_unit frequency_period max_impressions');
+
 /** A cap that does not say unit, period and number is kept in `_extra` with a note. */
 export const capRows = (r: Reading, id: string, adSet: JsonObject): readonly AdSetFrequencyCapRow[] =>
   list(r, adSet, 'frequency_caps').flatMap((cap, index) => {
@@ -90,8 +92,10 @@ export const capRows = (r: Reading, id: string, adSet: JsonObject): readonly AdS
     const unit = isObject(cap) ? text(at, cap, 'frequency_unit') : null;
     const period = isObject(cap) ? int4(at, cap, 'frequency_period') : null;
     const most = isObject(cap) ? int4(at, cap, 'max_impressions') : null;
-    if (unit !== null && period !== null && most !== null)
+    if (isObject(cap) && unit !== null && period !== null && most !== null) {
+      keepNewsIn(r, 'frequency_caps', index, cap, CAP_KEYS);
       return [{ ad_set_id: id, unit: keyText(at, 'frequency_unit', unit), period, max_impressions: most }];
+    }
     at.flip('cap', cap, 'unit, period and number of impressions');
     return [];
   });
