@@ -89,8 +89,8 @@ export function startService(deps: ServiceDeps): Service {
     await fenceDead(warehouse, at);
   });
   every('looking for dead workers', times.reapMs, async () => {
-    await reaping();
-    await fencing();
+    await reaping(over.signal);
+    await fencing(over.signal);
   });
   every('looking around', times.lookMs, async () => told.look(await stuck(deps), over.signal));
   every('cleaning up', cleanEvery, () => clean(deps));

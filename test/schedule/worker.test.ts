@@ -480,6 +480,18 @@ test('nobody passes for dead because the clock of the warehouse was set forward,
   }
 });
 
+test('the dead are found also by who looks more rarely than a lease is long', async () => {
+  const here = conduct(warehouse, known, runnerOf([], endless), { times: { reapMs: quick.leaseMs } });
+  try {
+    await sleep(quick.leaseMs / 2);
+    const queued = await start();
+    await claim(warehouse.db, names, { worker: 'dead', leaseMs: 1 });
+    await isNow(queued, 'lost');
+  } finally {
+    await here.service.end();
+  }
+});
+
 test('a process that stood still for longer than a lease goes on with what nobody has taken from it', async () => {
   await during(runnerOf(names, endless), async () => {
     const queued = await start();
