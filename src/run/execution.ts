@@ -3,7 +3,8 @@ import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, saidBy, TidemarkError } from '../core/errors.ts';
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
-import { patiently, pruneCommits, transientIf } from '../load/session.ts';
+import { patiently, pruneCommits, transientIf, usualPatience } from '../load/session.ts';
+import { hurried } from '../warehouse/connect.ts';
 import { isPassing, unreachable } from '../warehouse/refusals.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
@@ -85,13 +86,17 @@ export async function withRun(
       });
     });
     const strain = { throttled: counters.throttled - before.throttled, quiet: counters.quiet };
-    const close = (): Promise<void> => finishRun(db, report, strain);
-    // What is told to end does not wait for a warehouse that is away.
-    await (thrown instanceof Interrupted || thrown instanceof Fenced ? close() : patiently(close)).catch(
-      (error: unknown) => {
+    const close = (through = db): Promise<void> => finishRun(through, report, strain);
+    // What is told to end does not wait for a warehouse that is away; what was done by then has its last word, or it would pass for lost.
+    await (thrown instanceof Interrupted || thrown instanceof Fenced ? close() : patiently(() => close()))
+      .catch(async (error: unknown) => {
+        if (thrown !== undefined || !deps.signal.aborted) throw error;
+        const through = hurried(deps.warehouse, lastWordMs);
+        await patiently(() => close(through), { ...usualPatience, totalMs: lastWordMs });
+      })
+      .catch((error: unknown) => {
         if (thrown === undefined) throw transientIf(error);
-      },
-    );
+      });
     deps.observe({ type: 'run.finished', pipeline, report });
     if (thrown !== undefined && !isToldInReport(thrown)) throw thrown;
     return report;

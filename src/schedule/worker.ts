@@ -5,7 +5,7 @@ import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
-import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
+import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
@@ -237,7 +237,8 @@ async function settle(
   log: RunLog,
 ): Promise<void> {
   const { warehouse, times, ended } = deps;
-  const { db } = warehouse;
+  // Also by who is told to end: a warehouse that is away for a moment is waited for, or what is done would pass for lost.
+  const db = hurried(warehouse, times.leaseMs);
   const { claimed } = hand;
   if (outcome.do === 'close') {
     const ours = await close(db, claimed, runs, outcome.ended, (trx) => ended(claimed, outcome.ended, trx));

@@ -1,7 +1,12 @@
-/** A walk ends with its slices, whichever of them are loaded last and at the same moment. */
+/** A walk ends with its slices, whichever of them are loaded last and at the same moment, and a run with its work. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { Interrupted } from '../../src/core/errors.ts';
+import type { RunEvent } from '../../src/core/run.ts';
+import { connect } from '../../src/warehouse/connect.ts';
 import { until } from '../support/processes.ts';
+import { proxy } from '../support/proxy.ts';
 import { openRig } from '../support/rig.ts';
 
 test('a walk whose last slices are loaded at the same moment is closed, and the next run reads changes alone', async () => {
@@ -45,3 +50,36 @@ test('a walk whose last slices are loaded at the same moment is closed, and the 
   expect(rig.tracker.log.length - before).toBeLessThan(20);
   await rig.close();
 }, 60_000);
+
+test('a run that is done when it is told to end, and the warehouse is away for a moment, has succeeded and is not lost', async () => {
+  const rig = await openRig({ issues: 0, projects: 2, users: 5 });
+  const { hostname: host, port } = new URL(rig.database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  const through = new URL(rig.database.url);
+  through.port = String(wire.port);
+  const ending = new AbortController();
+  const far = await connect(through.href, { signal: ending.signal });
+  let away: Promise<void> | undefined;
+  const cut = async (): Promise<void> => {
+    const backAt = performance.now() + 500;
+    while (performance.now() < backAt) {
+      wire.cut();
+      await sleep(5);
+    }
+  };
+  try {
+    const observe = ({ type }: RunEvent): void => {
+      if (type !== 'stream.finished') return;
+      ending.abort(new Interrupted('told to end'));
+      away = cut();
+    };
+    const asked = rig.sync({ streams: ['projects'] }, { signal: ending.signal, deps: { warehouse: far, observe } });
+    expect(await asked).toMatchObject({ status: 'succeeded' });
+    await away;
+    expect(await rig.rows('select status from ops.runs')).toEqual([{ status: 'succeeded' }]);
+  } finally {
+    await far.close();
+    await wire.close();
+    await rig.close();
+  }
+});

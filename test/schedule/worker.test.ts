@@ -276,6 +276,41 @@ test('a worker lives on through an absence of the warehouse that is shorter than
   }
 });
 
+test('a request that is done when its worker is told to end, and the warehouse is away, is none of a dead worker', async () => {
+  const { hostname: host, port } = new URL(database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  const url = new URL(database.url);
+  url.port = String(wire.port);
+  const ending = new AbortController();
+  const far = await connect(url.href, { max: 10, signal: ending.signal });
+  let finish: (() => void) | undefined;
+  const runner = runnerOf(names, async (ask) => {
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    return report(ask);
+  });
+  const { service } = conduct(far, known, runner, { times: { leaseMs: 5_000 } });
+  try {
+    await start();
+    await until('it is at work', () => finish !== undefined);
+    ending.abort(new Interrupted('told to end'));
+    const backAt = performance.now() + 500;
+    const ended = service.end();
+    finish?.();
+    while (performance.now() < backAt) {
+      wire.cut();
+      await sleep(5);
+    }
+    expect(await ended).toBe(true);
+    expect(await query('select status, losses from ops.dag_runs')).toEqual([{ status: 'succeeded', losses: 0 }]);
+  } finally {
+    await service.end();
+    await far.close();
+    await wire.close();
+  }
+});
+
 test('between the deaths of its workers a request waits longer each time', async () => {
   const queued = await start();
   const pauses: number[] = [];
