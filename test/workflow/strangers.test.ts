@@ -149,6 +149,22 @@ test('a DAG that the engine lists and does not know for a moment is asked for ag
   ]);
 });
 
+test('no DAG passes for gone because the list is empty once, but where it is so when it is asked again', async () => {
+  let left = 0;
+  await stage((path) => {
+    if (path !== '/api/v1/dags') return status('r1', 'running');
+    left -= 1;
+    return left >= 0 ? [] : { dags: [{ name: 'load' }, { name: 'send' }] };
+  });
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  left = 1;
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await living()).toEqual(['load', 'send']);
+  expect(await rig.rows('select from workflow.dag_runs where gone_at is not null')).toEqual([]);
+  left = 2;
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 2 });
+});
+
 describe('the list of an engine of the contract', () => {
   const names = Array.from({ length: 130 }, (_, i) => `dag${String(i).padStart(3, '0')}`);
   /** A page of so many, and how many pages there are. */
