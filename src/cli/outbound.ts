@@ -40,3 +40,9 @@ export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
       }),
   };
 };
+
+/** What is said where `what` could not be told, or handed over: what was cut short by a signal waits in the warehouse. */
+export const untold = (what: string, signal: AbortSignal): string =>
+  signal.aborted
+    ? `telling of ${what}, and handing it over, was cut short: what is left goes on behind the next run, or in \`tidemark serve\``
+    : `nobody could be told of ${what}`;

@@ -15,7 +15,7 @@ import { combinedReport, type Part } from './combined.ts';
 import type { Context } from './context.ts';
 import { said } from './exit.ts';
 import { openSource } from './opening.ts';
-import { outboundOf } from './outbound.ts';
+import { outboundOf, untold } from './outbound.ts';
 import { checkCensus, configured, hasCensus } from './pipelines.ts';
 import { planLines } from './plan-lines.ts';
 import type { Progress } from './progress/types.ts';
@@ -97,10 +97,8 @@ export function openRunner(
       if ('ended' in what) await afterRun(outbound, what.ended, context.signal);
       else await afterFailure(outbound, { pipeline, cause: what.failed }, context.signal);
     } catch (error) {
-      trouble(
-        `${pipeline}: nobody could be told of ${'ended' in what ? `run ${what.ended.runId}` : 'what failed'}`,
-        error,
-      );
+      const of = 'ended' in what ? `run ${what.ended.runId}` : 'what failed';
+      trouble(`${pipeline}: ${untold(of, context.signal)}`, error);
     }
   };
 

@@ -6,7 +6,7 @@ import type { Context } from './context.ts';
 import { causes, codeOfAll, codeOfError, codeOfReport, said } from './exit.ts';
 import type { Chosen } from './named-streams.ts';
 import { ownersNeverLoaded } from './never-loaded.ts';
-import { outboundOf } from './outbound.ts';
+import { outboundOf, untold } from './outbound.ts';
 import { progress } from './progress/choose.ts';
 import { toJson } from './progress/json.ts';
 import type { Progress } from './progress/types.ts';
@@ -80,9 +80,8 @@ async function tellOutside(context: Context, deps: RunDeps, report: RunReport): 
   try {
     await afterRun(outboundOf(deps.warehouse, config), report, context.signal);
   } catch (error) {
-    context.err.line(
-      `${context.err.paint('yellow', 'warning')}: ${report.pipeline}: nobody could be told: ${said(error).message}`,
-    );
+    const what = untold(`run ${report.runId}`, context.signal);
+    context.err.line(`${context.err.paint('yellow', 'warning')}: ${report.pipeline}: ${what}: ${said(error).message}`);
   }
 }
 

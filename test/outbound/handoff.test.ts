@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { AuthFailed, Missing, RateLimited, Refused, Transient, Unreachable } from '../../src/core/errors.ts';
+import { untold } from '../../src/cli/outbound.ts';
+import {
+  AuthFailed,
+  Interrupted,
+  Missing,
+  RateLimited,
+  Refused,
+  Transient,
+  Unreachable,
+} from '../../src/core/errors.ts';
 import type { Engine, EngineRun } from '../../src/outbound/engine.ts';
 import { drive } from '../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../src/outbound/intent.ts';
@@ -520,6 +529,29 @@ test('no two runs are one to the engine, whatever they are called here, and none
   await driven(to);
   expect(to.runs).toHaveLength(5);
   for (const { runId } of to.runs) expect(runId).toMatch(/^tidemark-nightly-[\w-]{1,47}$/);
+});
+
+test('a hand-off that a signal cuts short goes on later, is done once, and nothing else is said of it', async () => {
+  const to = engine(true);
+  const ending = new AbortController();
+  const hangs: Engine = {
+    ...to,
+    start: (dag, how, until) =>
+      new Promise((_, reject) => {
+        void to.start(dag, how, until);
+        until.addEventListener('abort', () => reject(until.reason), { once: true });
+        ending.abort(new Interrupted('told to end'));
+      }),
+  };
+  expect(untold('run 7', ending.signal)).toBe('nobody could be told of run 7');
+  await intended(false);
+  await expect(drive(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('told to end');
+  expect(untold('run 7', ending.signal)).toMatch(
+    /^telling of run 7.* goes on behind the next run, or in `tidemark serve`$/,
+  );
+  await driven(to);
+  expect(to.runs).toHaveLength(1);
+  expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
 });
 
 test('a run whose process died behind its success is handed over later, older ones are not', async () => {
