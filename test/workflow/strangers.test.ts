@@ -149,6 +149,24 @@ test('a DAG that the engine lists and does not know for a moment is asked for ag
   ]);
 });
 
+test.each([{}, { status: 'success', data: {} }, { status: 'success', data: null }])(
+  'a run that is active is not gone because its status says nothing once (%j)',
+  async (nothing) => {
+    let left = 0;
+    await stage((path) => {
+      if (path === '/api/v1/dags') return [{ name: 'load' }];
+      left -= 1;
+      return left >= 0 ? nothing : status('r1', 'running');
+    });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    left = 1;
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { updated: 0 } });
+    left = 2;
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select from workflow.dag_runs where gone_at is not null')).toHaveLength(1);
+  },
+);
+
 test('no DAG passes for gone because the list is empty once, but where it is so when it is asked again', async () => {
   let left = 0;
   await stage((path) => {

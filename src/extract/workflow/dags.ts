@@ -195,10 +195,9 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
     }
   };
   const ask = async (name: string, until: AbortSignal): Promise<readonly [string, Heard]> => {
-    if (name === first.dag && !heard.has(name)) return [name, first.answer];
-    const answer = await status(name, until);
-    // The list says that it is there: whether it has no status is asked twice.
-    return [name, answer instanceof Missing && told.has(name) ? await status(name, until) : answer];
+    const answer = name === first.dag && !heard.has(name) ? first.answer : await status(name, until);
+    // It is named, or in the list: that there is none, or nothing in it, is asked twice.
+    return [name, answer instanceof Missing || saysNothing(answer) ? await status(name, until) : answer];
   };
   const refused: (Refused | Transient)[] = [];
   const answered = new Set<string>();
@@ -240,6 +239,10 @@ async function* asked(workflow: Workflow, given: Given, signal: AbortSignal): As
   missed(names, answered, http.origin, note);
   return endOf(new Set(names).size, answered.size);
 }
+
+/** Whether an answer is an object, or an envelope, with nothing in it. */
+const saysNothing = (answer: Answer | Refused | Transient): boolean =>
+  !isOfOneDag(answer) && Object.keys(payloadOf(answer.body) ?? { none: true }).length === 0;
 
 /** The same error, with the name of the DAG whose it is. */
 const ofDag = (name: string, cause: Refused | Transient): Refused | Transient => {
