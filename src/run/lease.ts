@@ -148,7 +148,9 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
   let client = first;
   let released = false;
   let beating: Promise<void> = Promise.resolve();
-  let lastBeat = performance.now();
+  // So long no beat was answered while this process was at work: who stood still, or slept, first asks whether the lease was taken from it.
+  let silentMs = 0;
+  let watchedAt = performance.now();
   // An idle session that breaks says so here; the next beat finds it out and opens another.
   const ignore = (): undefined => undefined;
   client.on('error', ignore);
@@ -162,11 +164,11 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
         [pipeline, epoch, times.ttlMs],
       );
       if (rowCount === 0) lost.abort(takenOver());
-      lastBeat = performance.now();
+      silentMs = 0;
     } catch (error) {
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
       if (released) return;
-      if (performance.now() - lastBeat > times.ttlMs) lost.abort(cutOff(error));
+      if (silentMs > times.ttlMs) lost.abort(cutOff(error));
       await reopen();
     }
   };
@@ -181,6 +183,9 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
     }
   };
   const timer = setInterval(() => {
+    const now = performance.now();
+    silentMs += Math.min(now - watchedAt, 3 * times.heartbeatMs);
+    watchedAt = now;
     beating = beating.then(beat);
   }, times.heartbeatMs);
   timer.unref();

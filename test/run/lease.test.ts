@@ -118,6 +118,23 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   await holder.release();
 });
 
+test('a holder that stood still for longer than its lease, and whose session broke meanwhile, goes on with what nobody has taken', async () => {
+  const holder = await takeLease(pool(), 'asleep', quick);
+  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
+  const { rows: before } = await pool().query<{ pid: number }>(told, ['asleep']);
+  const ended = pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
+  await new Promise((resolve) => setImmediate(resolve));
+  // As where a machine sleeps whose clocks go on: the server forgets who does not answer.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * quick.ttlMs);
+  await ended;
+  await expect
+    .poll(async () => (await pool().query<{ pid: number }>(told, ['asleep'])).rows[0]?.pid)
+    .not.toBe(before[0]?.pid);
+  expect(holder.signal.aborted).toBe(false);
+  await inTrx((trx) => holder.guard({ trx }));
+  await holder.release();
+});
+
 test('a holder that cannot reach the warehouse for a lease time says so, and not that another has its lease', async () => {
   const warehouse = await connect(database.url, { max: 2 });
   const holder = await takeLease(warehouse.pool, 'cut off', quick);
