@@ -772,6 +772,46 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('an engine with a history (%s)',
   });
 });
 
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('one bad answer of an engine with a history (%s)', (dialect) => {
+  const none = status(200, { headers: { 'content-type': 'application/json' }, body: '{"dagRuns":null}' });
+  const worked = async () => {
+    const rig = await stage({ dialect });
+    const { state } = rig.engine;
+    state.add('load');
+    state.add('aside', { unfiled: true });
+    for (const name of ['load', 'aside']) state.finish(name, state.start(name).id, 'succeeded');
+    return rig;
+  };
+
+  test('that shows no runs of a DAG which it lists with one ends no run well', async () => {
+    const rig = await worked();
+    rig.engine.script.at({ match: ({ path }) => path.endsWith('/dag-runs/load') }, none);
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(JSON.stringify(report.streams)).toMatch(/lists load with a run, and not its runs: its history is empty/);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+
+  test('that shows no runs at all makes no DAG without a file pass for gone', async () => {
+    const rig = await worked();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    rig.engine.script.at({ match: ({ path }) => path.endsWith('/dag-runs') }, none);
+    const report = await rig.sync();
+    expect(report).toMatchObject({ status: 'partly_failed', deleted: 0 });
+    expect(JSON.stringify(report.streams)).toMatch(/lists DAGs with runs, and shows no runs/);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  });
+
+  test('that does not know a run of its history costs a second question and no row', async () => {
+    const rig = await worked();
+    const rule = rig.engine.script.at({ match: ({ path }) => path.includes('/dag-runs/load/') }, status(404));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+});
+
 describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine cannot read (%s)', (dialect) => {
   test("is not taken for gone, and the engine's reason is told", async () => {
     const rig = await stage({ dialect });

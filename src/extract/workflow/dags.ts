@@ -72,12 +72,13 @@ async function* listed(
   };
   const found = new Set<string>();
   const files = new Map<string, string>();
+  let hasRuns = false;
   const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
   for (;;) {
     const step = await walk.next();
     if (step.done === true) {
       let without = 0;
-      for await (const dag of withoutFile(workflow, history, { files, found, given }, signal)) {
+      for await (const dag of withoutFile(workflow, history, { files, found, given, hasRuns }, signal)) {
         without += 1;
         found.add(nameIn(dag));
         yield pageOf(dag, { raw: Buffer.from(JSON.stringify(dag)), date: undefined, receivedAt: performance.now() });
@@ -101,6 +102,7 @@ async function* listed(
           `two files define a DAG ${name}: ${files.get(name)} and ${file}; the engine keeps their runs as one DAG's`,
         );
       files.set(name, file);
+      hasRuns ||= textOf(at(dag.latest, 'dagRunId')) !== undefined;
       records.push(dag);
     }
     yield { ...step.value, records: await withKeys(given, records) };
@@ -119,16 +121,19 @@ interface Filed {
   /** Names of DAGs and files that were found. */
   readonly found: ReadonlySet<string>;
   readonly given: Given;
+  /** The list shows a DAG with a run. */
+  readonly hasRuns: boolean;
 }
 
 /**
  * DAGs that have runs and no file: run under another name or from a definition of their own (`dagName` of a start, `POST /dag-runs`), or
- * removed before they were ever read. One that was read while it had a file is no longer there; its runs are read all the same.
+ * removed before they were ever read. One that was read while it had a file is no longer there; its runs are read all the same. Throws
+ * `UnexpectedContent` where no run is shown, but in the list: who has runs and no file would pass for gone.
  */
 async function* withoutFile(
   workflow: Workflow,
   history: History,
-  { files, found, given }: Filed,
+  { files, found, given, hasRuns }: Filed,
   signal: AbortSignal,
 ): AsyncGenerator<JsonObject, void, void> {
   const where = 'file_name is not null';
@@ -144,10 +149,12 @@ async function* withoutFile(
     (name) => !found.has(name) && !rows.some((row) => row.name === name || row.file === name),
   );
   let whole = true;
+  let isEmpty = true;
   try {
     for (const dag of wanted.length === 0 ? [undefined] : absent) {
       for await (const part of partsOf(workflow, history, dag, { from: 1, to: undefined }, signal)) {
         whole &&= part.whole;
+        isEmpty &&= part.runs.length === 0;
         for (const told of part.runs) {
           const { dag: name, run } = told;
           if (known.has(name)) continue;
@@ -161,6 +168,8 @@ async function* withoutFile(
     if (!(cause instanceof Missing)) throw cause;
     whole = false;
   }
+  if (wanted.length === 0 && whole && isEmpty && hasRuns)
+    throw new UnexpectedContent(`${history.prefix}/dag-runs: the engine lists DAGs with runs, and shows no runs`);
   if (!whole)
     workflow.note('the engine does not show all runs at once: those of DAGs that are not in its list may be missing');
 }
