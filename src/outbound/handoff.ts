@@ -68,11 +68,10 @@ const mayShow = minutes(5);
 const mayBeUnknown = minutes(10);
 /** A run that was accepted may wait so long for its turn. */
 const mayWait = hours(24);
-/**
- * So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. Who has
- * not asked for so long himself asks once more: all that was off begins at once, and the engine may be the last to be up.
- */
+/** So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. */
 const mayErr = days(7);
+/** Who has not asked for so long himself asks once more then: all that was off begins at once, and the engine may be the last to be up. */
+const mayRest = days(2);
 /** Who is refused asks as rarely: somebody must change it. So does who asks once more. */
 const refusedAgain = minutes(10);
 /** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
@@ -94,7 +93,7 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     const busy = error instanceof Transient && error.cause instanceof Refused;
     const isStarted = handoff.status === 'started';
     const isLate = handoff.status !== 'pending' && since(handoff, handoff.startingAt) >= mayErr;
-    const isSpent = isLate && handoff.error !== null && since(handoff, handoff.changedAt) < mayErr;
+    const isSpent = isLate && handoff.error !== null && since(handoff, handoff.changedAt) < mayRest;
     const over = !isStarted && (final || (!busy && handoff.attempts >= mostTries));
     const arrived = !(busy || isTurnedAway(error) || error instanceof Unreachable);
     // What was not asked yet stays as it was: `step` itself notes that it asks.

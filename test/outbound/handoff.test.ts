@@ -416,7 +416,7 @@ describe('an end that is waited for is not waited for without end', () => {
     ['cannot be reached', new Unreachable('cannot connect')],
     ['is not up yet behind its gateway', new Transient('503')],
     ['tells to come later', new RateLimited('come later')],
-  ])('but who has not asked for a week asks once more, where the engine %s at first', async (_, error) => {
+  ])('but who has not asked for days asks once more, where the engine %s at first', async (_, error) => {
     const to = engine(true);
     const { status } = to;
     await intended(true);
@@ -424,8 +424,9 @@ describe('an end that is waited for is not waited for without end', () => {
     to.status = async () => {
       throw error;
     };
+    await later(5 * 24 * 60);
     await driven(to);
-    await later(8 * 24 * 60);
+    await later(3 * 24 * 60);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started', error: error.message }]);
     to.status = status;
