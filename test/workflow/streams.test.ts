@@ -803,6 +803,25 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('one bad answer of an engine wit
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
   });
 
+  test('that tells the ids of its runs under a name that nobody knows ends no run well', async () => {
+    const rig = await worked();
+    rig.engine.script.at(
+      { match: ({ path }) => path.endsWith('/dag-runs/load') },
+      {
+        name: 'another name',
+        answer: (answer) => ({
+          ...answer,
+          body: Buffer.from(answer.body.toString().replaceAll('"dagRunId"', '"ticket"')),
+        }),
+      },
+    );
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(JSON.stringify(report.streams)).toMatch(/a run in the history of load has no id/);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+
   test('that does not know a run of its history costs a second question and no row', async () => {
     const rig = await worked();
     const rule = rig.engine.script.at({ match: ({ path }) => path.includes('/dag-runs/load/') }, status(404));

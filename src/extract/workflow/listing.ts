@@ -5,7 +5,7 @@ import type { Json, Request } from '../../core/request.ts';
 import { parseInstant } from '../../core/time.ts';
 import { at, textAt } from '../lists.ts';
 import { type History, segment } from './dialect.ts';
-import { isObject, type JsonObject } from './objects.ts';
+import { isObject, type JsonObject, textOf } from './objects.ts';
 import { dagNameIn, instantText, runIn, type ToldRun } from './told.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -91,7 +91,8 @@ const toldRuns = (runs: readonly Json[], dag: string | undefined): readonly Told
   runs.map((run) => {
     const name = dag ?? (isObject(run) ? dagNameIn(run) : undefined);
     const told = isObject(run) && name !== undefined ? runIn(run, name, 'making') : undefined;
-    if (told === undefined)
+    // One that is told apart by its start alone could not be asked for.
+    if (told === undefined || textOf(told.run.runId) === undefined)
       throw new UnexpectedContent(`a run in the history of ${name ?? 'the engine'} has no id, or no name of its DAG`);
     if (dag !== undefined) mustBeOf(dag, told);
     return told;
