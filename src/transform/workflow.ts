@@ -79,8 +79,8 @@ export const dagRun: Flow['via'] = (record) => {
   return withNotes(r, {
     row: { ...row, _extra: r.extra() },
     children: steps === undefined ? {} : { steps },
-    // How a step stands that is not among them is not told: it stays as it was told last.
-    ...(own(found, 'inPart') === true && { partial: ['steps'] }),
+    // How a step stands that is not among them, or not by its name, is not told: it stays as it was told last.
+    ...((own(found, 'inPart') === true || hasNameless(found)) && { partial: ['steps'] }),
   });
 };
 
@@ -99,7 +99,7 @@ const stepRows = (
   const seen = new Map<string, number>();
   return list(r, found, 'steps').flatMap((step, position) => {
     const at = r.row('steps', position);
-    if (!isObject(step) || typeof own(step, 'name') !== 'string' || own(step, 'name') === '') {
+    if (!hasName(step)) {
       r.keep(`steps[${position}]`, step);
       r.note('steps[]: a step without a name');
       return [];
@@ -129,6 +129,14 @@ const stepRows = (
     };
     return [{ ...row, _extra: at.extra() }];
   });
+};
+
+const hasName = (step: unknown): step is JsonObject =>
+  isObject(step) && typeof own(step, 'name') === 'string' && own(step, 'name') !== '';
+
+const hasNameless = (found: JsonObject): boolean => {
+  const steps = own(found, 'steps');
+  return Array.isArray(steps) && !steps.every(hasName);
 };
 
 interface Stood {

@@ -822,6 +822,26 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('one bad answer of an engine wit
     expect(await stored(rig)).toEqual(rig.engine.truth());
   });
 
+  test('that tells steps under a name that nobody knows takes none for gone', async () => {
+    const rig = await worked();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const steps = 'select from workflow.dag_run_steps where _deleted_at is null';
+    const before = (await rig.rows(steps)).length;
+    const rule = rig.engine.script.at(
+      { match: ({ path }) => path.includes('/dag-runs/load/') },
+      {
+        name: 'another name',
+        answer: (answer) => ({
+          ...answer,
+          body: Buffer.from(answer.body.toString().replaceAll('"step":{"name"', '"step":{"titel"')),
+        }),
+      },
+    );
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(rule.fired).toBe(1);
+    expect(await rig.rows(steps)).toHaveLength(before);
+  });
+
   test('that does not know a run of its history costs a second question and no row', async () => {
     const rig = await worked();
     const rule = rig.engine.script.at({ match: ({ path }) => path.includes('/dag-runs/load/') }, status(404));
