@@ -103,6 +103,20 @@ test('granularities are not taken for missing while reports by the day are refus
     expect(streamOf(report, name)).toMatchObject({ status: 'failed' });
 });
 
+test('granularities that a server does not have are unavailable, also where it tells no days as old as all that might be read', async () => {
+  const settings = { start: new Date('2024-01-01T00:00:00Z') };
+  rig = await openAdsRig(small, settings);
+  rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(400));
+  const isOld = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+    query.granularity === 'DAY' && (query.report_start ?? '') < '2024-07';
+  const rule = rig.platform.script.at({ endpoint, ...always, match: isOld }, status(400));
+  const report = await rig.sync({ streams: [...lists, 'report_daily', 'report_hourly', 'report_lifetime'] });
+  for (const name of ['report_hourly', 'report_lifetime'])
+    expect(streamOf(report, name)).toMatchObject({ status: 'unavailable' });
+  expect(report).toMatchObject({ status: 'succeeded' });
+  expect(rule.fired).toBe(0);
+});
+
 describe('hours that were told before', () => {
   const streams = [...lists, 'report_hourly'];
   const hoursOf = async (): Promise<number> =>

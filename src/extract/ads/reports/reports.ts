@@ -2,6 +2,7 @@
 
 import type { Http, Request } from '../../../core/request.ts';
 import type { Days, Parents } from '../../../core/stream.ts';
+import { days } from '../../../core/time.ts';
 import type { DownloadLimits } from '../../download.ts';
 import { type Gate, gateOf } from '../../gate.ts';
 import type { Jobs, Patience } from '../../jobs.ts';
@@ -40,20 +41,17 @@ export interface ReportSettings {
   readonly reportHosts: readonly string[];
 }
 
-/** The same question about a day that the platform is asked for anyway. */
-const byDay = (first: Date): ((request: Request) => Request) => {
-  const at = `${first.toISOString().slice(0, 10)}T00:00:00Z`;
-  return (request) => ({
-    ...request,
-    query: { ...request.query, granularity: 'DAY', report_start: at, report_end: at },
-  });
+/** The same question about a day that is over and that no platform has given up yet: the first one that is read may be long before its time. */
+const byDay = (request: Request): Request => {
+  const at = `${new Date(Date.now() - days(2)).toISOString().slice(0, 10)}T00:00:00Z`;
+  return { ...request, query: { ...request.query, granularity: 'DAY', report_start: at, report_end: at } };
 };
 
 /** The reports of an opened platform: how far back and how often they are read. */
 export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
   const [nightly, weekly, monthly] = settings.restateDays;
   const known = withKnownFields(ads.http, ads.note);
-  const granularities = valuesBeyond('granularity', ['DAY'], byDay(settings.start));
+  const granularities = valuesBeyond('granularity', ['DAY'], byDay);
   const http: Http = { ...known, send: asMissing(known.send, granularities) };
   return {
     ...ads,
