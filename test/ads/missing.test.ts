@@ -213,6 +213,16 @@ test('insights that no account ever had (404) fail, also beside an account that 
   expect(asked.some(({ path }) => path.includes(empty))).toBe(false);
 });
 
+test('accounts that are gone, however many, are passed by in a run to whose questions about the others there are answers of today', async () => {
+  rig = await openAdsRig({ ...small, accounts: 4 });
+  const streams = [...lists, 'insight_reports'];
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  rig.platform.clock.advance(day);
+  const [, ...gone] = rig.platform.state.accounts.keys();
+  rig.platform.script.at({ ...always, match: ({ path }) => gone.some((id) => path.includes(id)) }, status(404));
+  for (const _ of ['the night', 'the noon']) expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+});
+
 test('a report by day that is refused fails, whatever the server says of other words', async () => {
   rig = await openAdsRig(small);
   rig.platform.script.at({ endpoint, ...always }, refusing(400));
