@@ -43,21 +43,25 @@ export const absurdPrices: Afterwards = {
 };
 
 /**
- * Tells where an account has no numbers of days on which its campaigns have some. It is asked for without its id, for it is in the path: a server
- * that wants it named there as well may answer with no rows, and nothing else would say that the account's level is empty.
+ * Tells where a level of an account has no numbers of days on which another one has some. One bad answer does that: of a list, whose entities nobody
+ * asks about then, or of the report; and an account is asked for without its id, for it is in the path: a server that wants it named there as well
+ * may answer with no rows. Nothing else would say that the level is empty.
  */
-export const emptyAccounts: Afterwards = {
-  about: 'Warns when an account has no row of days on which its campaigns have impressions.',
+export const emptyLevels: Afterwards = {
+  about: 'Warns when a level of an account has no row of days on which another one has impressions.',
   sql: `
-    select format('ads.report_daily: %s (%s): its campaigns have impressions on %s of the days that were read, and the account itself has no row of them: the server told none',
-        coalesce(ac.name, e.ad_account_id), e.ad_account_id, e.days) as warning
+    with told as (
+      select distinct ad_account_id, day from ads.report_daily
+      where source_id = $1::smallint and _run_id = $2::bigint and impressions > 0 and day < $3::timestamptz
+    )
+    select format('ads.report_daily: %s (%s): it has impressions on %s of the days that were read, and %s no row of them: the server told none',
+        coalesce(ac.name, e.ad_account_id), e.ad_account_id, e.days, e.entity_type) as warning
     from (
-      select c.ad_account_id, count(distinct c.day) as days
-      from ads.report_daily c
-      where c.source_id = $1::smallint and c._run_id = $2::bigint and c.entity_type = 'CAMPAIGN' and c.impressions > 0
-        and c.day < $3::timestamptz and not exists (select from ads.report_daily a
-          where a.source_id = c.source_id and a.ad_account_id = c.ad_account_id and a.entity_type = 'AD_ACCOUNT' and a.day = c.day)
-      group by c.ad_account_id
+      select t.ad_account_id, l.entity_type, count(*) as days
+      from told t cross join (values ('AD_ACCOUNT'), ('CAMPAIGN'), ('AD_SET'), ('AD')) l (entity_type)
+      where not exists (select from ads.report_daily r where r.source_id = $1::smallint
+        and r.ad_account_id = t.ad_account_id and r.entity_type = l.entity_type and r.day = t.day)
+      group by t.ad_account_id, l.entity_type
     ) e
     left join ads.ad_accounts ac on ac.source_id = $1::smallint and ac.id = e.ad_account_id
     order by 1`,

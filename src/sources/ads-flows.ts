@@ -8,7 +8,7 @@ import * as reportStreams from '../extract/ads/reports.ts';
 import * as streams from '../extract/ads/streams.ts';
 import * as tables from '../tables/ads.ts';
 import * as transforms from '../transform/ads.ts';
-import { absurdPrices, emptyAccounts, finalDaily, finalHourly } from './ads-afterwards.ts';
+import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './ads-afterwards.ts';
 
 export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
   kept(streams.businesses(ads), tables.businesses, transforms.business),
@@ -36,7 +36,7 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
   return [
     {
       ...replaced(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
-      afterwards: [finalDaily(back), absurdPrices, emptyAccounts],
+      afterwards: [finalDaily(back), absurdPrices, emptyLevels],
     },
     {
       ...replaced(hourly, tables.reportHourly, transforms.hourlyRow),

@@ -276,14 +276,29 @@ test.each([404, 405, 501])(
   },
 );
 
-test('an account that the server tells nothing of, though its campaigns have numbers, is told', async () => {
-  rig = await openAdsRig(small);
+describe('a level that the server tells nothing of, though others have numbers of the same days', () => {
   const streams = [...lists, 'report_daily'];
-  await rig.sync({ streams });
-  const told = () => rig.notes.filter((note) => note.includes('the account itself has no row'));
-  expect(told()).toEqual([]);
-  rig.platform.clock.advance(day);
-  rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD_ACCOUNT' }, noRows);
-  await rig.sync({ streams });
-  expect(told()).toHaveLength(rig.platform.state.accounts.size);
+  const told = () => rig.notes.filter((note) => note.includes('no row of them'));
+
+  test.each(['AD_ACCOUNT', 'CAMPAIGN', 'AD'])('is told: %s', async (level) => {
+    rig = await openAdsRig(small);
+    await rig.sync({ streams });
+    expect(told()).toEqual([]);
+    rig.platform.clock.advance(day);
+    rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === level }, noRows);
+    await rig.sync({ streams });
+    expect(told()).toHaveLength(rig.platform.state.accounts.size);
+    for (const note of told()) expect(note).toContain(` and ${level} no row of them`);
+  });
+
+  test('is told where one answer showed no campaigns, so that nobody asked about any', async () => {
+    rig = await openAdsRig(small);
+    const [first = ''] = rig.platform.state.accounts.keys();
+    const campaigns = '/ad_accounts/{id}/campaigns';
+    rig.platform.script.at({ endpoint: campaigns, match: ({ path }) => path.includes(first) }, nothingListed);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(told()).toEqual([expect.stringMatching(/and CAMPAIGN no row of them/)]);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(told()).toHaveLength(1);
+  });
 });
