@@ -584,8 +584,8 @@ describe('metrics that a server does not have', () => {
 
 describe('an insight report', () => {
   const ofAccount: Slice = { partition: { ad_account_id: account } };
-  const statesOf = async (reports: Reports): Promise<readonly Json[]> => {
-    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+  const statesOf = async (reports: Reports, given = warehouse(0)): Promise<readonly Json[]> => {
+    const reading = await insightReports(reports).read?.(ofAccount, given, new AbortController().signal);
     const states: Json[] = [];
     for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
       states.push(...step.value.records);
@@ -627,13 +627,18 @@ describe('an insight report', () => {
   });
 
   test('that shows rows of other entities loses them, and tells; a campaign is not the ad sets that it is told by', async () => {
+    const adSet = '0aa00b00-0000-4000-8000-00000000000c';
     const { reports, notes } = await open(() =>
       play.json({
-        rows: ['S1', 's2'].map((one) => ({ id: one, insight_value: `of ${one}`, stats: [] })),
+        rows: ['S1', 's1', adSet.toUpperCase()].map((one) => ({ id: one, insight_value: `of ${one}`, stats: [] })),
       }),
     );
+    const given = lending({
+      'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
+      'ads.ad_sets': ['s1', adSet].map((one) => ({ id: one, ad_account_id: account, campaign_id: 'c1' })),
+    });
     const values = new Map<string, Set<Json>>();
-    for (const record of await statesOf(reports)) {
+    for (const record of await statesOf(reports, given)) {
       const { entity_id, rows } = record as unknown as {
         readonly entity_id: string;
         readonly rows: readonly { readonly insight_value: string }[];
@@ -645,10 +650,11 @@ describe('an insight report', () => {
     expect(values).toEqual(
       new Map([
         ['c1', new Set()],
-        ['s1', new Set(['of S1'])],
+        ['s1', new Set(['of s1'])],
+        [adSet, new Set([`of ${adSet.toUpperCase()}`])],
       ]),
     );
-    expect(notes).toEqual([expect.stringMatching(/insight_reports: 45 rows were of other entities/)]);
+    expect(notes).toEqual([expect.stringMatching(/insight_reports: 105 rows were of other entities/)]);
   });
 
   test.each([

@@ -7,6 +7,7 @@ import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
+import { canonicalId } from '../ids.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { insightDimensions, insightFields } from './fields.ts';
 import { namedIn } from './named.ts';
@@ -153,9 +154,9 @@ const checkDimension = ({ id, dimension }: Question, body: Json): void => {
  * asked for: where several are named, each is a part of it, and no sum of reaches is the campaign's.
  */
 const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => boolean) => {
-  const named = (row: Json): string | undefined => textAt(row, 'id')?.toLowerCase();
+  const named = (row: Json): string => canonicalId(textAt(row, 'id') ?? id);
   if (type === 'CAMPAIGN' && new Set(rows.map(named)).size < 2) return () => true;
-  return (row) => (named(row) ?? id.toLowerCase()) === id.toLowerCase();
+  return (row) => named(row) === canonicalId(id);
 };
 
 const levelled = ({ type, dimension }: Question): string => `${dimension} (${type})`;
