@@ -45,14 +45,16 @@ export const absurdPrices: Afterwards = {
 /**
  * Tells where a level of an account has no numbers of days on which another one has some. One bad answer does that: of a list, whose entities nobody
  * asks about then, or of the report; and an account is asked for without its id, for it is in the path: a server that wants it named there as well
- * may answer with no rows. Nothing else would say that the level is empty.
+ * may answer with no rows. Nothing else would say that the level is empty. Looked at are the days of rows that the run wrote or took away.
  */
 export const emptyLevels: Afterwards = {
   about: 'Warns when a level of an account has no row of days on which another one has impressions.',
   sql: `
     with told as (
       select distinct ad_account_id, day from ads.report_daily
-      where source_id = $1::smallint and _run_id = $2::bigint and impressions > 0 and day < $3::timestamptz
+      where source_id = $1::smallint and impressions > 0 and day < $3::timestamptz and (_run_id = $2::bigint or day in (
+        select day from ads.report_revisions v where v.source_id = $1::smallint and v._run_id = $2::bigint
+          and v.seen_at > now() - interval '2 days' and v.new_value is null))
     )
     select format('ads.report_daily: %s (%s): it has impressions on %s of the days that were read, and %s no row of them: the server told none',
         coalesce(ac.name, e.ad_account_id), e.ad_account_id, e.days, e.entity_type) as warning

@@ -291,6 +291,16 @@ describe('a level that the server tells nothing of, though others have numbers o
     for (const note of told()) expect(note).toContain(` and ${level} no row of them`);
   });
 
+  test('is told where a backfill of days that were here took its rows away', async () => {
+    rig = await openAdsRig(small);
+    await rig.sync({ streams });
+    rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD' }, noRows);
+    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    expect(await rig.backfill({ from, to, streams: ['report_daily'] })).toMatchObject({ status: 'succeeded' });
+    expect(told()).toHaveLength(rig.platform.state.accounts.size);
+    for (const note of told()) expect(note).toContain(' and AD no row of them');
+  });
+
   test('is told where one answer showed no campaigns, so that nobody asked about any', async () => {
     rig = await openAdsRig(small);
     const [first = ''] = rig.platform.state.accounts.keys();
