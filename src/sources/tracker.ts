@@ -71,8 +71,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       fields: (signal) => learn(signal),
     }),
   };
-  /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. */
-  const learning = once(async (signal) => fieldRecords(tracker, signal));
+  /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. One answer alone does not say that there is no list of them. */
+  const learning = once(
+    async (signal) => (await fieldRecords(tracker, signal)) ?? (await fieldRecords(tracker, signal)),
+  );
   const known = once(async (signal) => {
     const fields = await learning(signal);
     const facts = fields && factsOf(fields.records);

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { status } from '../../src/simulator/shared/faults.ts';
+import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { type Field, POINTS } from '../../src/simulator/tracker/model.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
@@ -97,6 +98,20 @@ test.each([404, 403])(
     clock.advance(24 * hour);
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await differences(rig)).toEqual([]);
+  },
+);
+
+test.each([
+  ['vendor', 404, 'the second page', { match: ({ query }: LoggedRequest) => query.startAt !== undefined }],
+  ['vendor', 403, 'the second page', { match: ({ query }: LoggedRequest) => query.startAt !== undefined }],
+  ['contract', 404, 'the first page', {}],
+] as const)(
+  'one bad answer of a %s, a %i for %s of the fields, costs no issue its points',
+  async (dialect, code, _, when) => {
+    rig = await openRig({ ...smallSite, issues: 40, dialect, bare: dialect === 'contract' });
+    rig.tracker.script.at({ endpoint: '/rest/api/3/field/search', ...when }, status(code));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig, { bare: dialect === 'contract' })).toEqual([]);
   },
 );
 

@@ -24,9 +24,9 @@ export interface KnownFields {
 }
 
 /**
- * The records of the site's fields; undefined where the server has no list of them or does not show it to us. The vendor has two, and the one that
- * the contract has leaves fields out there: without the other they are not all, however the vendor says that it is not given. One by cursor is the
- * contract's, with everything in it.
+ * The records of the site's fields; undefined where the server has no list of them or does not show it to us, which its first page says: what is
+ * refused behind that is thrown. The vendor has two lists, and the one that the contract has leaves fields out there: without the other they are not
+ * all, however the vendor says that it is not given. One by cursor is the contract's, with everything in it.
  */
 export const fieldRecords = async (
   { http, account }: Tracker,
@@ -46,7 +46,7 @@ export const fieldRecords = async (
       records.push(...step.value.records);
     }
   } catch (cause) {
-    if (cause instanceof Missing || cause instanceof Forbidden) return undefined;
+    if (records.length === 0 && (cause instanceof Missing || cause instanceof Forbidden)) return undefined;
     throw cause;
   }
 };
