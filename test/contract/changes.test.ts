@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
 import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import type { TrackerSettings } from '../../src/sources/tracker.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
@@ -137,6 +138,20 @@ describe.each([
     await rig.sync(issues);
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   });
+});
+
+test('one refusal of `updated` does not hide what is older than the window by creation', async () => {
+  await open({ years: 1 });
+  await rig.sync(issues);
+  const { state, clock, script } = rig.tracker;
+  const [old = ''] = idsByAge();
+  expect(clock.now().getTime() - state.issue(old).created).toBeGreaterThan(181 * day);
+  clock.advance(day);
+  state.update(old, { summary: 'An old one, changed' });
+  const refusal = script.at({ match: ({ body }) => JSON.stringify(body ?? '').includes('updated >=') }, status(400));
+  expect((await rig.sync(issues)).status).toBe('succeeded');
+  expect(refusal.fired).toBe(1);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 test('a search index that lags behind the writes costs no change', async () => {

@@ -99,8 +99,8 @@ const tongueOf = (body: Json, vendor: boolean): Tongue => {
 };
 
 /**
- * Whether changes can be asked for: the server must take `updated` and must find by it what it found without. What the user configured is
- * not questioned.
+ * Whether changes can be asked for: the server must take `updated` and must find by it what it found without; that it does not it must say twice. What
+ * the user configured is not questioned.
  */
 export const findChanges = async (
   { http, scope, changes, note }: SearchOptions,
@@ -110,13 +110,15 @@ export const findChanges = async (
   if (changes !== 'auto') return changes;
   const { dates, everything } = await dialect(signal);
   const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
-  const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
-  const why =
-    answer instanceof Refused
-      ? `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`
-      : everything.landmark !== undefined && answer.issues.length === 0
-        ? 'the server finds nothing by `updated`, not even an issue it finds by `created`'
-        : undefined;
+  const ask = async (): Promise<string | undefined> => {
+    const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
+    if (answer instanceof Refused)
+      return `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`;
+    return everything.landmark !== undefined && answer.issues.length === 0
+      ? 'the server finds nothing by `updated`, not even an issue it finds by `created`'
+      : undefined;
+  };
+  const why = (await ask()) && (await ask());
   if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);
   return why === undefined ? 'updated' : 'created';
 };
