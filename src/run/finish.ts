@@ -2,6 +2,7 @@ import {
   AuthFailed,
   Fenced,
   Forbidden,
+  HasNone,
   Interrupted,
   Misconfigured,
   Missing,
@@ -20,6 +21,7 @@ import { patiently } from '../load/session.ts';
 import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { type Gone, isUnavailable, saysNothing } from './gone.ts';
+import { isNewsOfOwner } from './last-word.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { readSlice } from './read-slice.ts';
 import { wasRead } from './runs.ts';
@@ -55,6 +57,9 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const problems: Problem[] = [];
   const gone: Gone[] = [];
+  /** Those of whose owners it is news that they have no list: one bad answer is none. */
+  const doubtful = new Set<OpenSlice>();
+  let again = false;
   let over = 0;
   const before = stream.tally.slices;
   // What is left of a walk may be what is gone: that others have the list is known from the run before.
@@ -74,7 +79,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
           return parts;
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
-        const end = await readSlice(stream, open);
+        const end = await readSlice(stream, open, again);
         // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
         answered ||= end.passes > 0;
         if (end.status === 'partial') problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
@@ -87,9 +92,14 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
           over += 1;
           return [];
         }
-        if (error instanceof Missing && flow.stream.parents !== undefined) {
-          gone.push({ open, error });
-          if (!isUnavailable(flow, gone, answered, false)) return [];
+        const isGone = error instanceof Missing && flow.stream.parents !== undefined;
+        if (isGone) gone.push({ open, error });
+        if (!isGone || !isUnavailable(flow, gone, answered, false)) {
+          if (!again && (error instanceof HasNone || (await isNewsOfOwner(stream, open.slice, error)))) {
+            doubtful.add(open);
+            return [];
+          }
+          if (isGone) return [];
         }
         const verdict = await sliceFailed(stream, open, error);
         if (verdict === 'ends the stream') {
@@ -110,12 +120,14 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
   };
   await workAll(slices);
-  if (stream.tally.slices > before) {
-    // What seemed missing before the first list came is asked for again: by now its answer says what it is.
-    const doubtful = gone.filter(({ error }) => error instanceof SeemsMissing);
-    gone.splice(0, gone.length, ...gone.filter((one) => !doubtful.includes(one)));
-    stream.unread.waiting += doubtful.length;
-    await workAll(doubtful.map(({ open }) => open));
+  // What seemed missing before the first list came: by now its answer says what it is.
+  if (stream.tally.slices > before)
+    for (const { open, error } of gone) if (error instanceof SeemsMissing) doubtful.add(open);
+  if (doubtful.size > 0) {
+    again = true;
+    gone.splice(0, gone.length, ...gone.filter(({ open }) => !doubtful.has(open)));
+    stream.unread.waiting += doubtful.size;
+    await workAll([...doubtful]);
   }
   const read = stream.tally.slices - before;
   const [first] = gone;

@@ -7,19 +7,27 @@ import { layoutOf } from '../load/layout.ts';
 import { inScope } from '../load/scope.ts';
 import { patiently } from '../load/session.ts';
 import { scopeOf } from './commit.ts';
+import { saidNone } from './last-word.ts';
 import type { OpenSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 
 const empty: WalkEnd = { expected: 0, fetched: 0, passes: 1, moved: 0, matched: true };
 
 /**
- * The end of an empty list, where the error says that the owner has none. Throws it where rows would go on that word: a server that is ill refuses
- * questions, too. Where it is said again, the next time that the owner is asked, it is believed.
+ * The end of an empty list, where the error says that the owner has none. Throws it where that is news, to be asked for `again`; then also where rows
+ * would go on that word: a server that is ill refuses questions, too. Where it is said again a while later it is believed.
  */
-export async function endOfNone(stream: StreamContext, open: OpenSlice, error: unknown): Promise<WalkEnd> {
+export async function endOfNone(
+  stream: StreamContext,
+  open: OpenSlice,
+  error: unknown,
+  again: boolean,
+): Promise<WalkEnd> {
   if (!(error instanceof HasNone)) throw error;
-  if (!(await wouldRemove(stream, open)) || (await wasSaid(stream, open))) return empty;
-  const message = `${error.message}; but it had some: should it have none any more, the next run believes it`;
+  if (await saidNone(stream, open.slice)) return empty;
+  if (!again) throw error;
+  if (!(await wouldRemove(stream, open))) return empty;
+  const message = `${error.message}; but it had some: should it have none any more, a run in an hour or later believes it`;
   throw new HasNone(message, { cause: error });
 }
 
@@ -33,15 +41,4 @@ async function wouldRemove({ context, flow }: StreamContext, { slice }: OpenSlic
     ),
   );
   return rows[0]?.has === true;
-}
-
-/** Whether that was the last word about the owner, in this walk or one before it. */
-async function wasSaid({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<boolean> {
-  const { rows } = await patiently(() =>
-    sql<{ code: string | null }>`select s.error_code as code from ops.slices s join ops.walks w using (walk_id)
-      where w.source_id = ${context.run.sourceId} and w.stream = ${flow.stream.name} and s.status <> 'pending'
-        and s.partition = ${JSON.stringify(slice.partition ?? {})}::jsonb
-      order by s.slice_id desc limit 1`.execute(context.deps.warehouse.db),
-  );
-  return rows[0]?.code === new HasNone('').code;
 }

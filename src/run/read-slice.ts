@@ -43,9 +43,10 @@ const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= 
 
 /**
  * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
- * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown.
+ * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown. `again`: it is read a second
+ * time in this run, because it was news that it has no list.
  */
-export async function readSlice(stream: StreamContext, open: OpenSlice): Promise<SliceEnd> {
+export async function readSlice(stream: StreamContext, open: OpenSlice, again: boolean): Promise<SliceEnd> {
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
@@ -66,7 +67,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice): Promise
     for (;;) {
       const step = await reading.pages.next().catch(async (error: unknown) => ({
         done: true as const,
-        value: await endOfNone(stream, open, error),
+        value: await endOfNone(stream, open, error, again),
       }));
       if (step.done === true) {
         end = step.value;

@@ -7,7 +7,8 @@ import { patiently, type Session } from '../load/session.ts';
 import { forgetOpened } from './closed.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import { fenced } from './fenced.ts';
-import { endsRun } from './finish.ts';
+import { endsRun, type Problem } from './finish.ts';
+import { isNews, stateBy } from './last-word.ts';
 import type { Asked } from './plan.ts';
 import { beginStream, countBatch, finishStream, markStream, wasRead } from './runs.ts';
 import { type Times, walkAll } from './walking.ts';
@@ -49,7 +50,13 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     return done;
   };
   try {
-    const problems = await walkAll(context, flow, asked, times, tally);
+    const walk = (): Promise<Problem | undefined> => walkAll(context, flow, asked, times, tally);
+    const problems = await walk().catch(async (error: unknown) => {
+      // One bad answer is none. Of days each walk asks many owners, and all of them before that is believed.
+      const isNone = (error instanceof Missing || error instanceof Forbidden) && flow.stream.days === undefined;
+      if (!isNone || !(await isNews(deps.warehouse.db, run.sourceId, stream, error))) throw error;
+      return walk();
+    });
     await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
     await patiently(() => forgetOpened(deps.warehouse.db, run.sourceId, flow));
     await afterwards(context, flow, times, tally, problems !== undefined);
@@ -59,7 +66,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     if (error instanceof Missing || error instanceof Forbidden) {
       if (isDoubtful(error, flow) && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
         return end(report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`));
-      const state = error instanceof Missing ? ('unavailable' as const) : ('forbidden' as const);
+      const state = stateBy(error);
       await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
       // What was opened of what the source turned out not to have: there is nothing to go on with.
       if (!flow.stream.promised)

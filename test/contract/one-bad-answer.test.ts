@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { status } from '../../src/simulator/shared/faults.ts';
+import { differences } from '../support/oracle.ts';
+import { openRig, type Rig } from '../support/rig.ts';
+import { smallSite } from '../support/small-site.ts';
+
+let rig: Rig;
+afterEach(() => rig.close());
+
+const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
+const always = { times: Number.POSITIVE_INFINITY };
+const open = async (): Promise<Rig['tracker']> => {
+  rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor' });
+  return rig.tracker;
+};
+
+describe('one bad answer in the first sync is asked about again, and costs nothing:', () => {
+  test.each([
+    [404, 'second', '/rest/agile/1.0/sprint/{id}/issue'],
+    [403, 'second', '/rest/agile/1.0/sprint/{id}/issue'],
+    [404, 'second', boardSprint],
+    [403, 'first', boardSprint],
+    [400, 'second', boardSprint],
+    [404, 'first', '/rest/api/3/group/member'],
+    [403, 'second', '/rest/api/3/group/member'],
+    [404, 'first', '/rest/api/3/group/bulk'],
+    [404, 'first', '/rest/api/3/status'],
+    [403, 'first', '/rest/api/3/priority'],
+  ] as const)('%i, to the %s question of %s', async (code, which, endpoint) => {
+    const { script } = await open();
+    const rule = script.at({ endpoint, nth: which === 'first' ? 1 : 2 }, status(code));
+    const report = await rig.sync();
+    expect(rule.fired).toBe(1);
+    expect(report).toMatchObject({ status: 'succeeded' });
+    expect(report.streams.filter((one) => one.status !== 'ok')).toEqual([]);
+    expect(await differences(rig)).toEqual([]);
+  });
+});
+
+describe('what is no news is asked for once:', () => {
+  const asked = async (part: RegExp): Promise<number> => {
+    const from = rig.tracker.log.length;
+    await rig.sync();
+    return rig.tracker.log.slice(from).filter(({ path }) => part.test(path)).length;
+  };
+
+  test.each([400, 404, 403])('a board that answers %i night after night', async (code) => {
+    const { script, clock } = await open();
+    const [{ id } = { id: 0 }] = rig.tracker.oracle().boards.filter(({ type }) => type === 'scrum');
+    const list = new RegExp(`/board/${id}/sprint$`);
+    script.at({ match: ({ path }) => list.test(path), ...always }, status(code));
+    // Once for each of two streams, and what is news twice.
+    expect(await asked(list)).toBe(4);
+    for (let night = 0; night < 2; night += 1) {
+      clock.advance(86_400_000);
+      expect(await asked(list)).toBe(2);
+    }
+  });
+
+  test.each([404, 403])('a list that the server answers with %i', async (code) => {
+    const { script, clock } = await open();
+    script.at({ endpoint: '/rest/api/3/status', ...always }, status(code));
+    expect(await asked(/\/status$/)).toBe(2);
+    clock.advance(86_400_000);
+    expect(await asked(/\/status$/)).toBe(1);
+  });
+
+  test('sprints, of a server of one board that has no list of them', async () => {
+    rig = await openRig({ ...smallSite, issues: 40, projects: 1, dialect: 'contract', bare: true });
+    const boards = rig.tracker.oracle().boards.filter(({ type }) => type === 'scrum').length;
+    expect(boards).toBeLessThan(3);
+    await rig.sync();
+    rig.tracker.clock.advance(86_400_000);
+    expect(await asked(/\/board\/\d+\/sprint$/)).toBe(2 * boards);
+  });
+});
