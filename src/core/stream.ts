@@ -172,6 +172,8 @@ export interface Tail {
   readonly walk: PageWalk;
   /** False for an element that says of itself that it is of another record. Absent: elements of this list do not say. */
   readonly belongs?: (element: Json) => boolean;
+  /** Ids of those elements that came with the record itself: its complete list has them, too. */
+  readonly shown?: readonly string[];
   /** Rows of the complete list; pure. */
   rows(records: readonly Json[]): readonly Row[];
 }

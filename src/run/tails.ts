@@ -199,7 +199,11 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         [...lists].map(async ([walk, of]) => {
           const { endpoint } = walk.first;
           const again = of.every(({ child }) => lacked.includes(child));
-          const answer = ofRecord(await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk), walk, of);
+          const ask = async (): Promise<Answer | undefined> =>
+            ofRecord(await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk), walk, of);
+          const once = await ask();
+          // One bad answer is none: what came with the record may have been deleted since, and then the list says so twice.
+          const answer = lacksShown(once, walk, of) ? await ask() : once;
           const { records, trouble } = answer ?? {};
           if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
           if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
@@ -266,4 +270,11 @@ function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[
   if (records === undefined || ours === undefined || ours.length === records.length) return answer;
   const words = `${walk.first.path}: ${records.length - ours.length} of ${records.length} records say that they are of another record`;
   return { records: ours, trouble: answer?.trouble ?? new Transient(words) };
+}
+
+/** Whether a list that passes for complete lacks some of what came with its record. */
+function lacksShown(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[]): boolean {
+  if (answer?.records === undefined || answer.trouble !== undefined) return false;
+  const ids = new Set(answer.records.map((record) => walk.id(record)));
+  return of.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));
 }

@@ -74,6 +74,13 @@ export const isOfIssue =
     return !isNumber || String(told) === String(issueId);
   };
 
+/** The ids of those that have one. */
+export const idsOf = (records: readonly Json[]): readonly string[] =>
+  records.flatMap((record) => {
+    const id = isObject(record) ? own(record, 'id') : undefined;
+    return typeof id === 'string' || typeof id === 'number' ? [String(id)] : [];
+  });
+
 /** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */
 export const eachOnce = (records: readonly Json[]): readonly Json[] => {
   if (records.length < 2) return records;

@@ -16,6 +16,7 @@ import {
   type Delivered,
   delivered,
   eachOnce,
+  idsOf,
   isOfIssue,
   keyRows,
   worklogRow,
@@ -319,11 +320,13 @@ const detailsOf = (
   if (!openChangelog && !openComments && !openWorklogs) return { children, tails: NO_TAILS };
 
   const walks = walksOf(String(issueId), key);
+  const shownOf = (found: Delivered | undefined): readonly string[] => idsOf(found?.records.filter(belongs) ?? []);
   const tails: Tail[] = [];
   if (openChangelog) {
     tails.push({
       child: 'changelog',
       walk: walks.changelog,
+      shown: idsOf(changelog?.records ?? []),
       rows: (records) => changesOf(issueId, records, catalogue),
     });
     tails.push({
@@ -336,9 +339,21 @@ const detailsOf = (
     });
   }
   if (openComments)
-    tails.push({ child: 'comments', walk: walks.comments, belongs, rows: (records) => commentsOf(issueId, records) });
+    tails.push({
+      child: 'comments',
+      walk: walks.comments,
+      belongs,
+      shown: shownOf(comments),
+      rows: (records) => commentsOf(issueId, records),
+    });
   if (openWorklogs)
-    tails.push({ child: 'worklogs', walk: walks.worklogs, belongs, rows: (records) => worklogsOf(issueId, records) });
+    tails.push({
+      child: 'worklogs',
+      walk: walks.worklogs,
+      belongs,
+      shown: shownOf(worklogs),
+      rows: (records) => worklogsOf(issueId, records),
+    });
   return { children, tails };
 };
 

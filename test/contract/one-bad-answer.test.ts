@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -34,6 +34,39 @@ describe('one bad answer in the first sync is asked about again, and costs nothi
     expect(report).toMatchObject({ status: 'succeeded' });
     expect(report.streams.filter((one) => one.status !== 'ok')).toEqual([]);
     expect(await differences(rig)).toEqual([]);
+  });
+});
+
+describe("one empty answer in the place of an issue's list, of which the issue itself showed some, costs nothing:", () => {
+  const embedded = { changelog: 3, comments: 1, worklogs: 1 };
+  const lists = [
+    ['changelog', 'values'],
+    ['comment', 'comments'],
+    ['worklog', 'worklogs'],
+  ] as const;
+  const empty = (list: string): Fault => ({
+    name: 'empty',
+    answer: (answer) => {
+      const body = { startAt: 0, maxResults: 100, total: 0, isLast: true, [list]: [] };
+      return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+    },
+  });
+
+  test.each(lists)('%s', async (endpoint, list) => {
+    rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
+    const rule = rig.tracker.script.at({ endpoint: `/rest/api/3/issue/{id}/${endpoint}` }, empty(list));
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+  });
+
+  test('and where it says so twice it is believed: they were deleted meanwhile', async () => {
+    rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
+    const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}/worklog', ...always }, empty('worklogs'));
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBeGreaterThan(1);
+    const lost = (await differences(rig, { issuesOnly: true })).filter((line) => !line.startsWith('worklogs '));
+    expect(lost).toEqual([]);
   });
 });
 
