@@ -250,6 +250,42 @@ test('cumulative flow has no gaps and ends today with what is there today', asyn
   expect(now).toHaveLength(6);
 });
 
+test('an issue that is done and has no history is done since it was resolved: before that nobody told', async () => {
+  await insert(database, `${issueColumns.replace(')', ', resolved_at)')}`, [
+    `1, 191, 'MUTE-1', 20, 1, 4, 'bob', 13, '2024-05-10Z', '2024-05-20Z', null, '2024-05-14 12:00Z'`,
+    `1, 192, 'MUTE-2', 20, 1, 2, 'bob', null, '2024-05-10Z', '2024-05-20Z', null, '2024-05-14Z'`,
+    `1, 193, 'MUTE-3', 20, 1, 4, 'bob', null, '2024-05-10Z', '2024-05-20Z', null, '2024-05-10Z'`,
+  ]);
+  try {
+    expect(await byKey('MUTE-1')).toEqual([
+      ['0', '(unknown)', 'unknown', 'new', '2024-05-10 00:00:00+00', '2024-05-14 12:00:00+00', false],
+      ['1', 'Done', 'done', 'forward', '2024-05-14 12:00:00+00', null, true],
+    ]);
+    expect(await byKey('MUTE-2')).toEqual([['0', 'Doing', 'in_progress', 'new', '2024-05-10 00:00:00+00', null, true]]);
+    expect(
+      await read(`select issue_key, is_done, done_at::text, lead_time_days, cycle_time_days, reopen_count from bi.issue_cycle_times
+        where issue_key like 'MUTE-%' order by 1`),
+    ).toEqual([
+      ['MUTE-1', true, '2024-05-14 12:00:00+00', '4.500', null, '0'],
+      ['MUTE-2', false, null, null, null, '0'],
+      ['MUTE-3', true, '2024-05-10 00:00:00+00', '0.000', null, '0'],
+    ]);
+    expect(
+      await read(`select week_start, created_issues, done_issues, done_points from bi.throughput_weekly
+        where project_key = 'OPS' and week_start >= '2024-05-01' order by 1`),
+    ).toEqual([
+      ['2024-05-06', '3', '1', '0.0000'],
+      ['2024-05-13', '0', '1', '13.0000'],
+    ]);
+    expect(
+      await read(`select date_day, issues from bi.cumulative_flow_daily
+        where project_key = 'OPS' and status_category = 'unknown' and date_day between '2024-05-10' and '2024-05-14' order by 1`),
+    ).toEqual([10, 11, 12, 13, 14].map((day) => [`2024-05-${day}`, day === 14 ? '0' : '1']));
+  } finally {
+    await read(`delete from tracker.issues where id between 191 and 193`);
+  }
+});
+
 test('a change from before the creation of its issue makes no negative time', async () => {
   await insert(database, issueColumns, [`1, 190, 'OLD-1', 20, 1, 4, null, null, '2024-05-10Z', '2024-05-10Z', null`]);
   await insert(database, changeColumns, [

@@ -214,3 +214,25 @@ test('a sprint that was opened again is judged as of now, though it still says w
     await read(`update tracker.sprints set state = 'closed' where source_id = 1 and id = 1`);
   }
 });
+
+test('an issue without history that was resolved after the end of its sprint was not done in it', async () => {
+  await insert(database, `${issueColumns.replace(')', ', resolved_at)')}`, [
+    `1, 220, 'MUTE-1', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-18 09:00Z'`,
+    `1, 221, 'MUTE-2', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-19Z'`,
+  ]);
+  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', ['1, 220, 1', '1, 221, 1']);
+  try {
+    expect(
+      await table(
+        database,
+        `select issue_key, is_done, is_carried_over, status_category_at_end from bi.sprint_issues where issue_key like 'MUTE-%' order by 1`,
+      ),
+    ).toEqual([
+      ['MUTE-1', true, false, 'done'],
+      ['MUTE-2', false, true, 'unknown'],
+    ]);
+  } finally {
+    await table(database, 'delete from tracker.issue_sprints where issue_id in (220, 221)');
+    await table(database, 'delete from tracker.issues where id in (220, 221)');
+  }
+});
