@@ -9,14 +9,15 @@ import * as transforms from '../transform/tracker.ts';
 import { namedGroups } from './named-groups.ts';
 import { rekeyedIssues } from './project-keys.ts';
 import { boardSprintsFromSprints, boardsOfSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
+import { issueTypesFromIssues, prioritiesFromIssues, statusesFromIssues } from './words-of-issues.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
 export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly Flow[] => [
   entity(streams.fields(tracker), tables.fields, transforms.field),
   { ...entity(streams.projects(tracker), tables.projects, transforms.project), afterwards: [rekeyedIssues] },
-  entity(streams.statuses(), tables.statuses, transforms.status),
-  entity(streams.issueTypes(), tables.issueTypes, transforms.issueType),
-  entity(streams.priorities(), tables.priorities, transforms.priority),
+  { ...entity(streams.statuses(), tables.statuses, transforms.status), fallback: statusesFromIssues },
+  { ...entity(streams.issueTypes(), tables.issueTypes, transforms.issueType), fallback: issueTypesFromIssues },
+  { ...entity(streams.priorities(), tables.priorities, transforms.priority), fallback: prioritiesFromIssues },
   entity(streams.users(tracker), tables.users, transforms.user),
   { ...entity(streams.groups(tracker), tables.groups, transforms.group), afterwards: [namedGroups] },
   relation(streams.groupMembers(), tables.groupMembers, transforms.groupMember),

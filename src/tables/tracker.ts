@@ -305,6 +305,11 @@ export type IssueRow = Extra & {
   readonly votes: Maybe<Integer>;
   readonly watchers: Maybe<Integer>;
   readonly custom_fields: JsonText;
+  readonly status: Maybe<string>;
+  readonly status_category: StatusCategory;
+  readonly issue_type: Maybe<string>;
+  readonly is_subtask: Maybe<boolean>;
+  readonly priority: Maybe<string>;
 };
 
 export const issues = table<IssueRow>({
@@ -347,6 +352,11 @@ export const issues = table<IssueRow>({
     votes: 'bigint',
     watchers: 'bigint',
     custom_fields: 'jsonb',
+    status: 'text',
+    status_category: 'text',
+    issue_type: 'text',
+    is_subtask: 'bool',
+    priority: 'text',
     _extra: 'jsonb',
   },
   key: ['id'],

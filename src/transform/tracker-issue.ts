@@ -9,6 +9,7 @@ import { isObject, type JsonObject, own } from './json-object.ts';
 import { personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
+import { statusCategory } from './status-category.ts';
 import { isSystemField } from './system-fields.ts';
 import {
   changeRows,
@@ -34,6 +35,7 @@ import {
   versionRows,
 } from './tracker-relations.ts';
 import {
+  bool,
   day,
   decimal,
   id,
@@ -123,14 +125,17 @@ export const issueMapper =
     const description = richText(r, fields, 'description', 'fields.description');
     const environment = richText(r, fields, 'environment', 'fields.environment');
     const resolution = object(r, fields, 'resolution', 'fields.resolution');
+    const status = requiredObject(r, fields, 'status', 'fields.status');
+    const type = object(r, fields, 'issuetype', 'fields.issuetype');
+    const priority = object(r, fields, 'priority', 'fields.priority');
     const timetracking = object(r, fields, 'timetracking', 'fields.timetracking') ?? {};
     const row: IssueRow = {
       id: issueId,
       key,
       project_id: within(r, fields, 'project'),
-      issue_type_id: idWithin(r, fields, 'issuetype'),
-      status_id: within(r, fields, 'status'),
-      priority_id: idWithin(r, fields, 'priority'),
+      issue_type_id: type && id(r, type, 'id', 'fields.issuetype.id'),
+      status_id: requiredId(r, status, 'id', 'fields.status.id'),
+      priority_id: priority && id(r, priority, 'id', 'fields.priority.id'),
       resolution_id: resolution && id(r, resolution, 'id', 'fields.resolution.id'),
       resolution: resolution && text(r, resolution, 'name', 'fields.resolution.name'),
       parent_id: parent && id(r, parent, 'id', 'fields.parent.id'),
@@ -167,6 +172,11 @@ export const issueMapper =
       votes: countWithin(r, fields, 'votes', 'votes'),
       watchers: countWithin(r, fields, 'watches', 'watchCount'),
       custom_fields: custom.json,
+      status: text(r, status, 'name', 'fields.status.name'),
+      status_category: statusCategory(r, status, 'fields.status.statusCategory'),
+      issue_type: type && text(r, type, 'name', 'fields.issuetype.name'),
+      is_subtask: type && bool(r, type, 'subtask', 'fields.issuetype.subtask'),
+      priority: priority && text(r, priority, 'name', 'fields.priority.name'),
       // Last: everything before it may keep something.
       _extra: r.extra(),
     };
@@ -180,14 +190,9 @@ export const issueMapper =
     };
   };
 
-/** The id of a required object field: project, status. */
+/** The id of a required object field: project. */
 const within = (r: Reading, fields: JsonObject, key: string): Integer =>
   requiredId(r, requiredObject(r, fields, key, `fields.${key}`), 'id', `fields.${key}.id`);
-
-const idWithin = (r: Reading, fields: JsonObject, key: string): Integer | null => {
-  const found = object(r, fields, key, `fields.${key}`);
-  return found && id(r, found, 'id', `fields.${key}.id`);
-};
 
 const nameWithin = (r: Reading, fields: JsonObject, key: string): string | null => {
   const found = object(r, fields, key, `fields.${key}`);

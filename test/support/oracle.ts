@@ -111,6 +111,13 @@ function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
   const boards = truth.boards.filter((board) => projects.get(board.projectId)?.hidden !== true);
   const told = new Set(truth.sprintIssues.map((one) => one.sprintId));
   const sprints = truth.sprints.filter((sprint) => !bare || told.has(sprint.id));
+  /** Where no list tells of them they are those that issues are in; what one was in before stays. */
+  const listed = <T extends { readonly id: string }>(all: readonly T[], of: (issue: Issue) => string) => {
+    const used = new Set(issues.map(of));
+    return bare ? all.filter(({ id }) => used.has(id)) : all;
+  };
+  const orKnown = (all: readonly { readonly id: string }[]) =>
+    bare ? { alsoFine: (row: Cells) => all.some(({ id }) => Number(id) === row.id) } : {};
   const childOf = { where: ofCompared('issue_id') };
   const complete = (list: readonly unknown[]): boolean => !bare || list.length <= 20;
   const shortLists = (of: (issue: Issue) => readonly unknown[]): string =>
@@ -177,26 +184,33 @@ function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
     {
       table: 'statuses',
       key: ['id'],
-      rows: bare
-        ? []
-        : truth.statuses.map((one) => ({ id: Number(one.id), name: one.name, category: category[one.category] })),
+      rows: listed(truth.statuses, ({ statusId }) => statusId).map((one) => ({
+        id: Number(one.id),
+        name: one.name,
+        category: category[one.category],
+      })),
+      ...orKnown(truth.statuses),
     },
     {
       table: 'issue_types',
       key: ['id'],
-      rows: bare
-        ? []
-        : truth.issueTypes.map((one) => ({
-            id: Number(one.id),
-            name: one.name,
-            subtask: one.hierarchyLevel === -1,
-            hierarchy_level: one.hierarchyLevel,
-          })),
+      rows: listed(truth.issueTypes, ({ typeId }) => typeId).map((one) => ({
+        id: Number(one.id),
+        name: one.name,
+        subtask: one.hierarchyLevel === -1,
+        hierarchy_level: bare ? null : one.hierarchyLevel,
+      })),
+      ...orKnown(truth.issueTypes),
     },
     {
       table: 'priorities',
       key: ['id'],
-      rows: bare ? [] : truth.priorities.map((one, place) => ({ id: Number(one.id), name: one.name, rank: place + 1 })),
+      rows: listed(truth.priorities, ({ priorityId }) => priorityId).map((one) => ({
+        id: Number(one.id),
+        name: one.name,
+        rank: bare ? null : truth.priorities.indexOf(one) + 1,
+      })),
+      ...orKnown(truth.priorities),
     },
     {
       table: 'boards',
@@ -417,6 +431,10 @@ function issueCells(truth: Oracle, issue: OracleIssue): Cells {
     issue_type_id: Number(issue.typeId),
     status_id: Number(issue.statusId),
     priority_id: Number(issue.priorityId),
+    status_category: category[truth.statuses.find((one) => one.id === issue.statusId)?.category ?? 'new'],
+    issue_type: truth.issueTypes.find((one) => one.id === issue.typeId)?.name ?? null,
+    is_subtask: truth.issueTypes.find((one) => one.id === issue.typeId)?.hierarchyLevel === -1,
+    priority: truth.priorities.find((one) => one.id === issue.priorityId)?.name ?? null,
     resolution_id: number(issue.resolutionId),
     resolution: issue.resolutionId === null ? null : resolutions[issue.resolutionId],
     // A parent that was deleted vanishes without its children being changed.

@@ -63,6 +63,11 @@ describe('an issue of the vendor', () => {
       votes: 2,
       watchers: 3,
       custom_fields: expect.any(String),
+      status: '进行中',
+      status_category: 'in_progress',
+      issue_type: '任务',
+      is_subtask: false,
+      priority: 'Medium',
       _extra: null,
     });
     expect(Object.keys(row).sort()).toEqual(Object.keys(issues.columns).sort());

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import type { OracleIssue } from '../../../src/simulator/tracker/oracle.ts';
 import { openRig, type Rig } from '../../support/rig.ts';
 
 const open: Rig[] = [];
@@ -67,6 +68,47 @@ it('a server with nothing beyond the seven endpoints syncs; sprints come from th
   expect(await numbers(rig, 'select count(*) as n from tracker.group_members')).toEqual([
     truth.groups.flatMap(({ members }) => members).length,
   ]);
+});
+
+it('statuses, types and priorities that no list tells of are those that the issues name, by their names of today', async () => {
+  const rig = await rigOf({ bare: true });
+  await rig.sync();
+  const seen = (): readonly OracleIssue[] => [...rig.tracker.oracle().issues.values()].filter((one) => !one.deleted);
+  const named = () => {
+    const { statuses, issueTypes, priorities } = rig.tracker.oracle();
+    const of = <T extends { readonly id: string }>(list: readonly T[], id: string) => list.find((one) => one.id === id);
+    return seen().map(({ key, statusId, typeId, priorityId }) => {
+      const status = of(statuses, statusId);
+      const type = of(issueTypes, typeId);
+      const means = { new: 'todo', indeterminate: 'in_progress', done: 'done' }[status?.category ?? 'new'];
+      const isDone = means === 'done';
+      return [
+        key,
+        status?.name,
+        means,
+        type?.name,
+        type?.hierarchyLevel === -1,
+        of(priorities, priorityId)?.name,
+        !isDone,
+      ];
+    });
+  };
+  const shown = async () =>
+    (
+      await rig.rows<{
+        row: unknown[];
+      }>(`select jsonb_build_array(issue_key, status, status_category, issue_type, is_subtask, priority, is_open) as row
+        from bi.issues order by issue_id::bigint`)
+    ).map(({ row }) => row);
+  expect(await shown()).toEqual(named());
+
+  const [first] = seen();
+  rig.tracker.state.renameStatus(first?.statusId ?? '', 'Called otherwise');
+  rig.tracker.state.touch(first?.id ?? '');
+  await rig.sync();
+  expect(await shown()).toEqual(named());
+  const again = await rig.sync();
+  expect(again.streams.filter(({ counts }) => counts.inserted + counts.updated > 0)).toEqual([]);
 });
 
 it('a second sync by created windows, where updated is refused, finds what changed', async () => {
