@@ -242,7 +242,7 @@ function readTracker(from: Variables): TrackerConfig | undefined {
 
 function readAds(from: Variables): AdsConfig | undefined {
   const url = baseUrl(from, 'ADS_BASE_URL');
-  const accessToken = from.secret('ADS_ACCESS_TOKEN');
+  const accessToken = shown(from, 'ADS_ACCESS_TOKEN');
   const clientId = from.text('ADS_CLIENT_ID');
   const clientSecret = from.secret('ADS_CLIENT_SECRET');
   const refreshToken = from.secret('ADS_REFRESH_TOKEN');
@@ -285,7 +285,7 @@ function readWorkflow(from: Variables): WorkflowConfig | undefined {
   const given = baseUrl(from, 'WORKFLOW_BASE_URL');
   const url = given?.replace(/\/api\/v[12]$/, '');
   if (url !== given) from.warn('WORKFLOW_BASE_URL', `ends before /api/v1: ${url} is taken`);
-  const token = from.secret('WORKFLOW_TOKEN');
+  const token = shown(from, 'WORKFLOW_TOKEN');
   const dags = list(from, 'WORKFLOW_DAGS');
   if (!isSet(from, 'WORKFLOW_BASE_URL') && (token || dags.length > 0)) {
     from.problem('WORKFLOW_BASE_URL', 'is missing, though other variables of the workflow engine are set');
@@ -315,6 +315,17 @@ function readServer(from: Variables): ServerConfig {
     ...(readToken ? { readToken } : {}),
     stuckMinutes: integer(from, 'TIDEMARK_STUCK_MINUTES', 15, 1, 1440),
   };
+}
+
+/** A token that we show as it is: what an Authorization header cannot carry is a slip of whoever pasted it. */
+function shown(from: Variables, name: string): Secret | undefined {
+  const secret = from.secret(name);
+  if (secret !== undefined && !/^[\x20-\x7e]+$/.test(secret.reveal()))
+    from.problem(
+      name,
+      'has a line break or a character that is not ASCII: no request could show it; copy it once more',
+    );
+  return secret;
 }
 
 /** A token that callers can show us: an Authorization header carries printable ASCII without blanks, and nothing else. */

@@ -329,3 +329,14 @@ test('a proxy that is none of HTTP is not used, with a warning that shows no pas
     expect(warnings.join()).not.toContain('hunter2');
   }
 });
+
+test('a token of a source that no request could carry is refused in words, before anything is asked', () => {
+  for (const token of ['a\nb', 'a\tb', 'schlüssel', '…']) {
+    expect(problems({ WORKFLOW_BASE_URL: 'http://127.0.0.1:1', WORKFLOW_TOKEN: token })).toMatch(
+      /WORKFLOW_TOKEN: has a line break or/,
+    );
+    expect(problems({ ADS_BASE_URL: 'http://127.0.0.1:1/ads/v3', ADS_ACCESS_TOKEN: token })).toMatch(
+      /ADS_ACCESS_TOKEN: has a line break or/,
+    );
+  }
+});
