@@ -70,6 +70,7 @@ describe('schema tracker', () => {
     expect(constraints.map(({ on, definition }) => `${on} ${/\((\w+)/.exec(definition)?.[1]}`).sort()).toEqual([
       'tracker.issue_links direction',
       'tracker.issue_versions kind',
+      'tracker.issues status_category',
       'tracker.statuses category',
     ]);
     const { rows: unique } = await sql<{ name: string }>`
