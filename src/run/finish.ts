@@ -25,6 +25,7 @@ import { isNewsOfOwner } from './last-word.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { readSlice } from './read-slice.ts';
 import { wasRead } from './runs.ts';
+import { ShownLess } from './shown-less.ts';
 import { beginSlice, hasAnswered, leaveSlice, type OpenSlice, type SliceEnd, tooOld, unreadSlices } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -57,7 +58,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const problems: Problem[] = [];
   const gone: Gone[] = [];
-  /** Those of whose owners it is news that they have no list: one bad answer is none. */
+  /** Those of whose owners it is news that they have no list, or that show less than was counted: one bad answer is none. */
   const doubtful = new Set<OpenSlice>();
   let again = false;
   let over = 0;
@@ -72,14 +73,14 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
       if (context.signal.aborted) throw context.signal.reason;
       stream.unread.waiting -= 1;
       try {
-        const parts = await splitIfLarge(stream, part, clock);
-        if (parts !== undefined) {
-          stream.unread.count += parts.length - 1;
-          stream.unread.waiting += parts.length;
-          return parts;
+        const split = await splitIfLarge(stream, part, clock);
+        if ('parts' in split) {
+          stream.unread.count += split.parts.length - 1;
+          stream.unread.waiting += split.parts.length;
+          return split.parts;
         }
         await patiently(() => beginSlice(db, open.sliceId, context.run.runId));
-        const end = await readSlice(stream, open, again);
+        const end = await readSlice(stream, open, { again, count: split.count });
         // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
         answered ||= end.passes > 0;
         if (end.status === 'partial') problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
@@ -95,7 +96,10 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         const isGone = error instanceof Missing && flow.stream.parents !== undefined;
         if (isGone) gone.push({ open, error });
         if (!isGone || !isUnavailable(flow, gone, answered, false)) {
-          if (!again && (error instanceof HasNone || (await isNewsOfOwner(stream, open.slice, error)))) {
+          if (
+            !again &&
+            (error instanceof HasNone || error instanceof ShownLess || (await isNewsOfOwner(stream, open.slice, error)))
+          ) {
             doubtful.add(open);
             return [];
           }

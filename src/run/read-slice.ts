@@ -14,6 +14,7 @@ import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
 import { endOfNone } from './none.ts';
 import { takePage } from './page.ts';
+import { checkShown } from './shown-less.ts';
 import type { OpenSlice, SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 import type { Refusal } from './tails.ts';
@@ -44,9 +45,14 @@ const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= 
 /**
  * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
  * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown. `again`: it is read a second
- * time in this run, because it was news that it has no list.
+ * time in this run, because it was news that it has no list, or because it showed less than was counted in it. `count`: records in it, as far as that is
+ * known.
  */
-export async function readSlice(stream: StreamContext, open: OpenSlice, again: boolean): Promise<SliceEnd> {
+export async function readSlice(
+  stream: StreamContext,
+  open: OpenSlice,
+  { again, count }: { readonly again: boolean; readonly count: number | undefined },
+): Promise<SliceEnd> {
   const { context, flow, tally } = stream;
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
@@ -102,6 +108,7 @@ export async function readSlice(stream: StreamContext, open: OpenSlice, again: b
     // Records that lack what others have: all that was read stays, and the slice is read again.
     const owed = await stream.tails.judge(refusals);
     if (owed !== undefined) throw owed;
+    await checkShown(stream, open, { end, count, again });
     // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
     if (batch !== undefined && !whole && loads.busy) {
       const last = batch;

@@ -24,27 +24,30 @@ export interface Part extends Size {
 /** A slice that is no part of another. */
 export const whole: Size = { count: undefined, even: false };
 
-/** The halves of a slice that holds more than it should; undefined where it is to be read as it is. */
+/** The halves of a slice that holds more than it should, or how many records one holds that is to be read as it is, as far as that is known. */
 export async function splitIfLarge(
   stream: StreamContext,
   part: Part,
   clock: Date | undefined,
-): Promise<readonly Part[] | undefined> {
+): Promise<{ readonly parts: readonly Part[] } | { readonly count: number | undefined }> {
   const { context, flow, walk, tally } = stream;
   const { open } = part;
   const { windows, days } = flow.stream;
-  if (days !== undefined) return splitDays(stream, open, days);
+  if (days !== undefined) {
+    const parts = await splitDays(stream, open, days);
+    return parts === undefined ? { count: undefined } : { parts };
+  }
   // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
-  if (windows === undefined || open.slice.window?.field !== 'created') return undefined;
+  if (windows === undefined || open.slice.window?.field !== 'created') return { count: undefined };
   const count = part.count ?? (await windows.count(open.slice, context.signal));
   if (part.count === undefined && count !== undefined && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
-  if (count === undefined || !isWorthCutting(count, stream)) return undefined;
+  if (count === undefined || !isWorthCutting(count, stream)) return { count };
   const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
-  if (cut === undefined) return undefined;
+  if (cut === undefined) return { count };
   const sizes =
     part.even && count <= 2 * mostRecords ? halved(count) : sizesOf(count, await windows.count(cut[0], context.signal));
-  return replaceBy(stream, open, cut, sizes);
+  return { parts: await replaceBy(stream, open, cut, sizes) };
 }
 
 /** Too large; or large enough to be read by two where few others wait to be read. */

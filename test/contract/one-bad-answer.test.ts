@@ -37,6 +37,37 @@ describe('one bad answer in the first sync is asked about again, and costs nothi
   });
 });
 
+describe('a page of the search that says too early that it is the last', () => {
+  /** The page with so many of its issues, as if there were no more. */
+  const cutTo = (most: number): Fault => ({
+    name: 'cut',
+    answer: (answer) => {
+      const { issues } = JSON.parse(String(answer.body)) as { issues: readonly unknown[] };
+      return { ...answer, body: Buffer.from(JSON.stringify({ issues: issues.slice(0, most), isLast: true })) };
+    },
+  });
+  const ofIssues = {
+    endpoint: '/rest/api/3/search/jql',
+    match: ({ body }: { readonly body: unknown }) => JSON.stringify(body)?.includes('"fields":["project"') ?? false,
+  };
+
+  test.each([0, 15])('with %i of the 40 that were counted costs nothing: it is asked for again', async (most) => {
+    const { script } = await open();
+    const rule = script.at(ofIssues, cutTo(most));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test('twice is believed, with a warning that says what was counted', async () => {
+    const { script } = await open();
+    const rule = script.at({ ...ofIssues, ...always }, cutTo(15));
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded', counts: { inserted: 15 } });
+    expect(rule.fired).toBe(2);
+    expect(JSON.stringify(rig.events)).toMatch(/the source counts 40 records from .* and shows 15, twice/);
+  });
+});
+
 describe("one empty answer in the place of an issue's list, of which the issue itself showed some, costs nothing:", () => {
   const embedded = { changelog: 3, comments: 1, worklogs: 1 };
   const lists = [
