@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
+import { isPassing } from '../warehouse/refusals.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
@@ -240,16 +241,38 @@ async function settle(
   // Also by who is told to end: a warehouse that is away for a moment is waited for, or what is done would pass for lost.
   const db = hurried(warehouse, times.leaseMs);
   const { claimed } = hand;
+  const noted = <T>(work: () => Promise<T>): Promise<T> => lasting(work, times.leaseMs);
   if (outcome.do === 'close') {
-    const ours = await close(db, claimed, runs, outcome.ended, (trx) => ended(claimed, outcome.ended, trx));
-    if (!ours) log.add('warn', 'it had been taken over by another worker: what this one did of it is not its end');
+    let tries = 0;
+    const ours = await noted(() => {
+      tries += 1;
+      return close(db, claimed, runs, outcome.ended, (trx) => ended(claimed, outcome.ended, trx));
+    });
+    // Tried again it may be closed by us: the answer was lost then.
+    if (!ours && tries === 1)
+      log.add('warn', 'it had been taken over by another worker: what this one did of it is not its end');
     return;
   }
   log.add('warn', outcome.why);
   if (outcome.do === 'put back')
-    await putBack(db, claimed, runs, { as: outcome.as, pauseMs: outcome.as === 'queued' ? times.heldMs : 0 });
+    await noted(() =>
+      putBack(db, claimed, runs, { as: outcome.as, pauseMs: outcome.as === 'queued' ? times.heldMs : 0 }),
+    );
   // If it was taken over already, this finds nothing.
-  else await reap(db, times, { only: claimed });
+  else await noted(() => reap(db, times, { only: claimed }));
+}
+
+/** The work, begun anew for so long where the warehouse goes away in the midst of it. */
+async function lasting<T>(work: () => Promise<T>, ms: number): Promise<T> {
+  const until = performance.now() + ms;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error) || performance.now() > until) throw error;
+    }
+    await sleep(50);
+  }
 }
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
