@@ -234,6 +234,9 @@ function readTracker(from: Variables): TrackerConfig | undefined {
   }
   if (email === undefined)
     from.problem('TRACKER_EMAIL', 'is missing: the e-mail address of the account that the token belongs to');
+  // RFC 7617: the first colon ends the user, and the rest would be a part of the password.
+  else if (email.includes(':'))
+    from.problem('TRACKER_EMAIL', 'has a colon in it, which no account of Basic auth can have');
   if (!apiToken && !isSet(from, 'TRACKER_API_TOKEN_FILE'))
     from.problem('TRACKER_API_TOKEN', 'is missing: an API token of that account');
   if (url === undefined || email === undefined || !apiToken) return undefined;
@@ -382,10 +385,17 @@ function target(from: Variables, name: string): Secret | undefined {
 
 function headerName(from: Variables, name: string, fallback: string): string {
   const text = from.text(name) ?? fallback;
-  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return text;
-  from.problem(name, `'${text}' is not a header name`);
+  const isTaken = takenHeaders.has(text.toLowerCase());
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text) && !isTaken) return text;
+  from.problem(name, isTaken ? `'${text}' is a header that says something else` : `'${text}' is not a header name`);
   return fallback;
 }
+
+/** Headers that each request has for its own ends, or that are of the connection. */
+const takenHeaders: ReadonlySet<string> = new Set([
+  ...['authorization', 'accept', 'accept-encoding', 'content-type', 'content-length', 'user-agent', 'host'],
+  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'proxy-authorization'],
+]);
 
 /** Names of hosts, in lower case, each with a port where it is not the usual one; a URL is a mistake. */
 function hosts(from: Variables, name: string, fallback: readonly string[]): readonly string[] {

@@ -76,7 +76,7 @@ export function baseUrl(from: Variables, name: string): string | undefined {
   const text = from.text(name);
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const wrong = url ? whatIsWrong(url) : 'is not a URL, such as https://example.atlassian.net';
+  const wrong = url ? whatIsWrong(url) : 'is not a URL, such as https://api.example.com';
   if (!url || wrong) {
     from.problem(name, wrong ?? 'is not a URL');
     return undefined;

@@ -340,3 +340,11 @@ test('a token of a source that no request could carry is refused in words, befor
     );
   }
 });
+
+test('an account that Basic auth cannot name, and a header that says something else, are refused in words', () => {
+  expect(problems({ ...tracker, TRACKER_EMAIL: 'me@x.example:token' })).toContain('TRACKER_EMAIL: has a colon');
+  for (const header of ['Authorization', 'host', 'Content-Type'])
+    expect(
+      problems({ ADS_BASE_URL: 'http://127.0.0.1:1/ads/v3', ADS_ACCESS_TOKEN: 'a', ADS_SDK_HEADER: header }),
+    ).toContain(`ADS_SDK_HEADER: '${header}' is a header that says something else`);
+});
