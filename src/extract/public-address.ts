@@ -2,7 +2,8 @@
 
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-const list = (...ranges: readonly string[]): BlockList => {
+/** Ranges of addresses, each written `10.0.0.0/8`. */
+export const rangesOf = (...ranges: readonly string[]): BlockList => {
   const blocked = new BlockList();
   for (const range of ranges) {
     const [net = '', bits] = range.split('/');
@@ -12,7 +13,7 @@ const list = (...ranges: readonly string[]): BlockList => {
 };
 
 /** IANA's registry of special purpose addresses, version 4: private, shared, link-local (cloud metadata), reserved, multicast. */
-const special4 = list(
+const special4 = rangesOf(
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -31,8 +32,8 @@ const special4 = list(
 );
 
 /** Of version 6 only 2000::/3 is global unicast; within it: protocol assignments (Teredo), documentation, 6to4. */
-const global6 = list('2000::/3');
-const special6 = list('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+const global6 = rangesOf('2000::/3');
+const special6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Whether the address (without brackets) is of the public Internet. What is no address is not. */
 export const isPublic = (address: string): boolean => {
@@ -41,7 +42,7 @@ export const isPublic = (address: string): boolean => {
   return version === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
 };
 
-const loopback = list('127.0.0.0/8', '::1/128');
+const loopback = rangesOf('127.0.0.0/8', '::1/128');
 
 /** Whether the address is this machine itself. */
 export const isLoopback = (address: string): boolean => {

@@ -95,16 +95,12 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
         }
         const isGone = error instanceof Missing && flow.stream.parents !== undefined;
         if (isGone) gone.push({ open, error });
-        if (!isGone || !isUnavailable(flow, gone, answered, false)) {
-          if (
-            !again &&
-            (error instanceof HasNone || error instanceof ShownLess || (await isNewsOfOwner(stream, open.slice, error)))
-          ) {
-            doubtful.add(open);
-            return [];
-          }
-          if (isGone) return [];
+        const isOfAll = isGone && isUnavailable(flow, gone, answered, false);
+        if (!isOfAll && !again && (await isDoubtful(stream, open.slice, error))) {
+          doubtful.add(open);
+          return [];
         }
+        if (isGone && !isOfAll) return [];
         const verdict = await sliceFailed(stream, open, error);
         if (verdict === 'ends the stream') {
           failure.abort();
@@ -148,6 +144,10 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   if ((read > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }
+
+/** Whether the slice is to be asked for a second time before the error is believed. */
+const isDoubtful = async (stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> =>
+  error instanceof HasNone || error instanceof ShownLess || (await isNewsOfOwner(stream, slice, error));
 
 /** Leaves the slice for the next run. */
 async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld, saidBy } from '../core/errors.ts';
+import { silence } from '../core/silence.ts';
 import type { Session } from '../load/session.ts';
 import { loseRuns } from './runs.ts';
 
@@ -148,9 +149,7 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
   let client = first;
   let released = false;
   let beating: Promise<void> = Promise.resolve();
-  // So long no beat was answered while this process was at work: who stood still, or slept, first asks whether the lease was taken from it.
-  let silentMs = 0;
-  let watchedAt = performance.now();
+  const unanswered = silence(3 * times.heartbeatMs);
   // An idle session that breaks says so here; the next beat finds it out and opens another.
   const ignore = (): undefined => undefined;
   client.on('error', ignore);
@@ -164,11 +163,11 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
         [pipeline, epoch, times.ttlMs],
       );
       if (rowCount === 0) lost.abort(takenOver());
-      silentMs = 0;
+      unanswered.heard();
     } catch (error) {
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
       if (released) return;
-      if (silentMs > times.ttlMs) lost.abort(cutOff(error));
+      if (unanswered.ms > times.ttlMs) lost.abort(cutOff(error));
       await reopen();
     }
   };
@@ -183,9 +182,7 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
     }
   };
   const timer = setInterval(() => {
-    const now = performance.now();
-    silentMs += Math.min(now - watchedAt, 3 * times.heartbeatMs);
-    watchedAt = now;
+    unanswered.look();
     beating = beating.then(beat);
   }, times.heartbeatMs);
   timer.unref();

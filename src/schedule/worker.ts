@@ -5,6 +5,7 @@ import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
+import { silence } from '../core/silence.ts';
 import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
 import { isPassing } from '../warehouse/refusals.ts';
 import { askOf } from './asks.ts';
@@ -64,15 +65,10 @@ export function openWorker(deps: WorkerDeps): Worker {
   const pipelines = [...runner.configured, 'nightly'];
   let ending: Interrupted | undefined;
   let looking: Promise<unknown> = Promise.resolve();
-  // So long no beat was answered while this process was at work: who stood still himself first asks whether anything was taken from him.
-  let silentMs = 0;
-  let watchedAt = performance.now();
+  const unanswered = silence(3 * times.heartbeatMs);
   // By a timer of its own: a warehouse that says nothing at all keeps the beats themselves waiting.
   const watch = setInterval(() => {
-    const now = performance.now();
-    silentMs += Math.min(now - watchedAt, 3 * times.heartbeatMs);
-    watchedAt = now;
-    if (silentMs < times.leaseMs) return;
+    if (unanswered.look() < times.leaseMs) return;
     for (const hand of hands) lose(hand, 'the warehouse did not answer for a whole lease time');
   }, times.heartbeatMs).unref();
 
@@ -87,7 +83,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       }),
     );
     const ours = await beat(session.query, beats, times);
-    silentMs = 0;
+    unanswered.heard();
     for (const hand of asked) {
       const { id, claim: number } = hand.claimed;
       if (!hands.has(hand)) continue;
@@ -111,7 +107,7 @@ export function openWorker(deps: WorkerDeps): Worker {
       stopped: false,
       lost: false,
     };
-    if (hands.size === 0) silentMs = 0;
+    if (hands.size === 0) unanswered.heard();
     hands.add(hand);
     // Before anything is done: from now on others can see when this process is gone.
     await giveSign().catch((error: unknown) => deps.trouble('giving signs of life', error));

@@ -125,6 +125,7 @@ export const issueMapper =
     const description = richText(r, fields, 'description', 'fields.description');
     const environment = richText(r, fields, 'environment', 'fields.environment');
     const resolution = object(r, fields, 'resolution', 'fields.resolution');
+    const project = requiredObject(r, fields, 'project', 'fields.project');
     const status = requiredObject(r, fields, 'status', 'fields.status');
     const type = object(r, fields, 'issuetype', 'fields.issuetype');
     const priority = object(r, fields, 'priority', 'fields.priority');
@@ -132,7 +133,7 @@ export const issueMapper =
     const row: IssueRow = {
       id: issueId,
       key,
-      project_id: within(r, fields, 'project'),
+      project_id: requiredId(r, project, 'id', 'fields.project.id'),
       issue_type_id: type && id(r, type, 'id', 'fields.issuetype.id'),
       status_id: requiredId(r, status, 'id', 'fields.status.id'),
       priority_id: priority && id(r, priority, 'id', 'fields.priority.id'),
@@ -189,10 +190,6 @@ export const issueMapper =
       ...(notes.length > 0 && { notes }),
     };
   };
-
-/** The id of a required object field: project. */
-const within = (r: Reading, fields: JsonObject, key: string): Integer =>
-  requiredId(r, requiredObject(r, fields, key, `fields.${key}`), 'id', `fields.${key}.id`);
 
 const nameWithin = (r: Reading, fields: JsonObject, key: string): string | null => {
   const found = object(r, fields, key, `fields.${key}`);

@@ -1,9 +1,9 @@
 /** The way to an origin: straight, or through the proxy that is configured for it. */
 
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Misconfigured, Unreachable } from '../../core/errors.ts';
-import { isLoopback } from '../public-address.ts';
+import { isLoopback, rangesOf } from '../public-address.ts';
 import type { Failed } from './attempt.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config.ts is one. */
@@ -86,10 +86,7 @@ function covers(entry: string, host: string, port: string): boolean {
 function isWithin(host: string, net: string, bits: number): boolean {
   const version = isIP(net);
   if (version === 0 || isIP(host) !== version || !(bits <= (version === 4 ? 32 : 128))) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  const block = new BlockList();
-  block.addSubnet(net, bits, family);
-  return block.check(host, family);
+  return rangesOf(`${net}/${bits}`).check(host, version === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** A failure that the proxy is to blame for, by the errors of undici's `ProxyAgent`; undefined for any other. */
