@@ -1,3 +1,4 @@
+import { codeOf } from '../warehouse/refusals.ts';
 /** A batch whose records the warehouse has never seen goes straight into the tables: no staging, no look-ups, no conflict to settle. */
 
 import { sql } from 'kysely';
@@ -8,7 +9,7 @@ import { binaryWriter } from './binary.ts';
 import { copyRows, type Tail } from './copy.ts';
 import { childrenOf, type Layout, rootExtras } from './layout.ts';
 import type { Merge } from './merge.ts';
-import { codeOf, type Session } from './session.ts';
+import type { Session } from './session.ts';
 
 /**
  * Whether it is known which records of the flow are new (entities with one key column are looked up), and new rows need nothing but to be

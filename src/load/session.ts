@@ -4,7 +4,8 @@ import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } fro
 import type pg from 'pg';
 import { Interrupted, Misconfigured, saidBy, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { diskFull, full, readOnly } from '../warehouse/refusals.ts';
+import { isConnectionLoss, isRepeatable, type Patience, usualPatience } from '../warehouse/patience.ts';
+import { codeOf, diskFull, full, readOnly } from '../warehouse/refusals.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -30,15 +31,6 @@ export function kyselyOn(client: pg.PoolClient): Kysely<AnyDatabase> {
   bound.set(client, made);
   return made;
 }
-
-/** How long a transaction is tried again while the warehouse is restarting or contended. */
-export interface Patience {
-  readonly totalMs: number;
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
 
 /**
  * Runs `work` in one transaction and gives its result once it is certainly committed. `settings`: SET LOCAL statements for it.
@@ -226,47 +218,6 @@ export async function pruneCommits(db: Kysely<AnyDatabase>): Promise<void> {
 
 const reasonOf = (signal: AbortSignal): TidemarkError =>
   signal.reason instanceof TidemarkError ? signal.reason : new Interrupted('asked to stop', { cause: signal.reason });
-
-/** SQLSTATEs after which the same transaction may succeed: deadlock, serialisation, lock time-out, shutdown, start-up, too many connections. */
-const repeatable = new Set(['40P01', '40001', '55P03', '57P01', '57P02', '57P03', '53300']);
-
-/** The SQLSTATE of a server error, the code of a network error, else an empty text. */
-export function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
-  const code: unknown = Reflect.get(error, 'code');
-  return typeof code === 'string' ? code : '';
-}
-
-/** True where the session is gone and the fate of what it last did is unknown. */
-export function isConnectionLoss(error: unknown): boolean {
-  const code = codeOf(error);
-  if (code.startsWith('08') || code === '57P01' || code === '57P02' || code === '57P03') return true;
-  if (/^E(CONNRESET|PIPE|CONNREFUSED|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)$/.test(code)) return true;
-  return (
-    error instanceof Error &&
-    /connection terminated|connection ended|not queryable|client has encountered a connection error|query read timeout|timeout exceeded when trying to connect|connection timeout/i.test(
-      error.message,
-    )
-  );
-}
-
-/**
- * Runs statements that may run twice without harm (looks, and bookkeeping that writes the same again) until they are answered, while the warehouse
- * restarts or is contended. Throws their error when the patience is spent.
- */
-export async function patiently<T>(work: () => Promise<T>, patience: Patience = usualPatience): Promise<T> {
-  const deadline = performance.now() + patience.totalMs;
-  for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isRepeatable(error) || performance.now() + pause > deadline) throw error;
-    }
-    await sleep(pause * (0.5 + Math.random() / 2));
-  }
-}
-
-const isRepeatable = (error: unknown): boolean => repeatable.has(codeOf(error)) || isConnectionLoss(error);
 
 /**
  * What is to be thrown for an error of work that cannot be repeated here: `Transient` where the same work may succeed another time (the session

@@ -17,7 +17,7 @@ import {
 import type { StreamStatus } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
-import { patiently } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { tell } from './context.ts';
 import { fenced } from './fenced.ts';
 import { type Gone, isUnavailable, saysNothing } from './gone.ts';

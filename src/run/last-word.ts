@@ -3,8 +3,8 @@
 import { type Kysely, sql } from 'kysely';
 import { Forbidden, HasNone, Missing } from '../core/errors.ts';
 import type { Slice } from '../core/stream.ts';
-import { patiently } from '../load/session.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { patiently } from '../warehouse/patience.ts';
 import type { StreamContext } from './stream-context.ts';
 
 interface LastWord {

@@ -5,7 +5,7 @@ import { HasNone } from '../core/errors.ts';
 import type { WalkEnd } from '../core/paging.ts';
 import { layoutOf } from '../load/layout.ts';
 import { inScope } from '../load/scope.ts';
-import { patiently } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { scopeOf } from './commit.ts';
 import { saidNone } from './last-word.ts';
 import type { OpenSlice } from './slices.ts';

@@ -1,6 +1,6 @@
 /** The owners of a walk that goes on: some have come since it began, and some are none any more. */
 
-import { patiently } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { slicesOf, slicesSince } from './days.ts';
 import { ownersOf, partitionsFrom } from './plan.ts';
 import {

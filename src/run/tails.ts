@@ -5,7 +5,7 @@ import type { Json } from '../core/request.ts';
 import type { Flow, Mapped, Tail } from '../core/stream.ts';
 import type { Row } from '../core/table.ts';
 import { pages } from '../extract/pages.ts';
-import { patiently } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { closedChildren, markClosed, markOpened } from './closed.ts';
 import { type RunContext, tell } from './context.ts';
 import { wasRead } from './runs.ts';

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Flow, Mapped } from '../core/stream.ts';
 import { lackedIn } from '../load/incomplete.ts';
-import { patiently } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import type { RunContext } from './context.ts';
 
 /** The key of a record's row in the flow's own table, as text. */

@@ -7,7 +7,7 @@ import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/er
 import type { Observe, RunReport } from '../core/run.ts';
 import { silence } from '../core/silence.ts';
 import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
-import { isPassing } from '../warehouse/refusals.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
@@ -237,7 +237,8 @@ async function settle(
   // Also by who is told to end: a warehouse that is away for a moment is waited for, or what is done would pass for lost.
   const db = hurried(warehouse, times.leaseMs);
   const { claimed } = hand;
-  const noted = <T>(work: () => Promise<T>): Promise<T> => lasting(work, times.leaseMs);
+  const noted = <T>(work: () => Promise<T>): Promise<T> =>
+    patiently(work, { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 });
   if (outcome.do === 'close') {
     let tries = 0;
     const ours = await noted(() => {
@@ -256,19 +257,6 @@ async function settle(
     );
   // If it was taken over already, this finds nothing.
   else await noted(() => reap(db, times, { only: claimed }));
-}
-
-/** The work, begun anew for so long where the warehouse goes away in the midst of it. */
-async function lasting<T>(work: () => Promise<T>, ms: number): Promise<T> {
-  const until = performance.now() + ms;
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isPassing(error) || performance.now() > until) throw error;
-    }
-    await sleep(50);
-  }
 }
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);

@@ -33,16 +33,21 @@ const passingCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'EHOSTDOWN',
   'ENETDOWN',
-  'ENOENT', // a unix socket that is not there yet
   'ENOTFOUND', // in a container world names appear late
   'EAI_AGAIN',
 ]);
+
+/** The SQLSTATE of a server's error, the code of a network's, else undefined. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 /** True if trying again may help: the server is down, starting, full, or the network has a bad moment. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isPassing);
   const code = codeOf(error);
   if (code !== undefined && (passingStates.has(code) || passingCodes.has(code))) return true;
+  // A unix socket that is not there yet.
+  if (code === 'ENOENT' && error instanceof Error && Reflect.get(error, 'syscall') === 'connect') return true;
   return (
     error instanceof Error &&
     /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/.test(error.message)
@@ -127,6 +132,3 @@ export function unreachable(error: unknown, address: string): Unreachable {
     },
   );
 }
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
