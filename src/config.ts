@@ -1,7 +1,8 @@
-import { baseUrl, directory, instant, integer, isLoopback, list, oneOf, rate } from './config/parse.ts';
+import { baseUrl, directory, instant, integer, list, oneOf, rate } from './config/parse.ts';
 import { Secret } from './config/secret.ts';
 import { type Variables, variables } from './config/variables.ts';
 import { Misconfigured } from './core/errors.ts';
+import { isThisMachine } from './core/this-machine.ts';
 
 export { parseInstant } from './config/parse.ts';
 export { Secret };
@@ -300,7 +301,7 @@ function readServer(from: Variables): ServerConfig {
   const host = from.text('TIDEMARK_HOST') ?? '127.0.0.1';
   const port = integer(from, 'TIDEMARK_PORT', 8080, 0, 65_535);
   const apiToken = bearer(from, 'TIDEMARK_API_TOKEN');
-  if (!isLoopback(host) && !apiToken && !isSet(from, 'TIDEMARK_API_TOKEN_FILE')) {
+  if (!isThisMachine(host) && !apiToken && !isSet(from, 'TIDEMARK_API_TOKEN_FILE')) {
     from.problem(
       'TIDEMARK_API_TOKEN',
       `is missing: ${host} can be reached from outside, so the control API needs a token`,
@@ -383,7 +384,7 @@ function target(from: Variables, name: string): Secret | undefined {
   const secret = from.secret(name);
   if (secret === undefined) return undefined;
   const url = URL.parse(secret.reveal());
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))) return secret;
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname))) return secret;
   from.problem(name, 'is not an https address');
   return undefined;
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isThisMachine } from '../core/this-machine.ts';
 import type { Variables } from './variables.ts';
 
 /** One reader for each kind of value; each answers its default after telling the problem, so that all problems are told at once. */
@@ -81,7 +82,7 @@ export function baseUrl(from: Variables, name: string): string | undefined {
     from.problem(name, wrong ?? 'is not a URL');
     return undefined;
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  if (url.protocol === 'http:' && !isThisMachine(url.hostname)) {
     from.warn(name, `credentials go to ${url.host} unencrypted; use https where the server has it`);
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
@@ -94,12 +95,6 @@ function whatIsWrong(url: URL): string | undefined {
     return `must begin with https:// or http://, not ${url.protocol}`;
   if (url.search || url.hash) return 'must not have a query (?…) or a fragment (#…)';
   return undefined;
-}
-
-/** True for names and addresses of this machine itself. */
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, '').toLowerCase();
-  return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare);
 }
 
 /** A directory, absolute. */

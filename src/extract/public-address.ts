@@ -41,11 +41,3 @@ export const isPublic = (address: string): boolean => {
   if (version === 4) return !special4.check(address, 'ipv4');
   return version === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6');
 };
-
-const loopback = rangesOf('127.0.0.0/8', '::1/128');
-
-/** Whether the address is this machine itself. */
-export const isLoopback = (address: string): boolean => {
-  const version = isIP(address);
-  return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6');
-};

@@ -1,7 +1,7 @@
 /** What every request to the API passes before it is looked at: the name it was sent to, who sends it, what that role may do; and the audit. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isLoopback } from '../config/parse.ts';
+import { isThisMachine } from '../core/this-machine.ts';
 import { answered, type Deed, intended } from './audit.ts';
 import type { ServerDeps } from './deps.ts';
 import { failure, messages } from './envelope.ts';
@@ -92,7 +92,7 @@ function isOurs({ headers: { host, origin } }: FastifyRequest): boolean {
 
 /** Whether a Host header, with or without a port, names this machine. */
 const namesUs = (host: string | undefined): boolean =>
-  host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname);
+  host !== undefined && URL.canParse(`http://${host}`) && isThisMachine(new URL(`http://${host}`).hostname);
 
 function deedOf(request: FastifyRequest, { role }: Seen): Deed {
   const { dagName, runId } = fieldsOf(request.params);

@@ -1,8 +1,8 @@
 /** Drives the control API of a `tidemark serve` somewhere else. The token comes from the environment, never from a flag. */
 
 import { Agent, request } from 'undici';
-import { isLoopback } from '../../config/parse.ts';
 import { AuthFailed, Misconfigured, UnexpectedContent, Unreachable } from '../../core/errors.ts';
+import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { seconds } from '../../core/time.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
@@ -45,7 +45,7 @@ export const remote: Verb<Remote> = async (context, options) => {
   const { server } = await context.parts.config();
   const base = baseOf(options.url ?? `http://${reached(server.host)}:${server.port}`);
   const { protocol, hostname, host } = new URL(base);
-  if (server.apiToken !== undefined && protocol === 'http:' && !isLoopback(hostname) && !context.quiet)
+  if (server.apiToken !== undefined && protocol === 'http:' && !isThisMachine(hostname) && !context.quiet)
     context.err.line(`warning: the token goes to ${host} unencrypted; use https where the server has it`);
   const agent = new Agent({ connect: { timeout: patience } });
   try {
@@ -59,7 +59,7 @@ export const remote: Verb<Remote> = async (context, options) => {
 
 /** Where what listens on this host is reached from this machine, as a URL has it. */
 function reached(host: string): string {
-  const bare = host.replace(/^\[|\]$/g, '');
+  const bare = bareHost(host);
   if (bare === '0.0.0.0') return '127.0.0.1';
   if (bare === '::') return '[::1]';
   return bare.includes(':') ? `[${bare}]` : bare;

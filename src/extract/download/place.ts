@@ -2,7 +2,8 @@
 
 import { isIP } from 'node:net';
 import { ForeignOrigin } from '../../core/errors.ts';
-import { isLoopback, isPublic } from '../public-address.ts';
+import { bareHost, isLoopback, isThisMachine } from '../../core/this-machine.ts';
+import { isPublic } from '../public-address.ts';
 
 /** Places that the configuration allows. */
 export interface Places {
@@ -33,18 +34,16 @@ export const placeOf = (what: string, text: string, { own, hosts }: Places): Pla
   const written = /^\/(?!\/)/.test(text) ? source.origin + text : text;
   if (!URL.canParse(written)) throw refused('is no URL');
   const url = new URL(written);
-  const local = source.protocol === 'http:' && isLocal(source.hostname);
+  const local = source.protocol === 'http:' && isThisMachine(source.hostname);
   if (url.username !== '' || url.password !== '') throw refused('carries a user name');
-  if (url.protocol !== 'https:' && !(local && url.protocol === 'http:' && isLocal(url.hostname)))
+  if (url.protocol !== 'https:' && !(local && url.protocol === 'http:' && isThisMachine(url.hostname)))
     throw refused('is not https');
   const isOwn = url.origin === source.origin;
   if (!isOwn && !hosts.includes(url.host))
     throw refused(`is at ${url.host}, which is not one of the hosts that reports may be fetched from`);
   // The source's own origin was configured, and gets more than this.
   const mayBe = (address: string): boolean => isOwn || isPublic(address) || (local && isLoopback(address));
-  const literal = url.hostname.replace(/^\[|\]$/g, '');
+  const literal = bareHost(url.hostname);
   if (isIP(literal) !== 0 && !mayBe(literal)) throw refused(`is at ${url.host}, an address of a private network`);
   return { url, mayBe };
 };
-
-const isLocal = (hostname: string): boolean => hostname === 'localhost' || isLoopback(hostname.replace(/^\[|\]$/g, ''));

@@ -3,7 +3,8 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Misconfigured, Unreachable } from '../../core/errors.ts';
-import { isLoopback, rangesOf } from '../public-address.ts';
+import { bareHost, isThisMachine } from '../../core/this-machine.ts';
+import { rangesOf } from '../public-address.ts';
 import type { Failed } from './attempt.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config.ts is one. */
@@ -57,17 +58,11 @@ export function proxyFor(origin: string, proxies: Proxies | undefined): URL | un
   const url = new URL(origin);
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http;
   if (proxy === undefined) return undefined;
-  const host = bare(url.hostname);
-  if (host === 'localhost' || host.endsWith('.localhost') || isLoopback(host)) return undefined;
+  const host = bareHost(url.hostname);
+  if (isThisMachine(host)) return undefined;
   if (proxies?.except.some((entry) => covers(entry, host, portOf(url)))) return undefined;
   return new URL(proxy.reveal());
 }
-
-const bare = (hostname: string): string =>
-  hostname
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '');
 
 const portOf = ({ protocol, port }: URL): string => port || (protocol === 'https:' ? '443' : '80');
 
@@ -77,9 +72,9 @@ function covers(entry: string, host: string, port: string): boolean {
   if (only !== undefined && only !== port) return false;
   if (name === '*') return true;
   const [net = '', bits] = name.split('/');
-  if (bits !== undefined) return isWithin(host, bare(net), Number(bits));
+  if (bits !== undefined) return isWithin(host, bareHost(net), Number(bits));
   const below = name.startsWith('*.');
-  const domain = bare(name.replace(/^\*?\./, ''));
+  const domain = bareHost(name.replace(/^\*?\./, ''));
   return (!below && host === domain) || (isIP(host) === 0 && host.endsWith(`.${domain}`));
 }
 

@@ -1,7 +1,7 @@
 /** What every request passes: headers, the name it was sent to, who sends it, and for forms where they come from. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isLoopback } from '../../config/parse.ts';
+import { isThisMachine } from '../../core/this-machine.ts';
 import { type Session, type Sessions, setCookie } from './session.ts';
 
 declare module 'fastify' {
@@ -37,7 +37,7 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safeHeaders);
     reply.header('cache-control', 'no-store');
-    if (!sessions.needsToken && !isLoopback(nameOf(request.headers.host)))
+    if (!sessions.needsToken && !isThisMachine(nameOf(request.headers.host)))
       return refuse(reply, 421, 'Without an API token the dashboard answers to names of this machine only.');
     const session = sessions.read(request.headers.cookie);
     if (session !== undefined) known.set(request, session);
