@@ -17,7 +17,7 @@ export interface Seen {
   readonly slices: readonly Slice[];
 }
 
-/** Walks every id of the slices into `census_seen`, several slices at once. */
+/** Walks every id of the slices into `census_seen`, several slices at once. Throws what the first to fail threw, once the others have ended. */
 export async function walkIds(
   { context, clock }: Execution,
   flow: Flow,
@@ -41,19 +41,26 @@ export async function walkIds(
     );
     return writing;
   };
+  const failure = new AbortController();
+  const signal = AbortSignal.any([context.signal, failure.signal]);
   const walk = async (slice: Slice): Promise<void> => {
     const more = await context.slot(async () => {
-      const count = await windows?.count(slice, context.signal);
+      signal.throwIfAborted();
+      const count = await windows?.count(slice, signal);
       const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
       if (cut !== undefined) return cut;
       const place = slices.push(slice) - 1;
-      const matched = await readIds(context, flow, slice, tally, (keys) => keep(keys, place));
+      const matched = await readIds(context, flow, slice, tally, { signal, keep: (keys) => keep(keys, place) });
       complete &&= matched;
       return [];
     });
-    await Promise.all(more.map(walk));
+    await walkAll(more);
   };
-  await Promise.all(from.map(walk));
+  const walkAll = async (all: readonly Slice[]): Promise<void> => {
+    await Promise.all(all.map((slice) => walk(slice).catch((error: unknown) => failure.abort(error))));
+    failure.signal.throwIfAborted();
+  };
+  await walkAll(from);
   return { complete, slices };
 }
 
@@ -63,13 +70,13 @@ async function readIds(
   flow: Flow,
   slice: Slice,
   tally: Tally,
-  keep: (keys: readonly string[]) => Promise<unknown>,
+  { signal, keep }: { readonly signal: AbortSignal; readonly keep: (keys: readonly string[]) => Promise<unknown> },
 ): Promise<boolean> {
   const { stream } = flow;
   const find = stream.ids ?? stream.walk;
   if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
-  const walk = await find(slice, context.signal);
-  const reading = pages(context.deps.source.http, walk, context.signal);
+  const walk = await find(slice, signal);
+  const reading = pages(context.deps.source.http, walk, signal);
   for (;;) {
     const step = await reading.next();
     if (step.done === true) {
