@@ -11,7 +11,6 @@ import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } fr
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
 import { fenced } from './fenced.ts';
-import { endsRun } from './finish.ts';
 import { chooseFlows } from './flows.ts';
 import {
   dropUnseen,
@@ -23,6 +22,7 @@ import {
   noteUnseen,
   readLacking,
 } from './lacking.ts';
+import { endsRun } from './problem.ts';
 import { beginStream, countBatch, finishStream } from './runs.ts';
 import { abandonWalks } from './walks.ts';
 

@@ -58,7 +58,7 @@ export interface Lab {
   facts: Fact[];
   owners: Owner[];
   /** Called for each slice that is read; throws what the source answers. */
-  answer: (slice: Slice) => void;
+  answer: (slice: Slice) => void | Promise<void>;
   /** Every slice of facts that was read, as `owner from/to`. */
   readonly asked: string[];
   readonly notes: string[];
@@ -148,7 +148,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       const { owner = '' } = slice.partition ?? {};
       const { from, to } = slice.window ?? {};
       lab.asked.push(`${owner} ${text(from)}/${text(to)}`);
-      lab.answer(slice);
+      await lab.answer(slice);
       return reading(lab.facts.filter((fact) => fact.owner === owner && fact.day >= text(from) && fact.day < text(to)));
     },
   };
