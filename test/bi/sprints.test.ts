@@ -180,6 +180,14 @@ test('a sprint adds up its issues and their points', async () => {
   ]);
 });
 
+test('a sprint in which nothing was done has done none of what it committed to', async () => {
+  expect(
+    await read(
+      `select committed_points::float8, done_points::float8, done_to_committed_ratio from bi.sprints where source = 'elsewhere'`,
+    ),
+  ).toEqual([[4, 0, '0.0000']]);
+});
+
 test('a sprint asked for by its id says the same as in the list of all', async () => {
   expect(await read(`select * from bi.sprints where source = 'tracker' and sprint_id = '1'`)).toEqual(
     await read(`select * from (select * from bi.sprints offset 0) s where source = 'tracker' and sprint_id = '1'`),
