@@ -1,4 +1,5 @@
 /** What happens at the simulated ads platform between two syncs, and the question to the warehouse that tells whether it arrived. */
+import { adDay } from '../../simulator/ads/metrics.ts';
 import type { AdsSimulator } from '../../simulator/ads/server.ts';
 import type { Change } from './changes.ts';
 
@@ -7,12 +8,14 @@ const day = 86_400_000;
 /** A night passes: numbers of three days ago are corrected, a budget grows, an audience goes. The same platform changes in the same way. */
 export function advertise({ state, clock }: AdsSimulator): readonly Change[] {
   clock.advance(day);
-  const [ad] = state.ads.values();
   const [adSet] = [...state.adSets.values()].slice(1);
   const [audience] = state.audiences.values();
-  if (ad === undefined || adSet === undefined || audience === undefined) throw new Error('the platform is empty');
   // At the first sync that day was over in every time zone: it was read then, and can be corrected.
-  const lately = new Date(Math.floor(clock.now().getTime() / day) * day - 3 * day).toISOString().slice(0, 10);
+  const midnight = Math.floor(clock.now().getTime() / day) * day - 3 * day;
+  const lately = new Date(midnight).toISOString().slice(0, 10);
+  // Not every ad is shown every day.
+  const ad = [...state.ads.values()].find((each) => adDay(state, each, midnight) !== undefined);
+  if (ad === undefined || adSet === undefined || audience === undefined) throw new Error('the platform is empty');
   state.restate('AD', ad.id, lately, 'SPEND', '1234.567891');
   state.update(adSet.id, { budget: 77_000_001n });
   state.deleteAudience(audience.id);
