@@ -1,4 +1,4 @@
-/** What it means that an owner has no list, in the server's words: that it is empty, unless it had something a night ago. */
+/** What it means that an owner has no list, in the server's words, or an empty one: that it has nothing, unless it had something a night ago. */
 
 import { sql } from 'kysely';
 import { HasNone } from '../core/errors.ts';
@@ -8,6 +8,7 @@ import { inScope } from '../load/scope.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { scopeOf } from './commit.ts';
 import { saidNone } from './last-word.ts';
+import { ShownLess } from './shown-less.ts';
 import type { OpenSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 
@@ -31,14 +32,25 @@ export async function endOfNone(
   throw new HasNone(message, { cause: error });
 }
 
+/** Throws `ShownLess` where a list that is empty would take rows away, to be asked for `again`: one answer without records is none. */
+export async function checkEmptied(
+  stream: StreamContext,
+  open: OpenSlice,
+  { fetched, passes }: WalkEnd,
+  again: boolean,
+): Promise<void> {
+  // Of an owner that has no entities nothing was asked.
+  if (again || fetched > 0 || passes === 0 || !(await wouldRemove(stream, open))) return;
+  throw new ShownLess(`${stream.flow.stream.name}: the list is empty, and had records when it was last read`);
+}
+
 async function wouldRemove({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<boolean> {
   if (flow.absent !== 'replaced') return false;
-  const { schema, name } = flow.table;
+  const { schema, name, tombstones } = flow.table;
   const scope = inScope(layoutOf(flow.table), scopeOf(flow, slice), context.run.sourceId);
   const { rows } = await patiently(() =>
-    sql<{ has: boolean }>`select exists (select from ${sql.id(schema, name)} t where ${scope}) as has`.execute(
-      context.deps.warehouse.db,
-    ),
+    sql<{ has: boolean }>`select exists (select from ${sql.id(schema, name)} t where ${scope}
+      ${tombstones ? sql`and t._deleted_at is null` : sql``}) as has`.execute(context.deps.warehouse.db),
   );
   return rows[0]?.has === true;
 }

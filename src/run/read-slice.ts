@@ -12,7 +12,7 @@ import { commit, keepRejected, salvage, scopeOf } from './commit.ts';
 import { tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
-import { endOfNone } from './none.ts';
+import { checkEmptied, endOfNone } from './none.ts';
 import { takePage } from './page.ts';
 import { checkShown } from './shown-less.ts';
 import type { OpenSlice, SliceEnd } from './slices.ts';
@@ -45,8 +45,8 @@ const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= 
 /**
  * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
  * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown. `again`: it is read a second
- * time in this run, because it was news that it has no list, or because it showed less than was counted in it. `count`: records in it, as far as that is
- * known.
+ * time in this run, because it was news that it has no list or nothing in it, or because it showed less than was counted in it. `count`: records in it,
+ * as far as that is known.
  */
 export async function readSlice(
   stream: StreamContext,
@@ -109,6 +109,7 @@ export async function readSlice(
     const owed = await stream.tails.judge(refusals);
     if (owed !== undefined) throw owed;
     await checkShown(stream, open, { end, count, again });
+    await checkEmptied(stream, open, end, again);
     // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
     if (batch !== undefined && !whole && loads.busy) {
       const last = batch;

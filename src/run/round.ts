@@ -20,7 +20,7 @@ export interface Findings {
   readonly problems: Problem[];
   /** Slices whose owners have no such list, or are no more. */
   gone: readonly Gone[];
-  /** Slices to be asked for once more, because what they say is news, or less than was counted: one bad answer is none. */
+  /** Slices to be asked for once more: that there is no list or nothing in it is news, or it showed less than was counted. One bad answer is none. */
   readonly doubtful: Set<OpenSlice>;
   /** Some slice was answered, in this run or in one before it. */
   answered: boolean;

@@ -7,7 +7,7 @@ import { tell } from './context.ts';
 import type { OpenSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 
-/** Less was shown than was counted: it is asked for again. */
+/** Less was shown than was counted, or known: it is asked for again. */
 export class ShownLess extends Transient {}
 
 interface Shown {

@@ -312,3 +312,46 @@ describe('a level that the server tells nothing of, though others have numbers o
     expect(told()).toHaveLength(1);
   });
 });
+
+describe('a list that had records is asked for again before it passes for empty', () => {
+  const streams = [...lists, 'ad_categories', 'audiences', 'campaign_drafts', 'report_daily'];
+  const places = {
+    ad_categories: { endpoint: '/ad_categories', nothing: nothingListed },
+    audiences: { endpoint: '/ad_accounts/{id}/audiences', nothing: nothingListed },
+    campaign_drafts: { endpoint: '/ad_accounts/{id}/drafts/campaigns', nothing: nothingListed },
+    report_daily: { endpoint, nothing: noRows },
+  } as const;
+  const there = async (table: string): Promise<number> => {
+    const live = table === 'report_daily' ? 'true' : '_deleted_at is null';
+    const [row] = await rig.rows<{ rows: number }>(`select count(*)::int as rows from ads.${table} where ${live}`);
+    return row?.rows ?? 0;
+  };
+  const read = (stream: string) => {
+    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    const isReport = stream === 'report_daily';
+    return isReport ? rig.backfill({ from, to, streams: [stream] }) : rig.sync({ streams: [stream] });
+  };
+
+  test.each(Object.keys(places) as readonly (keyof typeof places)[])('%s', async (stream) => {
+    rig = await openAdsRig({ ...small, accounts: 1 });
+    const [account = ''] = rig.platform.state.accounts.keys();
+    rig.platform.state.createAudience(account, 'People', 'CUSTOM');
+    rig.platform.state.createDraft(account, 'Draft');
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    const before = await there(stream);
+    expect(before).toBeGreaterThan(0);
+    const { endpoint: asked, nothing } = places[stream];
+    const one = rig.platform.script.at({ endpoint: asked }, nothing);
+    expect(await read(stream)).toMatchObject({ status: 'succeeded' });
+    expect(one.fired).toBe(1);
+    expect(await there(stream)).toBe(before);
+    rig.platform.script.at({ endpoint: asked, ...always }, nothing);
+    expect(await read(stream)).toMatchObject({ status: 'succeeded' });
+    expect(await there(stream)).toBeLessThan(before);
+    const said = rig.platform.log.length;
+    await read(stream);
+    const once = rig.platform.log.length - said;
+    await read(stream);
+    expect(rig.platform.log.length - said).toBe(2 * once);
+  });
+});
