@@ -32,7 +32,10 @@ export async function endOfNone(
   throw new HasNone(message, { cause: error });
 }
 
-/** Throws `ShownLess` where a list that is empty would take rows away, to be asked for `again`: one answer without records is none. */
+/**
+ * Throws `ShownLess` where a list is empty of which there are rows here, to be asked for `again`: one answer without records is none. Rows would go, or
+ * stay as they were, and what is new would be missing. What was empty the last time, and where rows stay, is no news.
+ */
 export async function checkEmptied(
   stream: StreamContext,
   open: OpenSlice,
@@ -40,12 +43,23 @@ export async function checkEmptied(
   again: boolean,
 ): Promise<void> {
   // Of an owner that has no entities nothing was asked.
-  if (again || fetched > 0 || passes === 0 || !(await wouldRemove(stream, open))) return;
+  if (again || fetched > 0 || passes === 0) return;
+  if (!(await wouldRemove(stream, open)) && !(await wouldMiss(stream, open))) return;
   throw new ShownLess(`${stream.flow.stream.name}: the list is empty, and had records when it was last read`);
 }
 
-async function wouldRemove({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<boolean> {
-  if (flow.absent !== 'replaced') return false;
+/** Whether rows that an empty list leaves as they are were shown by it the last time. Of changes and of days most lists are empty. */
+async function wouldMiss(stream: StreamContext, open: OpenSlice): Promise<boolean> {
+  const { stream: of, table, absent } = stream.flow;
+  const isWhole = absent === 'kept' && of.windows === undefined && of.days === undefined;
+  const isOfTable = Object.keys(open.slice.partition ?? {}).every((column) => Object.hasOwn(table.columns, column));
+  return isWhole && isOfTable && !(await saidNone(stream, open.slice)) && (await hasRows(stream, open));
+}
+
+const wouldRemove = async (stream: StreamContext, open: OpenSlice): Promise<boolean> =>
+  stream.flow.absent === 'replaced' && (await hasRows(stream, open));
+
+async function hasRows({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<boolean> {
   const { schema, name, tombstones } = flow.table;
   const scope = inScope(layoutOf(flow.table), scopeOf(flow, slice), context.run.sourceId);
   const { rows } = await patiently(() =>

@@ -354,4 +354,29 @@ describe('a list that had records is asked for again before it passes for empty'
     await read(stream);
     expect(rig.platform.log.length - said).toBe(2 * once);
   });
+
+  test('also where its rows stay: what is new is not missing for a night; what was empty before is asked for once', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, dialect: 'vendor' });
+    const entities = ['campaigns', 'ad_sets', 'ads'] as const;
+    const { state, script, log } = rig.platform;
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    const [account = ''] = state.accounts.keys();
+    const campaign = state.createCampaign(account, 'Newer');
+    state.createAd(state.createAdSet(campaign.id, 'Newer').id, 'Newer');
+    const isList = ({ path, query }: (typeof log)[number], name: string): boolean =>
+      path.endsWith(`/${name}`) && query.limit === '50';
+    for (const name of entities) script.at({ match: (request) => isList(request, name) }, nothingListed);
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    expect(script.fired).toHaveLength(entities.length);
+    for (const name of entities) expect(await there(name)).toBe(state[name === 'ad_sets' ? 'adSets' : name].size);
+
+    for (const name of entities) script.at({ ...always, match: (request) => isList(request, name) }, nothingListed);
+    const timesOf = async (): Promise<readonly number[]> => {
+      const before = log.length;
+      expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+      return entities.map((name) => log.slice(before).filter((request) => isList(request, name)).length);
+    };
+    expect(await timesOf()).toEqual([2, 2, 2]);
+    expect(await timesOf()).toEqual([1, 1, 1]);
+  });
 });
