@@ -28,6 +28,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     problems: [],
     gone: [],
     doubtful: new Set(),
+    refusals: new Map(),
     // What is left of a walk may be what is gone: that others have the list is known from the run before.
     answered: walk.resumed && (await patiently(() => hasAnswered(db, walk))),
     over: 0,

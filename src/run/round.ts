@@ -1,6 +1,6 @@
 /** One round over slices of a walk: each is read, or it is found out why it cannot be. */
 
-import { Fenced, Forbidden, HasNone, Missing, TidemarkError, TooOld } from '../core/errors.ts';
+import { Fenced, Forbidden, HasNone, Missing, SeemsMissing, TidemarkError, TooOld } from '../core/errors.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
 import { patiently } from '../warehouse/patience.ts';
@@ -11,7 +11,7 @@ import { passBy } from './owners.ts';
 import { endsRun, type Problem, where } from './problem.ts';
 import { readSlice } from './read-slice.ts';
 import { ShownLess } from './shown-less.ts';
-import { beginSlice, leaveSlice, type OpenSlice, type SliceEnd, tooOld } from './slices.ts';
+import { beginSlice, leaveSlice, type OpenSlice, partitionText, type SliceEnd, tooOld } from './slices.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 import type { StreamContext } from './stream-context.ts';
 
@@ -22,6 +22,8 @@ export interface Findings {
   gone: readonly Gone[];
   /** Slices to be asked for once more: that there is no list or nothing in it is news, or it showed less than was counted. One bad answer is none. */
   readonly doubtful: Set<OpenSlice>;
+  /** What owners of days have said twice: they have many slices, of which no other is asked for again. */
+  readonly refusals: Map<string, Missing | Forbidden>;
   /** Some slice was answered, in this run or in one before it. */
   answered: boolean;
   /** Slices that are left for good: the source does not tell their days any more. */
@@ -84,6 +86,8 @@ async function readPart(
     unread.waiting += split.parts.length;
     return split.parts;
   }
+  const refusal = findings.refusals.get(ownerOf(open.slice));
+  if (refusal !== undefined) throw refusal;
   await patiently(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
   const end = await readSlice(stream, open, { again, count: split.count });
   // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
@@ -108,6 +112,8 @@ async function settle(
     findings.over += 1;
     return;
   }
+  const isRefused = error instanceof Forbidden || (error instanceof Missing && !(error instanceof SeemsMissing));
+  if (again && isRefused && flow.stream.days !== undefined) findings.refusals.set(ownerOf(open.slice), error);
   const isGone = error instanceof Missing && flow.stream.parents !== undefined;
   if (isGone) findings.gone = [...findings.gone, { open, error }];
   const isOfAll = isGone && isUnavailable(flow, findings.gone, findings.answered, false);
@@ -118,6 +124,8 @@ async function settle(
   if (isGone && !isOfAll) return;
   findings.problems.push(await problemOf(stream, open, error));
 }
+
+const ownerOf = ({ partition = {} }: Slice): string => partitionText(partition);
 
 /** Whether the slice is to be asked for a second time before the error is believed. */
 const isDoubtful = async (stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> =>

@@ -380,3 +380,55 @@ describe('a list that had records is asked for again before it passes for empty'
     expect(await timesOf()).toEqual([1, 1, 1]);
   });
 });
+
+describe.each([403, 404])('days of an owner that are refused with %d', (code) => {
+  const streams = [...lists, 'report_daily'];
+
+  test('once are asked for again: a backfill that succeeded has them', async () => {
+    rig = await openAdsRig(small);
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    const one = rig.platform.script.at({ endpoint }, status(code));
+    const days = { from: new Date('2026-06-10T00:00:00Z'), to: new Date('2026-06-15T00:00:00Z') };
+    const told = await rig.backfill({ ...days, streams: ['report_daily'] });
+    expect(told).toMatchObject({ status: 'succeeded' });
+    expect(streamOf(told, 'report_daily')).toMatchObject({ status: 'ok' });
+    expect(one.fired).toBe(1);
+    expect(await rig.backfill({ ...days, streams: ['report_daily'] })).toMatchObject({ counts: { inserted: 0 } });
+  });
+
+  const isOf =
+    (account: string) =>
+    ({ path, endpoint: of }: (typeof rig.platform.log)[number]): boolean =>
+      of === endpoint && path.includes(account);
+  /** How often the account was asked for days in a run that does not fail. */
+  const timesAsked = async (account: string): Promise<number> => {
+    const before = rig.platform.log.length;
+    const report = await rig.sync({ streams: ['report_daily'] });
+    expect(streamOf(report, 'report_daily')?.status).not.toBe('failed');
+    return rig.platform.log.slice(before).filter(isOf(account)).length;
+  };
+
+  test('are asked for twice in the night in which that is news, and once in those after it', async () => {
+    rig = await openAdsRig(small);
+    const [closed = ''] = rig.platform.state.accounts.keys();
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    rig.platform.clock.advance(day);
+    rig.platform.script.at({ ...always, match: isOf(closed) }, status(code));
+    expect(await timesAsked(closed)).toBe(2 * 4);
+    expect(await timesAsked(closed)).toBe(4);
+  });
+
+  test('however many they are, cost a first sync a few requests more and not each of them twice', async () => {
+    rig = await openAdsRig(small, { start: new Date('2024-01-01T00:00:00Z') });
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    for (const table of ['campaigns', 'ad_sets', 'ads'])
+      await rig.rows(`update ads.${table} set created_at = '2024-01-01T00:00:00Z'`);
+    const [closed = ''] = rig.platform.state.accounts.keys();
+    rig.platform.script.at({ ...always, match: isOf(closed) }, status(code));
+    const asked = await timesAsked(closed);
+    const [refused] = await rig.rows<{ slices: number }>(`select count(*)::int as slices from ops.slices
+      where partition @> '{"ad_account_id": "${closed}"}' and error_code is not null`);
+    expect(refused?.slices).toBeGreaterThan(40);
+    expect(asked).toBeLessThan((refused?.slices ?? 0) + 4 * 5);
+  });
+});
