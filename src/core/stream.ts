@@ -89,9 +89,11 @@ export interface JobLedger {
 
 /** What decides, beside a record itself, which rows it becomes. */
 export interface Reckoning {
-  /** Equal exactly where the same record becomes the same rows. */
+  /** The part of it that is the program's own, whatever the source tells: where it is another, all is read again. */
+  readonly edition: string;
+  /** The rest. Both are equal exactly where the same record becomes the same rows. */
   readonly words: string;
-  /** False where the source told only part of it: nothing is read again on that word, but all of it once the source has told the rest. */
+  /** False where the source told only part of the rest: nothing is read again on that word, but all of it once the source has told more. */
   readonly whole: boolean;
 }
 

@@ -125,3 +125,17 @@ test('what an older program made of issues is made anew, once, and without being
   expect(await differences(rig)).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
+
+test('so it is where the server does not show all of its lists of fields', async () => {
+  const { state, clock, script } = await open();
+  script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
+  await rig.sync();
+  await rig.rows(
+    `update ops.checkpoints set scope = regexp_replace(scope, 'edition .', 'edition 1') where stream = 'issues'`,
+  );
+  await rig.rows(`update tracker.issues set status = null, _row_hash = 1`);
+  clock.advance(72 * hour);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows('select id from tracker.issues where status is null')).toEqual([]);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+});
