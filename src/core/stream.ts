@@ -95,6 +95,8 @@ export interface Reckoning {
   readonly words: string;
   /** False where the source told only part of the rest: nothing is read again on that word, but all of it once the source has told more. */
   readonly whole: boolean;
+  /** Fields of a record that are asked for by name, by their ids; absent where all that there are come unasked. */
+  readonly fields?: readonly string[];
 }
 
 /** How a stream of facts is cut by whole days (UTC): a day that is read again is replaced as a whole. */

@@ -62,7 +62,7 @@ export async function planStream(
     words: fullWords(coverage.words, asked.full),
     window: { field: 'created', from: deps.historyStart },
   };
-  if (asked.full || checkpoint === undefined || !isCovered(checkpoint.scope, coverage)) return everything;
+  if (asked.full || checkpoint === undefined || !isCovered(checkpoint, coverage)) return everything;
   if (await lacksOpened(deps.warehouse.db, sourceId, flow)) return everything;
   if ((await windows.changes(signal)) === 'updated') {
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);

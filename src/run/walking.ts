@@ -45,7 +45,7 @@ export async function walkAll(
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
   };
   const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
-    const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId };
+    const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId, fields: coverage.fields };
     return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
   };
   const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);

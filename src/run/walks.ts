@@ -78,19 +78,24 @@ export async function hasOpenWalk(db: Kysely<AnyDatabase>, sourceId: number, kin
   return rows[0]?.open === true;
 }
 
-/** Opens a walk with its first slices, in one transaction. */
+/** Opens a walk with its first slices, in one transaction. `fields`: those that are asked for by name; absent: all that there are. */
 export async function openWalk(
   db: Kysely<AnyDatabase>,
-  at: { readonly sourceId: number; readonly stream: string; readonly runId: string },
+  at: {
+    readonly sourceId: number;
+    readonly stream: string;
+    readonly runId: string;
+    readonly fields?: readonly string[] | undefined;
+  },
   plan: WalkPlan,
   clock: Date | undefined,
   slices: readonly Slice[],
 ): Promise<Walk> {
   return db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ walk_id: string }>`insert into ops.walks
-        (source_id, stream, kind, words, source_clock, field, window_from, window_to, run_id)
+        (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
       values (${at.sourceId}, ${at.stream}, ${plan.kind}, ${plan.words}, ${clock ?? null}, ${plan.window?.field ?? null},
-        ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.runId}::bigint) returning walk_id::text`.execute(
+        ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.fields ?? null}::text[], ${at.runId}::bigint) returning walk_id::text`.execute(
       trx,
     );
     const walk: Walk = { ...plan, walkId: rows[0]?.walk_id ?? '', clock, resumed: false };
@@ -136,11 +141,13 @@ export async function closeIfLast(
   );
   if (Number(numAffectedRows ?? 0) === 0) return false;
   if (walk.kind !== 'backfill' && walk.clock !== undefined)
-    await sql`insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, run_id)
-      values (${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}, ${at.coverage.words}, ${at.runId}::bigint)
+    await sql`insert into ops.checkpoints as c (source_id, stream, watermark, full_at, scope, fields, run_id)
+      select ${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}::timestamptz, ${at.coverage.words}, w.fields,
+        ${at.runId}::bigint from ops.walks w where w.walk_id = ${walk.walkId}::bigint
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = greatest(c.full_at, excluded.full_at),
         scope = case when excluded.full_at is null and ${at.coverage.whole} then c.scope else excluded.scope end,
+        fields = case when excluded.full_at is null then coalesce(excluded.fields, c.fields) else excluded.fields end,
         run_id = excluded.run_id, updated_at = now()`.execute(session.trx);
   return true;
 }
@@ -149,6 +156,8 @@ export interface Checkpoint {
   readonly watermark: Date;
   readonly fullAt: Date | undefined;
   readonly scope: string;
+  /** Fields that were asked for by name when it was last moved; undefined: all, or nobody knows. */
+  readonly fields: readonly string[] | undefined;
 }
 
 /** The stored watermark of a stream, if a walk over it was ever completed. */
@@ -157,10 +166,21 @@ export async function checkpointOf(
   sourceId: number,
   stream: string,
 ): Promise<Checkpoint | undefined> {
-  const { rows } = await sql<{ watermark: Date; full_at: Date | null; scope: string }>`select watermark, full_at, scope
-    from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(db);
+  const { rows } = await sql<{
+    watermark: Date;
+    full_at: Date | null;
+    scope: string;
+    fields: string[] | null;
+  }>`select watermark, full_at, scope, fields from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(
+    db,
+  );
   const row = rows[0];
   return row === undefined
     ? undefined
-    : { watermark: row.watermark, fullAt: row.full_at ?? undefined, scope: row.scope };
+    : {
+        watermark: row.watermark,
+        fullAt: row.full_at ?? undefined,
+        scope: row.scope,
+        fields: row.fields ?? undefined,
+      };
 }

@@ -14,7 +14,7 @@ import { filterOf } from '../extract/tracker/jql.ts';
 import { openSearch } from '../extract/tracker/search.ts';
 import { tails } from '../extract/tracker/tails.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
-import { catalogueOf, edition, type FieldFact, issuesReadBy, noCatalogue } from '../transform/catalogue.ts';
+import { catalogueOf, customIn, edition, type FieldFact, issuesReadBy, noCatalogue } from '../transform/catalogue.ts';
 import { field } from '../transform/tracker.ts';
 import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
 import { trackerFlows } from './tracker-flows.ts';
@@ -60,7 +60,13 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     groups: settings.groups,
     reading: async (signal) => {
       const { catalogue, complete } = await known(signal);
-      return { edition, words: issuesReadBy(catalogue), whole: complete };
+      return {
+        edition,
+        words: issuesReadBy(catalogue),
+        whole: complete,
+        // Of lists that may leave some out all fields are asked for.
+        ...(complete && { fields: customIn(catalogue) }),
+      };
     },
     search: openSearch({
       http,

@@ -60,6 +60,10 @@ export const edition = 'edition 3';
 export const issuesReadBy = ({ storyPoints, sprintFields, epicLinks }: Catalogue): string =>
   [`points ${storyPoints}`, `sprints ${sprintFields}`, `epics ${epicLinks}`].join('; ');
 
+/** The ids of the site's custom fields. */
+export const customIn = ({ fieldsById }: Catalogue): readonly string[] =>
+  [...fieldsById].flatMap(([id, { custom }]) => (custom ? [id] : []));
+
 export const noCatalogue: Catalogue = catalogueOf(new Map());
 
 /** Several sprint fields of one name mean the same; other fields of one name do not. */

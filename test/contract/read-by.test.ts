@@ -139,3 +139,62 @@ test('so it is where the server does not show all of its lists of fields', async
   expect(await rig.rows('select id from tracker.issues where status is null')).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
+
+/** Takes a custom field out of the site's lists, as if it were hidden; gives what puts it back. */
+const hide = (id: string): (() => void) => {
+  const { fields } = rig.tracker.state;
+  const field = fields.get(id);
+  if (field === undefined) throw new Error(`the site has no ${id}`);
+  fields.delete(id);
+  return () => fields.set(id, field);
+};
+const withValue = async (id: string): Promise<number> =>
+  (await rig.rows<{ n: number }>(`select count(*)::int as n from tracker.issues where custom_fields ? '${id}'`))[0]
+    ?.n ?? 0;
+
+test('a field that was hidden, or not in the list for a night, brings the values of all issues when it is there', async () => {
+  const { state, clock } = await open();
+  const show = hide('customfield_10036');
+  await rig.sync();
+  expect(await withValue('customfield_10036')).toBe(0);
+  clock.advance(72 * hour);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+  show();
+  clock.advance(24 * hour);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await withValue('customfield_10036')).toBeGreaterThan(0);
+  expect(await differences(rig)).toEqual([]);
+  clock.advance(24 * hour);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+});
+
+test('so it does where the night between knew nothing of fields', async () => {
+  const { clock, script } = await open();
+  const show = hide('customfield_10036');
+  await rig.sync();
+  clock.advance(72 * hour);
+  const shut = script.at(
+    { match: ({ path }) => path.startsWith('/rest/api/3/field'), times: Number.POSITIVE_INFINITY },
+    status(403),
+  );
+  await rig.sync();
+  shut.cancel();
+  show();
+  clock.advance(24 * hour);
+  await rig.sync();
+  expect(await differences(rig)).toEqual([]);
+});
+
+test('a new field reads nothing again', async () => {
+  const { state, clock } = await open();
+  const newest =
+    [...state.fields.keys()]
+      .filter((id) => id.startsWith('customfield_'))
+      .sort()
+      .at(-1) ?? '';
+  const show = hide(newest);
+  await rig.sync();
+  show();
+  clock.advance(72 * hour);
+  expect(await readOfIssues()).toBeLessThan(state.store.size);
+});

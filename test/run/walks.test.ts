@@ -2,7 +2,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
 import type { Slice } from '../../src/core/stream.ts';
 import { splitSlice, unreadSlices } from '../../src/run/slices.ts';
-import { hasOpenWalk, openWalk, openWalks, pruneWalks, type Walk, type WalkPlan } from '../../src/run/walks.ts';
+import {
+  checkpointOf,
+  closeIfLast,
+  hasOpenWalk,
+  openWalk,
+  openWalks,
+  pruneWalks,
+  type Walk,
+  type WalkPlan,
+} from '../../src/run/walks.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;
@@ -61,6 +70,29 @@ test('a slice is cut once: its halves are given with their numbers, and whoever 
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
   await expect(split()).rejects.toBeInstanceOf(Fenced);
   expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+});
+
+test('a checkpoint says which fields its walk asked for from the beginning, not those that a later run would ask for', async () => {
+  const { db } = database.warehouse;
+  const at = { sourceId: 1, stream: 'projects', runId: '1' };
+  const close = (walk: Walk, fields: readonly string[] | undefined) =>
+    db
+      .transaction()
+      .execute((trx) =>
+        closeIfLast({ trx }, walk, { ...at, coverage: { words: 'all', ours: 'all', whole: true, fields } }),
+      );
+  const walkFor = (kind: 'full' | 'incremental', fields: readonly string[] | undefined) =>
+    openWalk(db, { ...at, fields }, { kind, words: 'all', window: undefined }, day(1), []);
+  const known = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
+  expect(await close(await walkFor('full', ['customfield_1']), ['customfield_1', 'customfield_2'])).toBe(true);
+  expect(await known()).toEqual(['customfield_1']);
+  // A night that asks for all says nothing of what it does not read.
+  await close(await walkFor('incremental', undefined), undefined);
+  expect(await known()).toEqual(['customfield_1']);
+  await close(await walkFor('incremental', ['customfield_1', 'customfield_3']), undefined);
+  expect(await known()).toEqual(['customfield_1', 'customfield_3']);
+  await close(await walkFor('full', undefined), undefined);
+  expect(await known()).toBeUndefined();
 });
 
 test('a backfill that nobody goes on with is no interrupted sync', async () => {
