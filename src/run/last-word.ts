@@ -38,6 +38,10 @@ export async function saidNone(stream: StreamContext, slice: Slice): Promise<boo
   return last?.code === new HasNone('').code && last.isOld;
 }
 
+/** Whether nothing was said of an owner's list so far. */
+export const isFirstWord = async (stream: StreamContext, slice: Slice): Promise<boolean> =>
+  (await lastWord(stream, slice)) === undefined;
+
 /** Whether it is news that an owner's list is not there or closed to us. Of days that seem missing all owners are asked before that is believed. */
 export async function isNewsOfOwner(stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> {
   const { context, flow } = stream;

@@ -7,7 +7,7 @@ import { layoutOf } from '../load/layout.ts';
 import { inScope } from '../load/scope.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { scopeOf } from './commit.ts';
-import { saidNone } from './last-word.ts';
+import { isFirstWord, saidNone } from './last-word.ts';
 import { ShownLess } from './shown-less.ts';
 import type { OpenSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -33,8 +33,8 @@ export async function endOfNone(
 }
 
 /**
- * Throws `ShownLess` where a list is empty of which there are rows here, to be asked for `again`: one answer without records is none. Rows would go, or
- * stay as they were, and what is new would be missing. What was empty the last time, and where rows stay, is no news.
+ * Throws `ShownLess` where it is news that a list is empty, to be asked for `again`: one answer without records is none. Rows would go, or stay as they
+ * were, and what is new would be missing. What was empty the last time is no news.
  */
 export async function checkEmptied(
   stream: StreamContext,
@@ -44,16 +44,24 @@ export async function checkEmptied(
 ): Promise<void> {
   // Of an owner that has no entities nothing was asked.
   if (again || fetched > 0 || passes === 0) return;
-  if (!(await wouldRemove(stream, open)) && !(await wouldMiss(stream, open))) return;
-  throw new ShownLess(`${stream.flow.stream.name}: the list is empty, and had records when it was last read`);
+  const isNews =
+    (await wouldRemove(stream, open)) || (await wouldMiss(stream, open)) || (await isEmptyAtFirst(stream, open));
+  if (isNews) throw new ShownLess(`${stream.flow.stream.name}: the list is empty`);
 }
 
-/** Whether rows that an empty list leaves as they are were shown by it the last time. Of changes and of days most lists are empty. */
+/** Whether a list that is read whole is read for the first time. Of changes and of days most lists are empty. */
+const isEmptyAtFirst = async (stream: StreamContext, { slice }: OpenSlice): Promise<boolean> =>
+  isWhole(stream) && (await isFirstWord(stream, slice));
+
+const isWhole = ({ flow: { stream } }: StreamContext): boolean =>
+  stream.windows === undefined && stream.days === undefined;
+
+/** Whether rows that an empty list leaves as they are were shown by it the last time. */
 async function wouldMiss(stream: StreamContext, open: OpenSlice): Promise<boolean> {
-  const { stream: of, table, absent } = stream.flow;
-  const isWhole = absent === 'kept' && of.windows === undefined && of.days === undefined;
+  const { table, absent } = stream.flow;
+  if (absent !== 'kept' || !isWhole(stream)) return false;
   const isOfTable = Object.keys(open.slice.partition ?? {}).every((column) => Object.hasOwn(table.columns, column));
-  return isWhole && isOfTable && !(await saidNone(stream, open.slice)) && (await hasRows(stream, open));
+  return isOfTable && !(await saidNone(stream, open.slice)) && (await hasRows(stream, open));
 }
 
 const wouldRemove = async (stream: StreamContext, open: OpenSlice): Promise<boolean> =>

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/core/run.ts';
 import { delay, type Fault, htmlPage, status } from '../../src/simulator/shared/faults.ts';
+import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { type AdsRig, openAdsRig } from '../support/ads-rig.ts';
 
 let rig: AdsRig;
@@ -301,11 +302,12 @@ describe('a level that the server tells nothing of, though others have numbers o
     for (const note of told()) expect(note).toContain(' and AD no row of them');
   });
 
-  test('is told where one answer showed no campaigns, so that nobody asked about any', async () => {
+  test('is told where an account showed no campaigns, asked twice, so that nobody asked about any', async () => {
     rig = await openAdsRig(small);
     const [first = ''] = rig.platform.state.accounts.keys();
     const campaigns = '/ad_accounts/{id}/campaigns';
-    rig.platform.script.at({ endpoint: campaigns, match: ({ path }) => path.includes(first) }, nothingListed);
+    const ofFirst = { endpoint: campaigns, match: ({ path }: LoggedRequest) => path.includes(first) };
+    rig.platform.script.at({ ...ofFirst, times: 2 }, nothingListed);
     expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
     expect(told()).toEqual([expect.stringMatching(/and CAMPAIGN no row of them/)]);
     expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });

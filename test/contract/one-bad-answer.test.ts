@@ -37,6 +37,52 @@ describe('one bad answer in the first sync is asked about again, and costs nothi
   });
 });
 
+describe('one empty list in the first sync is asked for again, and costs nothing:', () => {
+  /** The answer with nothing in its lists, and a total of 0 where it states one. */
+  const emptied: Fault = {
+    name: 'emptied',
+    answer: (answer) => {
+      const told: unknown = JSON.parse(String(answer.body));
+      const empty = (value: unknown, key: string): unknown =>
+        Array.isArray(value) ? [] : key === 'total' ? 0 : key === 'isLast' ? true : value;
+      const body = Array.isArray(told)
+        ? []
+        : Object.fromEntries(Object.entries(Object(told)).map(([key, value]) => [key, empty(value, key)]));
+      return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+    },
+  };
+
+  test.each([
+    ['first', '/rest/api/3/project/search'],
+    ['first', '/rest/api/3/users/search'],
+    ['first', '/rest/api/3/priority'],
+    ['first', '/rest/api/3/status'],
+    ['first', '/rest/api/3/group/bulk'],
+    ['second', '/rest/api/3/group/member'],
+    ['first', '/rest/agile/1.0/board'],
+    ['second', boardSprint],
+    ['third', '/rest/agile/1.0/sprint/{id}/issue'],
+  ] as const)('the %s answer of %s', async (which, endpoint) => {
+    const { script } = await open();
+    const rule = script.at({ endpoint, nth: ['first', 'second', 'third'].indexOf(which) + 1 }, emptied);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test('an owner that has nothing is asked twice in the first night, and once in those behind it', async () => {
+    const { script, log } = await open();
+    const asked = (): number => log.filter(({ endpoint }) => endpoint === '/rest/api/3/group/member').length;
+    script.at({ endpoint: '/rest/api/3/group/member', ...always }, emptied);
+    await rig.sync();
+    const groups = (await rig.rows('select from tracker.groups')).length;
+    expect(asked()).toBe(2 * groups);
+    await rig.sync();
+    expect(asked()).toBe(3 * groups);
+    expect(await rig.rows('select from tracker.group_members')).toEqual([]);
+  });
+});
+
 describe('a page of the search that says too early that it is the last', () => {
   /** The page with so many of its issues, as if there were no more. */
   const cutTo = (most: number): Fault => ({
