@@ -38,30 +38,37 @@ export interface Round {
   readonly clock: Date | undefined;
 }
 
-/** Reads the slices, several at once, and what they are cut into. Throws what ends the stream, once all that is under way has ended. */
+/**
+ * Reads the slices, several at once, and what they are cut into. Throws what ends the stream, once all that is under way has ended: what ends the run
+ * stops it, beside all else what has begun is read to its end.
+ */
 export async function readRound(
-  stream: StreamContext,
+  { context, ...rest }: StreamContext,
   slices: readonly OpenSlice[],
   findings: Findings,
   round: Round,
 ): Promise<void> {
-  const failure = new AbortController();
+  const fatal = new AbortController();
+  let isOver = false;
+  const signal = AbortSignal.any([context.signal, fatal.signal]);
+  const stream: StreamContext = { ...rest, context: { ...context, signal } };
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     const results = await Promise.allSettled(parts.map(read));
     const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
   };
   const read = async (part: Part): Promise<void> => {
-    const more = await stream.context.slot(async () => {
-      if (failure.signal.aborted) return [];
-      if (stream.context.signal.aborted) throw stream.context.signal.reason;
+    const more = await context.slot(async () => {
+      if (isOver) return [];
+      if (signal.aborted) throw signal.reason;
       stream.unread.waiting -= 1;
       try {
         return await readPart(stream, part, findings, round);
       } catch (error) {
-        await settle(stream, part.open, error, findings, round).catch((fatal: unknown) => {
-          failure.abort();
-          throw fatal;
+        await settle(stream, part.open, error, findings, round).catch((end: unknown) => {
+          isOver = true;
+          if (endsRun(end)) fatal.abort(end);
+          throw end;
         });
         return [];
       }

@@ -58,7 +58,7 @@ export interface Lab {
   facts: Fact[];
   owners: Owner[];
   /** Called for each slice that is read; throws what the source answers. */
-  answer: (slice: Slice) => void | Promise<void>;
+  answer: (slice: Slice, signal: AbortSignal) => void | Promise<void>;
   /** Every slice of facts that was read, as `owner from/to`. */
   readonly asked: string[];
   readonly notes: string[];
@@ -144,11 +144,11 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       perSecond: 0,
       ...days,
     },
-    read: async (slice: Slice, _given: Given) => {
+    read: async (slice: Slice, _given: Given, signal: AbortSignal) => {
       const { owner = '' } = slice.partition ?? {};
       const { from, to } = slice.window ?? {};
       lab.asked.push(`${owner} ${text(from)}/${text(to)}`);
-      await lab.answer(slice);
+      await lab.answer(slice, signal);
       return reading(lab.facts.filter((fact) => fact.owner === owner && fact.day >= text(from) && fact.day < text(to)));
     },
   };
