@@ -72,7 +72,7 @@ function covers(entry: string, host: string, port: string): boolean {
   if (only !== undefined && only !== port) return false;
   if (name === '*') return true;
   const [net = '', bits] = name.split('/');
-  if (bits !== undefined) return isWithin(host, bareHost(net), Number(bits));
+  if (bits !== undefined) return /^\d{1,3}$/.test(bits) && isWithin(host, bareHost(net), Number(bits));
   const below = name.startsWith('*.');
   const domain = bareHost(name.replace(/^\*?\./, ''));
   return (!below && host === domain) || (isIP(host) === 0 && host.endsWith(`.${domain}`));
