@@ -102,6 +102,7 @@ describe('a source behind a proxy', () => {
 
   test.each([
     [403, 1],
+    [429, 3],
     [502, 3],
     ['breaks off', 3],
     ['silent', 3],

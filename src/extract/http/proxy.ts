@@ -105,8 +105,11 @@ export function proxyFault(origin: string, proxy: string, error: unknown): Faile
       again: 'no',
     };
   const refused = new Unreachable(`the proxy ${proxy} makes no way to ${origin} (it answered ${answered})`, facts);
-  return { error: refused, again: Number(answered) >= 500 ? 'connect' : 'no' };
+  return { error: refused, again: Number(answered) >= 500 || busy.has(Number(answered)) ? 'connect' : 'no' };
 }
+
+/** What a proxy answers that is asked too often, or too slowly. */
+const busy: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const told: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'broke the connection off',
