@@ -7,7 +7,7 @@ import type { AnyDatabase } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
 import type { StreamContext } from './stream-context.ts';
 
-interface LastWord {
+export interface LastWord {
   /** Why the owner had no list, an empty one being none; undefined where it had one. */
   readonly code: string | undefined;
   /** Whether the moment in which that was said is over. */
@@ -18,7 +18,10 @@ interface LastWord {
 const moment = '1 hour';
 
 /** The last word about an owner, in this walk or one before it; undefined where there was none. */
-async function lastWord({ context, flow }: StreamContext, { partition = {} }: Slice): Promise<LastWord | undefined> {
+export async function lastWord(
+  { context, flow }: StreamContext,
+  { partition = {} }: Slice,
+): Promise<LastWord | undefined> {
   const { rows } = await patiently(() =>
     sql<{ code: string | null; old: boolean }>`select
         coalesce(s.error_code, case when s.fetched = 0 then ${new HasNone('').code} end) as code,
@@ -33,14 +36,7 @@ async function lastWord({ context, flow }: StreamContext, { partition = {} }: Sl
 }
 
 /** Whether the last word about an owner was that it has none, and not a moment ago. */
-export async function saidNone(stream: StreamContext, slice: Slice): Promise<boolean> {
-  const last = await lastWord(stream, slice);
-  return last?.code === new HasNone('').code && last.isOld;
-}
-
-/** Whether nothing was said of an owner's list so far. */
-export const isFirstWord = async (stream: StreamContext, slice: Slice): Promise<boolean> =>
-  (await lastWord(stream, slice)) === undefined;
+export const saidNone = (last: LastWord | undefined): boolean => last?.code === new HasNone('').code && last.isOld;
 
 /** Whether it is news that an owner's list is not there or closed to us. Of days that seem missing all owners are asked before that is believed. */
 export async function isNewsOfOwner(stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> {

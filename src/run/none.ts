@@ -7,7 +7,7 @@ import { layoutOf } from '../load/layout.ts';
 import { inScope } from '../load/scope.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { scopeOf } from './commit.ts';
-import { isFirstWord, saidNone } from './last-word.ts';
+import { lastWord, saidNone } from './last-word.ts';
 import { ShownLess } from './shown-less.ts';
 import type { OpenSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
@@ -25,7 +25,7 @@ export async function endOfNone(
   again: boolean,
 ): Promise<WalkEnd> {
   if (!(error instanceof HasNone)) throw error;
-  if (await saidNone(stream, open.slice)) return empty;
+  if (saidNone(await lastWord(stream, open.slice))) return empty;
   if (!again) throw error;
   if (!(await wouldRemove(stream, open))) return empty;
   const message = `${error.message}; but it had some: should it have none any more, a run in an hour or later believes it`;
@@ -44,24 +44,21 @@ export async function checkEmptied(
 ): Promise<void> {
   // Of an owner that has no entities nothing was asked.
   if (again || fetched > 0 || passes === 0) return;
-  const isNews =
-    (await wouldRemove(stream, open)) || (await wouldMiss(stream, open)) || (await isEmptyAtFirst(stream, open));
-  if (isNews) throw new ShownLess(`${stream.flow.stream.name}: the list is empty`);
+  if ((await wouldRemove(stream, open)) || (await wouldMiss(stream, open)))
+    throw new ShownLess(`${stream.flow.stream.name}: the list is empty`);
 }
 
-/** Whether a list that is read whole is read for the first time. Of changes and of days most lists are empty. */
-const isEmptyAtFirst = async (stream: StreamContext, { slice }: OpenSlice): Promise<boolean> =>
-  isWhole(stream) && (await isFirstWord(stream, slice));
-
-const isWhole = ({ flow: { stream } }: StreamContext): boolean =>
-  stream.windows === undefined && stream.days === undefined;
-
-/** Whether rows that an empty list leaves as they are were shown by it the last time. */
+/**
+ * Whether a list that is read whole is read for the first time, or showed the last time rows that an empty one leaves as they are. Of changes and of
+ * days most lists are empty.
+ */
 async function wouldMiss(stream: StreamContext, open: OpenSlice): Promise<boolean> {
-  const { table, absent } = stream.flow;
-  if (absent !== 'kept' || !isWhole(stream)) return false;
+  const { stream: of, table, absent } = stream.flow;
+  if (of.windows !== undefined || of.days !== undefined) return false;
+  const last = await lastWord(stream, open.slice);
+  if (last === undefined) return true;
   const isOfTable = Object.keys(open.slice.partition ?? {}).every((column) => Object.hasOwn(table.columns, column));
-  return isOfTable && !(await saidNone(stream, open.slice)) && (await hasRows(stream, open));
+  return absent === 'kept' && isOfTable && !saidNone(last) && (await hasRows(stream, open));
 }
 
 const wouldRemove = async (stream: StreamContext, open: OpenSlice): Promise<boolean> =>
