@@ -132,8 +132,10 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     if (batch.isListing) repeated = await settleRepeats(session, root);
     staged -= repeated;
     if (how.replaces !== undefined) {
-      const listed = listingOf(root, how.replaces, [...(before?.rejects ?? []), ...batch.rejects]);
-      const verdict = await verdictOn(session, root, listed, how, staged === 0);
+      const rejects = [...(before?.rejects ?? []), ...batch.rejects];
+      const listed = listingOf(root, how.replaces, rejects);
+      const shows = staged > 0 ? 'rows' : rejects.length > 0 ? 'rejects' : 'nothing';
+      const verdict = await verdictOn(session, root, listed, how, shows);
       ({ braked, spared } = verdict);
       if (!braked && spared === 0) {
         await keepRevisions(session, root, how.replaces, how);
@@ -178,21 +180,23 @@ function listingOf(
 
 /**
  * What a complete listing may take away. Too much of entities is more than 20 and 5 % of the scope, of relations and reports all of more
- * than 20 on the word of an empty list. A forced resync may empty a report, never tombstone. `spared`: the rows that it does not show,
- * where a rejected record has no name: it may be any of them.
+ * than 20 on the word of an empty list, and any row on the word of a list of which not one record could become a row: it is not empty. A
+ * forced resync may empty a report, never tombstone. `spared`: the rows that it does not show, where a rejected record has no name: it may
+ * be any of them.
  */
 async function verdictOn(
   session: Session,
   root: Layout,
   listed: Listing & { readonly nameless: boolean },
   how: Load,
-  empty: boolean,
+  shows: 'rows' | 'rejects' | 'nothing',
 ): Promise<{ readonly braked: boolean; readonly spared: number }> {
   const entities = root.table.tombstones;
-  const mayEmpty = !empty || how.force;
-  if (!entities && mayEmpty && !listed.nameless) return { braked: false, spared: 0 };
+  const { days } = listed.scope;
+  const atMost = shows === 'rejects' && days !== undefined ? 0 : shows === 'rows' || how.force ? Infinity : believable;
+  if (!entities && atMost === Infinity && !listed.nameless) return { braked: false, spared: 0 };
   const { live, absent } = await countScope(session, root, listed, how);
-  const braked = entities ? absent > Math.max(believable, live * believableShare) : !mayEmpty && live > believable;
+  const braked = entities ? absent > Math.max(believable, live * believableShare) : live > atMost;
   return { braked, spared: listed.nameless && !braked ? absent : 0 };
 }
 

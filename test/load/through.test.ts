@@ -11,7 +11,7 @@ import { type Gathering, gather } from '../../src/load/gather.ts';
 import { type Load, type Loaded, load, settings } from '../../src/load/load.ts';
 import { writeThrough } from '../../src/load/through.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { batchOf, makeLab, rowsOf, thingFlow } from './things.ts';
+import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
 
 const columns = { owner: 'text', day: 'date', name: 'text', nth: 'int', clicks: 'bigint' } as const;
 const named = { schema: 'lab', tombstones: false, entity: false } as const;
@@ -113,6 +113,22 @@ async function listing(
 
 describe.each([counted, single])('of a table like $name', (kind) => {
   const flow = flowOf(kind);
+
+  test.each([false, true])('days of which not one record can become a row stay, forced: %s', async (force) => {
+    await listing(flow, 'staged', [[{ name: 'x', clicks: 1 }]]);
+    const batch = batchOf(flow, []);
+    const reject = { key: '', stage: 'transform', code: 'no_id', field: 'entity_id', message: 'none', slice: {} } as const;
+    batch.reject({ ...reject, payload: Buffer.from('{}') });
+    const told = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
+    expect(told).toMatchObject({ braked: true, deleted: 0, counts: { received: 1, rejected: 1 } });
+    expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
+    // One that can is a listing: what it does not show is gone.
+    const again = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
+    again.reject({ ...reject, payload: Buffer.from('{}') });
+    const next = await loadBatch(database.warehouse, again, { runId: '3', force, replaces: scopeOf('a') });
+    expect(next).toMatchObject({ braked: false, deleted: 1 });
+    expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
+  });
 
   test('whatever repeats, in whatever batches: rows and counts are those of a staged listing', async () => {
     const told = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
