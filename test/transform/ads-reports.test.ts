@@ -60,6 +60,9 @@ describe('a row by day', () => {
     expect(made).toMatchObject({ clicks: 7, impressions: 7 });
     expect(made._extra).toBe('{"stats[0].estimated":true,"stats[1].estimated":true}');
     expect(notes).toEqual(['stats[].estimated: a field that is not known']);
+    // Also where there is no number yet.
+    const { row: bare } = dailyRow.via(row(`{"field_type": "CLICKS", "estimated": true}`), slice);
+    expect(bare).toMatchObject({ clicks: null, _extra: '{"stats[0].estimated":true}' });
   });
 
   it('without the list of its numbers is rejected', () => {

@@ -172,8 +172,10 @@ export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
   for (let index = 0; index < stats.length; index++) {
     const stat: Json = stats[index];
     const name = isObject(stat) ? own(stat, 'field_type') : undefined;
-    const told = isObject(stat) ? (own(stat, 'field_value') ?? null) : undefined;
-    if (isObject(stat) && Object.keys(stat).length > STAT_KEYS.size) keepNewsIn(r, 'stats', index, stat, STAT_KEYS);
+    const given = isObject(stat) ? own(stat, 'field_value') : undefined;
+    const told = isObject(stat) ? (given ?? null) : undefined;
+    const known = given === undefined ? STAT_KEYS.size - 1 : STAT_KEYS.size;
+    if (isObject(stat) && Object.keys(stat).length > known) keepNewsIn(r, 'stats', index, stat, STAT_KEYS);
     const value = typeof told === 'string' && isJsonNumber(told) ? numberOf(told) : told;
     if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
     else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);
