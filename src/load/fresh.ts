@@ -1,9 +1,9 @@
-import { codeOf } from '../warehouse/refusals.ts';
 /** A batch whose records the warehouse has never seen goes straight into the tables: no staging, no look-ups, no conflict to settle. */
 
 import { sql } from 'kysely';
 import type { Flow } from '../core/stream.ts';
 import type { Table } from '../core/table.ts';
+import { codeOf } from '../warehouse/refusals.ts';
 import type { Batch, BatchRecord } from './batch.ts';
 import { binaryWriter } from './binary.ts';
 import { copyRows, type Tail } from './copy.ts';
