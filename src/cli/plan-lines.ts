@@ -22,9 +22,10 @@ export async function planLines(deps: RunDeps, { does, streams, window }: Ask): 
   }));
 }
 
-/** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */
-function about({ mode, from, to }: PlannedStream): string {
+/** `backfill 2024-01-01 00:00 to 2024-02-01 00:00`; of what is read again unasked also why. */
+function about({ mode, from, to, why }: PlannedStream): string {
   const word = mode.replace('-', ' ');
-  if (from === undefined && to === undefined) return word;
-  return `${word} ${from === undefined ? 'from the beginning' : minute(from)} to ${to === undefined ? 'now' : minute(to)}`;
+  const because = why === undefined ? '' : `: ${why}`;
+  if (from === undefined && to === undefined) return `${word}${because}`;
+  return `${word} ${from === undefined ? 'from the beginning' : minute(from)} to ${to === undefined ? 'now' : minute(to)}${because}`;
 }

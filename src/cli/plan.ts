@@ -40,6 +40,8 @@ export async function showPlan(
           each.requests ?? null,
         ]);
         for (const line of table(heads, rows, context.out)) context.out.line(line);
+        for (const { stream, why } of streams)
+          if (why !== undefined) context.out.line(`${pipeline}.${stream}: everything is read again: ${why}`);
       }
     return exit.ok;
   } finally {

@@ -1,6 +1,7 @@
 /** What a checkpoint speaks for: which of the source's records were read, and by what they became rows. */
 
 import type { Stream } from '../core/stream.ts';
+import { plural } from '../core/words.ts';
 
 export interface Coverage {
   /** As the checkpoint keeps it. */
@@ -18,28 +19,40 @@ export async function coverageOf({ windows, days }: Stream, signal: AbortSignal)
   const selection = windows?.scope ?? days?.scope ?? '';
   const reading = await windows?.reading?.(signal);
   if (reading === undefined) return { words: selection, ours: selection, whole: true, fields: undefined };
-  const ours = `${selection}\nread by ${reading.edition}; `;
+  const ours = `${selection}${readBy}${reading.edition}; `;
   return { words: `${ours}${reading.words}`, ours, whole: reading.whole, fields: reading.fields };
 }
 
 /**
- * Whether everything was read that is asked for, and as it would be read now; `scope` and `fields` are the checkpoint's. On the word of a source that
- * tells only part of that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and all is read when the source tells more.
+ * Why everything is to be read again that was read once, for people; undefined where it was read as it is asked for now. `scope` and `fields` are the
+ * checkpoint's. On the word of a source that tells only part of that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and
+ * all is read when the source tells more.
  */
-export const isCovered = (
+export function whyAgain(
   { scope, fields }: { readonly scope: string; readonly fields: readonly string[] | undefined },
   { words, ours, whole, fields: asked }: Coverage,
-): boolean => (scope === words || (!whole && scope.startsWith(ours))) && !cameIntoSight(fields, asked);
+): string | undefined {
+  if (selectionOf(scope) !== selectionOf(words)) return 'what is to be read was configured anew';
+  if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
+  if (whole && scope !== words) return 'the source has other fields of a kind that decides what its records become';
+  const [first, ...more] = cameIntoSight(fields, asked);
+  if (first === undefined) return undefined;
+  return `${first}${more.length === 0 ? '' : ` and ${plural(more.length, 'other field')}`} came into sight`;
+}
+
+const readBy = '\nread by ';
+const selectionOf = (scope: string): string =>
+  scope.slice(0, scope.includes(readBy) ? scope.lastIndexOf(readBy) : undefined);
 
 /**
- * Whether a field is asked for now that was not when everything was last read, and that is no new one: it was hidden, or out of the list of fields for
- * a night. No record counts as changed by that. A new field has the highest number, and a record that gets a value in it is changed.
+ * Fields that are asked for now and were not when everything was last read, and that are no new ones: they were hidden, or out of the list of fields
+ * for a night. No record counts as changed by that. A new field has the highest number, and a record that gets a value in it is changed.
  */
-function cameIntoSight(before: readonly string[] | undefined, now: readonly string[] | undefined): boolean {
-  if (before === undefined || now === undefined) return false;
+function cameIntoSight(before: readonly string[] | undefined, now: readonly string[] | undefined): readonly string[] {
+  if (before === undefined || now === undefined) return [];
   const known = new Set(before);
   const newest = before.reduce((highest, id) => Math.max(highest, numberOf(id) ?? 0), 0);
-  return now.some((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
+  return now.filter((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
 }
 
 /** The number in an id such as `customfield_10016`. */

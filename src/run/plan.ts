@@ -3,7 +3,7 @@ import type { Days, Flow, Parents, Partition, Slice, Window } from '../core/stre
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lacksOpened } from './closed.ts';
-import { coverageOf, isCovered } from './coverage.ts';
+import { coverageOf, whyAgain } from './coverage.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
@@ -20,6 +20,8 @@ export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-windo
 
 export interface StreamPlan extends WalkPlan {
   readonly mode: Mode;
+  /** Of a walk over everything that nobody asked for and that is not the first: what makes it necessary, for people. */
+  readonly why?: string;
 }
 
 /** The words of a walk over everything that has changed. */
@@ -62,13 +64,17 @@ export async function planStream(
     words: fullWords(coverage.words, asked.full),
     window: { field: 'created', from: deps.historyStart },
   };
-  if (asked.full || checkpoint === undefined || !isCovered(checkpoint, coverage)) return everything;
-  if (await lacksOpened(deps.warehouse.db, sourceId, flow)) return everything;
+  if (asked.full || checkpoint === undefined) return everything;
+  const why = whyAgain(checkpoint, coverage);
+  if (why !== undefined) return { ...everything, why };
+  if (await lacksOpened(deps.warehouse.db, sourceId, flow))
+    return { ...everything, why: 'a part of its records is given now that was not' };
   if ((await windows.changes(signal)) === 'updated') {
     const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
     return { mode: 'incremental', kind: 'incremental', words: changesWords, window: { field: 'updated', from } };
   }
-  if (!isFresh(checkpoint, clock)) return everything;
+  if (!isFresh(checkpoint, clock))
+    return { ...everything, why: 'the source cannot tell what changed, and a week has passed' };
   const now = clock ?? checkpoint.watermark;
   const from = new Date(Math.min(now.getTime(), checkpoint.watermark.getTime()) - deps.createdWindowMs);
   return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
@@ -89,11 +95,13 @@ async function planDays(
   }
   const { db } = deps.warehouse;
   const checkpoint = await checkpointOf(db, at.sourceId, at.stream);
-  if (asked.full || checkpoint === undefined || checkpoint.scope !== days.scope) {
+  const isOther = checkpoint !== undefined && checkpoint.scope !== days.scope;
+  if (asked.full || checkpoint === undefined || isOther) {
     const there = daysThere(days, clock);
     if (there.from >= there.to) return undefined;
     const words = fullWords(days.scope, asked.full);
-    return { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
+    const everything: StreamPlan = { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
+    return isOther && !asked.full ? { ...everything, why: 'what is to be read was configured anew' } : everything;
   }
   const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, back));
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };

@@ -12,6 +12,8 @@ export interface PlannedStream {
   readonly mode: Mode;
   readonly from?: Date;
   readonly to?: Date;
+  /** Why everything is read again, where nobody asks for it. */
+  readonly why?: string;
   /** Partitions known now; windows are halved further while reading. */
   readonly slices: number;
   /** Records, where the source can say so cheaply. */
@@ -52,6 +54,7 @@ export async function plan(
     planned.push({
       stream: stream.name,
       mode: what.mode,
+      ...(what.why === undefined ? {} : { why: what.why }),
       slices: owners,
       ...(what.window?.from === undefined ? {} : { from: what.window.from }),
       ...(what.window?.to === undefined ? {} : { to: what.window.to }),
@@ -90,6 +93,7 @@ async function planDays(
   return {
     stream: stream.name,
     mode: what.mode,
+    ...(what.why === undefined ? {} : { why: what.why }),
     ...(what.window?.from === undefined ? {} : { from: what.window.from }),
     ...(what.window?.to === undefined ? {} : { to: what.window.to }),
     slices: slices.length,

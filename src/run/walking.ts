@@ -45,6 +45,7 @@ export async function walkAll(
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
   };
   const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
+    if (what.why !== undefined) tell(context, 'info', `${flow.stream.name}: everything is read again: ${what.why}`);
     const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId, fields: coverage.fields };
     return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
   };

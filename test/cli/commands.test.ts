@@ -363,6 +363,11 @@ describe('from nothing to a known warehouse', () => {
     await empty.drop();
   });
 
+  test('what makes everything be read again is told before it is', async () => {
+    const { out } = await run('sync --dry-run --stream issues', { TRACKER_JQL: 'project = WEB' });
+    expect(out).toContain('tracker.issues: everything is read again: what is to be read was configured anew');
+  });
+
   test('reset forgets a watermark: the next run walks the stream whole', async () => {
     const modeOf = async () =>
       (await json('sync --dry-run --stream issues')).plan[0].streams.find(

@@ -22,6 +22,12 @@ const readOfIssues = async (): Promise<number | undefined> => {
   return report.streams.find(({ stream }) => stream === 'issues')?.counts.received;
 };
 
+/** What was said, in all runs so far, of why everything is read again. */
+const reasons = (): readonly string[] =>
+  rig.events.flatMap((event) =>
+    event.type === 'note' ? (/^issues: everything is read again: (.*)/.exec(event.message)?.[1] ?? []) : [],
+  );
+
 /** The field that holds the points, under another name and as a plain number: what it means is told by its name alone. */
 const called = (name: string, field: Field | undefined): Field => {
   if (field === undefined) throw new Error('the site has no field for points');
@@ -43,6 +49,7 @@ const comeToMeanPoints = async (): Promise<void> => {
 test('a field that comes to mean story points brings those of all issues, not of changed ones alone', async () => {
   const { state } = await open();
   await comeToMeanPoints();
+  expect(reasons()).toEqual(['the source has other fields of a kind that decides what its records become']);
   expect(await withPoints()).toBeGreaterThan(0);
   expect(await differences(rig)).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
@@ -124,6 +131,7 @@ test('what an older program made of issues is made anew, once, and without being
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   expect(await differences(rig)).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
+  expect(reasons()).toEqual(['it now makes more of a record than when it was read']);
 });
 
 test('so it is where the server does not show all of its lists of fields', async () => {
@@ -166,6 +174,7 @@ test('a field that was hidden, or not in the list for a night, brings the values
   expect(await differences(rig)).toEqual([]);
   clock.advance(24 * hour);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
+  expect(reasons()).toEqual(['customfield_10036 came into sight']);
 });
 
 test('so it does where the night between knew nothing of fields', async () => {
@@ -197,4 +206,5 @@ test('a new field reads nothing again', async () => {
   show();
   clock.advance(72 * hour);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
+  expect(reasons()).toEqual([]);
 });

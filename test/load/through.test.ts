@@ -117,7 +117,14 @@ describe.each([counted, single])('of a table like $name', (kind) => {
   test.each([false, true])('days of which not one record can become a row stay, forced: %s', async (force) => {
     await listing(flow, 'staged', [[{ name: 'x', clicks: 1 }]]);
     const batch = batchOf(flow, []);
-    const reject = { key: '', stage: 'transform', code: 'no_id', field: 'entity_id', message: 'none', slice: {} } as const;
+    const reject = {
+      key: '',
+      stage: 'transform',
+      code: 'no_id',
+      field: 'entity_id',
+      message: 'none',
+      slice: {},
+    } as const;
     batch.reject({ ...reject, payload: Buffer.from('{}') });
     const told = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
     expect(told).toMatchObject({ braked: true, deleted: 0, counts: { received: 1, rejected: 1 } });
