@@ -214,7 +214,7 @@ test('an ordinary role that owns its database, or may create schemas in it, need
     expect(await migrate(plain)).toContain('0001_ops');
   } finally {
     await plain.close();
-    await asOwner((client) => client.query(`alter database ${database.name} owner to tidemark`));
+    await asOwner((client) => client.query(`alter database ${database.name} owner to current_user`));
     await sql.raw(`drop owned by ${role} cascade`).execute(database.warehouse.db);
     await asOwner((client) => client.query(`drop role ${role}`));
   }
