@@ -17,18 +17,16 @@ export interface LastWord {
 /** For so long a server may be ill at a stretch, whatever runs fall into that. */
 const moment = '1 hour';
 
-/** The last word about an owner, in this walk or one before it; undefined where there was none. */
-export async function lastWord(
-  { context, flow }: StreamContext,
-  { partition = {} }: Slice,
-): Promise<LastWord | undefined> {
+/** The last word about an owner, or about a list that has none, in this walk or one before it; undefined where there was none. */
+export async function lastWord({ context, flow }: StreamContext, { partition }: Slice): Promise<LastWord | undefined> {
+  const owner = partition === undefined ? sql`is null` : sql`= ${JSON.stringify(partition)}::jsonb`;
   const { rows } = await patiently(() =>
     sql<{ code: string | null; old: boolean }>`select
         coalesce(s.error_code, case when s.fetched = 0 then ${new HasNone('').code} end) as code,
         s.error_code is null or w.opened_at < now() - ${moment}::interval as old
       from ops.slices s join ops.walks w using (walk_id)
       where w.source_id = ${context.run.sourceId} and w.stream = ${flow.stream.name} and s.status <> 'pending'
-        and s.partition = ${JSON.stringify(partition)}::jsonb
+        and s.partition ${owner}
       order by s.slice_id desc limit 1`.execute(context.deps.warehouse.db),
   );
   const [row] = rows;

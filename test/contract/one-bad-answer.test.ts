@@ -81,6 +81,16 @@ describe('one empty list in the first sync is asked for again, and costs nothing
     expect(asked()).toBe(3 * groups);
     expect(await rig.rows('select from tracker.group_members')).toEqual([]);
   });
+
+  test('and so is a list that has no owner', async () => {
+    const { script, log } = await open();
+    const asked = (): number => log.filter(({ endpoint }) => endpoint === '/rest/agile/1.0/board').length;
+    script.at({ endpoint: '/rest/agile/1.0/board', ...always }, emptied);
+    await rig.sync();
+    expect(asked()).toBe(2);
+    await rig.sync();
+    expect(asked()).toBe(3);
+  });
 });
 
 describe('a page of the search that says too early that it is the last', () => {
