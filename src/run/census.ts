@@ -35,7 +35,7 @@ const canaryMs = 60_000;
 
 /**
  * A complete id walk of every stream whose entities can be asked for one by one: rows that it does not show are candidates; each is
- * confirmed gone by its own request while a canary of the same project answers; tombstones that it does show are lifted; what no sync
+ * confirmed gone by its own request, twice, while a canary of the same project answers; tombstones that it does show are lifted; what no sync
  * has shown is read. Nothing is deleted when the walk was not complete or the brake holds (`needs_attention`).
  */
 export function census(deps: RunDeps, options: { readonly streams?: readonly string[] }): Promise<RunReport> {
@@ -171,8 +171,10 @@ async function conclude(
   const gone: string[] = [];
   const confirmed = performance.now();
   for (const { key, kin } of missing) {
+    // One bad answer is none: what is hidden or left the selection would be marked as deleted for good, no list shows it again.
+    if (await stream.exists?.(key, context.signal)) unlisted.push(key);
     // Once more: an outage that began between the canary and the confirmations must not count as deletions.
-    if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
+    else if (await canaries(kin, performance.now() - confirmed)) gone.push(key);
     else unsure.push(key);
   }
   if (risen.length > 0) await mark(context, flow, keysOf(risen), tally, 'alive');

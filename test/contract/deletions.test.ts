@@ -46,7 +46,7 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
         .filter((one) => one.status === 404)
         .map((one) => one.path.split('/').at(-1))
         .sort(),
-    ).toEqual([...gone].sort());
+    ).toEqual(gone.flatMap((id) => [id, id]).sort());
     // The canary is asked before the confirmations and after them.
     expect(asked.filter((one) => one.status === 200)).toHaveLength(2);
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
@@ -70,6 +70,17 @@ test('an issue that left what is selected is not deleted, and a census says that
       message: expect.stringMatching(/^issues: 1 row can be had one by one but the source lists .* no more/),
     }),
   );
+});
+
+test('and one bad answer does not make it a deleted one: no list would ever show it again', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' }, { jql: 'project = PAY' });
+  await rig.sync({ streams: ['projects', 'issues'] });
+  const [id = ''] = some(1);
+  rig.tracker.state.move(id, 'WEB');
+  const rule = rig.tracker.script.at({ match: ({ path }) => path === `/rest/api/3/issue/${id}` }, status(404));
+  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(rule.fired).toBe(1);
+  expect(await tombstones()).toEqual([]);
 });
 
 test('P28: what comes back is resurrected, by the census or by a sync that reads it again', async () => {
