@@ -25,11 +25,9 @@ export async function knownRows(
   if (!table.entity || records.length === 0) return known;
   const order = table.order === undefined ? sql`null` : orderText(table.order);
   const { rows } = await sql<{ place: number; hash: string | null; order: string | null; deleted: boolean }>`
-    select k.place::int as place, _row_hash::text as hash, ${order} as order,
-      ${table.tombstones ? sql`_deleted_at is not null` : sql`false`} as deleted
-    from ${keysOf(table, records)} join ${sql.table(nameOf(table))} t on t.source_id = ${sourceId} and ${hasKey(table, 't')}`.execute(
-    session.trx,
-  );
+    select k.place::int as place, t.* from ${keysOf(table, records)} cross join lateral (
+      select _row_hash::text as hash, ${order} as order, ${table.tombstones ? sql`_deleted_at is not null` : sql`false`} as deleted
+      from ${rowOf(table, sourceId)}) t`.execute(session.trx);
   for (const row of rows) {
     const record = records[row.place - 1];
     if (record === undefined) continue;
@@ -51,6 +49,13 @@ const keysOf = (table: Table, records: readonly BatchRecord[]) => {
   const names = table.key.map((_, at) => sql.id(`key${at}`));
   return sql`unnest(${sql.join(lists)}) with ordinality as k (${sql.join(names)}, place)`;
 };
+
+/**
+ * The row `t` that has the key `k`, to be selected from in a lateral join. `offset 0` keeps the planner to looking it up: of a young table it has no
+ * statistics, and would rather read all of it and look for each row's key among ours.
+ */
+const rowOf = (table: Table, sourceId: number) =>
+  sql`${sql.table(nameOf(table))} t where t.source_id = ${sourceId} and ${hasKey(table, 't')} offset 0`;
 
 /** True where the row called `of` has the key that `k` holds. */
 const hasKey = (table: Table, of: string) =>
@@ -79,8 +84,8 @@ export async function settle(
 ): Promise<{ unchanged: number; superseded: number }> {
   if (!table.entity) return { unchanged: left, superseded: 0 };
   const there = await knownRows(session, table, pending, sourceId);
-  const { rows } = await sql<{ place: number }>`select k.place::int as place
-    from ${keysOf(table, pending)} join ${sql.table(nameOf(table))} t on t.source_id = ${sourceId} and ${hasKey(table, 't')}
+  const { rows } = await sql<{ place: number }>`select k.place::int as place from ${keysOf(table, pending)}
+    cross join lateral (select t.xmin, t._run_id from ${rowOf(table, sourceId)}) t
     where t._run_id = ${runId}::bigint and t.xmin = pg_current_xact_id()::xid`.execute(session.trx);
   const ours = new Set(rows.map((row) => row.place - 1));
   let unchanged = 0;
