@@ -61,7 +61,24 @@ export async function walkIds(
     failure.signal.throwIfAborted();
   };
   await walkAll(from);
+  // Nobody else looks after a temporary table: what is planned with it would be planned in the dark.
+  await client.query('analyze pg_temp.census_seen');
   return { complete, slices };
+}
+
+/**
+ * Runs a statement in which `census_seen` is compared with a table as a whole: by hash, whatever the planner believes of a table that is young or
+ * of the keys that are met there. Row by row it would read the table once an id.
+ */
+export async function compareWhole<R extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly R[]> {
+  await client.query('set enable_nestloop = off');
+  const { rows } = await client.query<R>(text, [...values]);
+  await client.query('reset enable_nestloop');
+  return rows;
 }
 
 /** Reads the ids of one slice to the end; true where none is missing. */

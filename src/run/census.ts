@@ -6,7 +6,7 @@ import type { Flow } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
 import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
-import { walkIds } from './census-ids.ts';
+import { compareWhole, walkIds } from './census-ids.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Execution, withRun } from './execution.ts';
@@ -128,7 +128,8 @@ async function conclude(
   const key = `t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text`;
   const name = nameOf(table);
   const source = context.run.sourceId;
-  const { rows: risen } = await client.query<{ key: string }>(
+  const risen = await compareWhole<{ key: string }>(
+    client,
     `select ${key} as key from ${name} t where t.source_id = $1 and t._deleted_at is not null
        and exists (select from pg_temp.census_seen s where s.key = ${key})
        and not exists (select from pg_temp.census_seen s where s.key = ${key} and s.place = any ($2::int[]))`,
@@ -141,7 +142,8 @@ async function conclude(
   const live = Number(counted[0]?.live ?? 0);
   const group =
     stream.canaryBy === undefined ? `''` : `coalesce(t.${client.escapeIdentifier(stream.canaryBy)}::text, '')`;
-  const { rows: candidates } = await client.query<Candidate>(
+  const candidates = await compareWhole<Candidate>(
+    client,
     `select ${key} as key, ${group} as kin from ${name} t where t.source_id = $1 and t._deleted_at is null
        and not exists (select from pg_temp.census_seen s where s.key = ${key}) order by random()`,
     [source],

@@ -11,7 +11,7 @@ import { nameOf, type Table } from '../core/table.ts';
 import { minutes } from '../core/time.ts';
 import { plural } from '../core/words.ts';
 import type { Session } from '../load/session.ts';
-import type { Seen } from './census-ids.ts';
+import { compareWhole, type Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
 import { coverageOf } from './coverage.ts';
 import type { Execution } from './execution.ts';
@@ -67,7 +67,8 @@ export async function lackingIn(
   due: Date,
 ): Promise<Lacking> {
   const isDue = ({ window }: Slice): boolean => window?.to !== undefined && window.to.getTime() <= due.getTime();
-  const { rows } = await client.query<{ place: number; records: number }>(
+  const rows = await compareWhole<{ place: number; records: number }>(
+    client,
     `select s.place, count(*)::int as records ${lackingRows(client, table)} group by s.place order by s.place`,
     [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
@@ -94,7 +95,8 @@ export async function noteLacking(
   client: pg.PoolClient,
   { places }: Lacking,
 ): Promise<void> {
-  await client.query(
+  await compareWhole(
+    client,
     `insert into ops.unseen (source_id, stream, key) select distinct $2::smallint, $3, s.key ${lackingRows(client, table)}
      on conflict do nothing`,
     [[...places], run.sourceId, stream.name],
@@ -114,7 +116,8 @@ export async function dropUnseen(
 
 /** What this census has seen is seen, and was read. `client`: the session of the ids. */
 export async function forgetUnseen({ run }: RunContext, { stream }: Flow, client: pg.PoolClient): Promise<void> {
-  await client.query(
+  await compareWhole(
+    client,
     `delete from ops.unseen u using pg_temp.census_seen s where u.source_id = $1 and u.stream = $2 and u.key = s.key`,
     [run.sourceId, stream.name],
   );
