@@ -107,7 +107,7 @@ export async function withRun(
 }
 
 /**
- * What comes before anything can tell of the run: each step may be done twice without harm, so a warehouse that restarts is waited for. Throws
+ * What comes before the first stream: each step may be done twice without harm, so a warehouse that restarts is waited for. Throws
  * `Unreachable` where it stays away, `Transient` or `WarehouseFull` where it does not let the run begin.
  */
 async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<T>): Promise<T> {
@@ -135,11 +135,11 @@ async function work(
   const over = deadline(deps);
   const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);
   const word = lastWord(deps.signal);
-  const now = await databaseClock(deps);
+  const now = await beginning(deps, () => databaseClock(deps));
   const { clock, dialect } = await deps.source.preflight(signal);
   const { baseUrl } = deps.source;
   // Behind the preflight: a place that does not answer or does not let us in has not become the source's.
-  const before = await moveSource(deps.warehouse.db, run.sourceId, baseUrl);
+  const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
   if (before !== undefined)
     deps.observe({
       type: 'note',
