@@ -59,6 +59,8 @@ export interface Given {
   readonly job: JobLedger;
   /** The source's clock at the beginning of the run; ours where it has none. */
   readonly clock: Date;
+  /** The same now: a run may last past midnight. */
+  readonly now: Date;
 }
 
 /**

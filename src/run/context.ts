@@ -16,6 +16,8 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** The source's clock at the beginning of the run. */
   readonly clock: Date | undefined;
+  /** The same at this moment: carried on by our monotonic clock. Ours where the source has none. */
+  readonly now: () => Date;
   readonly rejections: Rejections;
   /** Memory of batches that are loaded, for those to come. */
   readonly writers: BinaryWriter[];

@@ -137,6 +137,7 @@ async function work(
   const word = lastWord(deps.signal);
   const now = await beginning(deps, () => databaseClock(deps));
   const { clock, dialect } = await deps.source.preflight(signal);
+  const answeredAt = performance.now();
   const { baseUrl } = deps.source;
   // Behind the preflight: a place that does not answer or does not let us in has not become the source's.
   const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
@@ -153,6 +154,7 @@ async function work(
     lease: { ...lease, signal: AbortSignal.any([lease.signal, word.signal]) },
     signal,
     clock,
+    now: () => (clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt)),
     rejections: countRejections(),
     writers: [],
     slot: (piece) => limit(piece),

@@ -10,6 +10,7 @@ export const givenTo = (context: GivenContext, flow: Flow, sliceId: string | und
   keys: (set) => keysOf(context.deps.warehouse.db, context.run.sourceId, set),
   job: ledgerOf(context, flow.stream.name, sliceId),
   clock: context.clock ?? new Date(),
+  now: context.now(),
 });
 
 /** What it takes to lend; a run's context is one. */
@@ -17,6 +18,7 @@ export interface GivenContext {
   readonly deps: Pick<RunContext['deps'], 'warehouse'>;
   readonly run: { readonly sourceId: number; readonly runId: string };
   readonly clock: Date | undefined;
+  readonly now: () => Date;
 }
 
 async function keysOf(

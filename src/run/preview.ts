@@ -79,7 +79,8 @@ async function planDays(
   what: StreamPlan,
 ): Promise<PlannedStream> {
   const { stream } = flow;
-  const given = givenTo({ deps, run: { sourceId: at.sourceId, runId: '0' }, clock: at.clock }, flow, undefined);
+  const now = () => at.clock ?? new Date();
+  const given = givenTo({ deps, run: { sourceId: at.sourceId, runId: '0' }, clock: at.clock, now }, flow, undefined);
   const owners =
     stream.parents === undefined
       ? [undefined]

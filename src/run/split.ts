@@ -76,7 +76,8 @@ function sizesOf(count: number, left: number | undefined): readonly [Size, Size]
 /** Halves a slice of days whose rows would be too many to be read in one piece, and cuts off days that the source does not tell any more. */
 async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Promise<readonly Part[] | undefined> {
   const { context, flow } = stream;
-  const past = goneAndThere(open.slice, days, context.clock ?? new Date());
+  // Not as the run began: days go by at midnight, also while it reads.
+  const past = goneAndThere(open.slice, days, context.now());
   if (past !== undefined) return replaceBy(stream, open, past, [whole, whole]);
   const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
   const cut = rows <= mostRows ? undefined : halfDays(open.slice);

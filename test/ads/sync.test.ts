@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
 import { insightValues } from '../../src/simulator/ads/insight.ts';
 import { status } from '../../src/simulator/shared/faults.ts';
@@ -10,6 +10,7 @@ import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../support/ads-t
 
 let rig: AdsRig;
 afterEach(async () => {
+  vi.restoreAllMocks();
   expect(rig.platform.errors).toEqual([]);
   await rig.close();
 });
@@ -267,6 +268,27 @@ test('hours that could not be read at first are read the next night, as far as t
   expect(ofAds(here)).toEqual(ofAds(told));
   expect(here).toHaveLength(told.length);
   expect(rig.notes.filter((note) => note.includes(`does not tell ${first} any more`))).toHaveLength(1);
+});
+
+test('hours of a run that lasts past midnight are read, less those that the platform told last while it began', async () => {
+  const now = new Date('2026-06-29T22:00:00Z');
+  rig = await openAdsRig({ accounts: 1, campaigns: 1, adSetsPerCampaign: 1, days: 20, now });
+  await rig.sync({ streams: lists });
+  const { clock, script } = rig.platform;
+  const began = performance.now.bind(performance);
+  let later = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => began() + later);
+  const late = script.at({ endpoint: '/ad_accounts/{id}' }, () => {
+    later = 4 * 3_600_000;
+    clock.advance(later);
+  });
+  expect(await rig.sync({ streams: ['ad_accounts', 'report_hourly'] })).toMatchObject({ status: 'succeeded' });
+  expect(late.fired).toBe(1);
+  const { told, here } = await hours(13);
+  const begun = told.filter((row) => (/"hour_start":"([^"]*)/.exec(row)?.[1] ?? '') < '2026-06-29T23');
+  expect(begun.some((row) => row.includes(since(13)))).toBe(true);
+  expect(here).toEqual(begun);
+  expect(rig.notes.filter((note) => note.includes('does not tell 2026-06-16 any more'))).toHaveLength(4);
 });
 
 test('days whose last reading fell into nights without a run are read by the next one', async () => {

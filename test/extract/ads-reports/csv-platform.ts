@@ -141,5 +141,6 @@ export const ledger = (first?: Job): { readonly job: JobLedger; readonly log: re
 export const given = (job: JobLedger): Given => ({
   job,
   clock: new Date('2025-03-10T12:00:00Z'),
+  now: new Date('2025-03-10T12:00:00Z'),
   keys: async () => [],
 });

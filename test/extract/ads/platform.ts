@@ -102,6 +102,7 @@ export const lending = (rows: Readonly<Record<string, readonly Readonly<Record<s
   };
   return {
     clock: new Date('2025-03-10T12:00:00Z'),
+    now: new Date('2025-03-10T12:00:00Z'),
     job: { current: none, creating: none, submitted: none, became: none },
     async keys({ table, columns, of = {} }: KeySet) {
       const found = (rows[table] ?? []).filter((row) =>

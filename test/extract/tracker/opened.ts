@@ -100,6 +100,7 @@ const nothing: Given = {
   keys: none,
   job: { current: none, creating: none, submitted: none, became: none },
   clock: now,
+  now,
 };
 
 const walked = async (source: Source, stream: Stream, slice: Slice, signal: AbortSignal): Promise<Reading> => {

@@ -142,12 +142,13 @@ function aggregate(
  * A slice that an earlier run planned may be about days that the platform does not have any more. What it would say now must not replace what
  * was loaded when it still had them, nor pass for a snapshot of then. Throws `TooOld`.
  */
-const checkThere = (name: string, granularity: Granularity, { window }: Slice, { clock }: Given): void => {
+const checkThere = (name: string, granularity: Granularity, { window }: Slice, { clock, now }: Given): void => {
   const from = window?.from ?? clock;
-  const oldest = granularity === 'LIFETIME' ? Math.floor(clock.getTime() / day) * day : clock.getTime() - 14 * day;
+  // A lifetime is that of the day on which the run began, also shortly after midnight.
+  const oldest = granularity === 'LIFETIME' ? Math.floor(clock.getTime() / day) * day : now.getTime() - 14 * day;
   if (granularity === 'DAY' || from.getTime() >= oldest) return;
   const first = from.toISOString().slice(0, 10);
-  throw new TooOld(`${name}: the platform does not tell ${first} any more; it is ${clock.toISOString()} there`);
+  throw new TooOld(`${name}: the platform does not tell ${first} any more; it is ${now.toISOString()} there`);
 };
 
 /** How many rows an entity can have in a slice. */
