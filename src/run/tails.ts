@@ -139,6 +139,14 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const isGone = async (of: Endpoint, key: string): Promise<boolean> =>
     of.answered && (await flow.stream.exists?.(key, context.signal)) === false;
 
+  /** Whether it is news that a list is not there or closed to us; it is none where no record's was to be had before. */
+  const isNews = async (answer: Answer | undefined, of: readonly Tail[]): Promise<boolean> => {
+    const { trouble } = answer ?? {};
+    if (!(trouble instanceof Missing || trouble instanceof Forbidden)) return false;
+    const closed = await closedBefore();
+    return !of.every(({ child }) => closed.has(child));
+  };
+
   /** The list of one walk, or why it cannot be had. */
   const ask = async (of: Endpoint, walk: PageWalk, key: string): Promise<Answer> => {
     const records: Json[] = [];
@@ -203,7 +211,8 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
             ofRecord(await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk), walk, of);
           const once = await ask();
           // One bad answer is none: what came with the record may have been deleted since, and then the list says so twice.
-          const answer = lacksShown(once, walk, of) ? await ask() : once;
+          const isDoubtful = lacksShown(once, walk, of) || (!again && (await isNews(once, of)));
+          const answer = isDoubtful ? ((await ask()) ?? once) : once;
           const { records, trouble } = answer ?? {};
           if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
           if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });

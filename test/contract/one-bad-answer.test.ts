@@ -147,6 +147,31 @@ describe("one empty answer in the place of an issue's list, of which the issue i
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   });
 
+  test.each(lists.flatMap(([endpoint]) => [404, 403].map((code) => [code, endpoint] as const)))(
+    'a %i in the place of %s, either',
+    async (code, endpoint) => {
+      rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
+      const rule = rig.tracker.script.at({ endpoint: `/rest/api/3/issue/{id}/${endpoint}` }, status(code));
+      expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    },
+  );
+
+  test('not even where it is the only list that is asked for: no other one says that the server has such lists', async () => {
+    rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
+    const { state, clock, script } = rig.tracker;
+    await rig.sync();
+    clock.advance(3 * 86_400_000);
+    const [id = ''] = rig.tracker.oracle().issues.keys();
+    for (let one = 0; one < 3; one += 1) state.addWorklog(id, 1800);
+    const rule = script.at({ endpoint: '/rest/api/3/issue/{id}/worklog' }, status(404));
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
+    expect(await rig.rows("select from ops.streams where stream = 'worklogs'")).toEqual([]);
+  });
+
   test('and where it says so twice it is believed: they were deleted meanwhile', async () => {
     rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
     const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}/worklog', ...always }, empty('worklogs'));

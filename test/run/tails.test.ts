@@ -32,22 +32,28 @@ const stateOf = (child: string) =>
 const asked = (from: number): number =>
   rig.tracker.log.slice(from).filter(({ path }) => path.endsWith('/comment')).length;
 
-describe.each([403, 404])('one answer of %d', (code) => {
-  test.each([1, 3])('to request %i for a list: the run says so, and the next one has it', async (nth) => {
-    const rule = rig.tracker.script.at({ endpoint: comments, nth }, status(code));
-    const first = await rig.sync(issues);
-    expect(rule.fired).toBe(1);
-    expect(first.status).toBe('failed');
-    expect(first.streams[0]?.reason).toMatch(/comments of \d+: .*40[34]/);
-    expect(await lacking()).not.toEqual([]);
-    // Everything else of the run is there, the other lists of the same issue included.
-    expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
-    const from = rig.tracker.log.length;
-    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
-    expect(asked(from)).toBe(1);
-    expect(await all()).toEqual([]);
-    expect(await stateOf('comments')).toEqual([]);
-  });
+describe.each([403, 404])('two answers of %d', (code) => {
+  test.each([0, 2])(
+    'to the question for the list of issue %i: the run says so, and the next one has it',
+    async (which) => {
+      const rule = rig.tracker.script.at(
+        { endpoint: comments, times: 2, match: ({ path }) => path.includes(`/${talked[which]}/`) },
+        status(code),
+      );
+      const first = await rig.sync(issues);
+      expect(rule.fired).toBe(2);
+      expect(first.status).toBe('failed');
+      expect(first.streams[0]?.reason).toMatch(/comments of \d+: .*40[34]/);
+      expect(await lacking()).not.toEqual([]);
+      // Everything else of the run is there, the other lists of the same issue included.
+      expect((await all()).every((line) => line.startsWith('comments '))).toBe(true);
+      const from = rig.tracker.log.length;
+      expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
+      expect(asked(from)).toBe(1);
+      expect(await all()).toEqual([]);
+      expect(await stateOf('comments')).toEqual([]);
+    },
+  );
 });
 
 test('a list of a single issue that stays closed is asked for twice, told, and had by a full sync when it is open', async () => {
@@ -179,9 +185,9 @@ test('a census that was refused a list of an issue that came into sight has it r
   await rig.sync(issues);
   state.restore(id);
   clock.advance(3 * 86_400_000);
-  const rule = script.at({ endpoint: comments, match: ({ path }) => path.includes(`/${id}/`) }, status(403));
+  const rule = script.at({ endpoint: comments, times: 2, match: ({ path }) => path.includes(`/${id}/`) }, status(403));
   expect((await rig.census(issues)).status).toMatch(/failed/);
-  expect(rule.fired).toBe(1);
+  expect(rule.fired).toBe(2);
   expect(await lacking()).not.toEqual([]);
   expect(await rig.census(issues)).toMatchObject({ status: 'succeeded' });
   expect(await all()).toEqual([]);
