@@ -7,6 +7,7 @@ import { fenced } from './fenced.ts';
 import { type Gone, isUnavailable, saysNothing } from './gone.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { type Problem, where, worst } from './problem.ts';
+import { noteReadByLess } from './read-by-less.ts';
 import { type Findings, readRound } from './round.ts';
 import { wasRead } from './runs.ts';
 import { hasAnswered, leaveSlice, unreadSlices } from './slices.ts';
@@ -17,6 +18,7 @@ import { closeIfLast } from './walks.ts';
 export async function finishWalk(stream: StreamContext, clock: Date | undefined): Promise<Problem | undefined> {
   const { context, walk, unread, tally } = stream;
   const { db } = context.deps.warehouse;
+  await noteReadByLess(stream);
   if (walk.resumed) await renewOwners(stream);
   const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { status } from '../../src/simulator/shared/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { type Field, POINTS } from '../../src/simulator/tracker/model.ts';
@@ -192,6 +192,39 @@ test('so it does where the night between knew nothing of fields', async () => {
   clock.advance(24 * hour);
   await rig.sync();
   expect(await differences(rig)).toEqual([]);
+});
+
+describe('what a run reads without a field, as one answer left it out of the list, is read again when it is there,', () => {
+  const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
+
+  test('also where the run was a backfill, which moves no watermark', async () => {
+    const { clock } = await open();
+    await rig.sync();
+    const show = hide('customfield_10036');
+    expect(await rig.backfill(span)).toMatchObject({ status: 'succeeded' });
+    show();
+    expect(await withValue('customfield_10036')).toBe(0);
+    clock.advance(24 * hour);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+    clock.advance(24 * hour);
+    expect(await readOfIssues()).toBeLessThan(rig.tracker.state.store.size);
+  });
+
+  test('and where no list of fields was given at all, and with them what holds the points', async () => {
+    const { clock, script } = await open();
+    await rig.sync();
+    const shut = script.at(
+      { match: ({ path }) => path.startsWith('/rest/api/3/field'), times: Number.POSITIVE_INFINITY },
+      status(403),
+    );
+    expect(await rig.backfill(span)).toMatchObject({ status: 'succeeded' });
+    shut.cancel();
+    expect(await withPoints()).toBe(0);
+    clock.advance(24 * hour);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig)).toEqual([]);
+  });
 });
 
 test('a new field reads nothing again', async () => {
