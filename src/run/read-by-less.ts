@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import { fenced } from './fenced.ts';
 import type { StreamContext } from './stream-context.ts';
+import { askedAndOnceAsked } from './walks.ts';
 
 /**
  * Takes from the checkpoint the fields that this run does not ask for. Where the run reads a record otherwise than the checkpoint has it, that one
@@ -16,10 +17,12 @@ export async function noteReadByLess({ context, flow, coverage }: StreamContext)
   if (words === ours) return;
   await fenced(context, async ({ trx }) => {
     await sql`update ops.checkpoints c set
-        fields = case when asked.fields is null then c.fields when c.fields is null then asked.fields
-          else array(select f from unnest(c.fields) f where f = any (asked.fields)) end,
+        fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.known', 'c.fields')} end,
         scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
-      from (select ${fields}::text[] as fields) asked
-      where c.source_id = ${context.run.sourceId} and c.stream = ${flow.stream.name}`.execute(trx);
+      from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as known
+        from ops.checkpoints s cross join (select ${fields}::text[] as fields) a) asked
+      where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${context.run.sourceId} and c.stream = ${flow.stream.name}`.execute(
+      trx,
+    );
   });
 }

@@ -147,16 +147,26 @@ export async function closeIfLast(
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
         full_at = greatest(c.full_at, excluded.full_at),
         scope = case when excluded.full_at is null and ${at.coverage.whole} then c.scope else excluded.scope end,
-        fields = case when excluded.full_at is null then coalesce(excluded.fields, c.fields) else excluded.fields end,
+        fields = case when excluded.fields is not null then ${askedAndOnceAsked('excluded.fields', 'c.fields')}
+          when excluded.full_at is null then c.fields end,
         run_id = excluded.run_id, updated_at = now()`.execute(session.trx);
   return true;
 }
+
+/**
+ * The fields that are asked for and, behind a minus, those of the checkpoint that are not: they are known not to be new should they come back. Both are
+ * columns; the first may not be null.
+ */
+export const askedAndOnceAsked = (asked: string, known: string) =>
+  sql.raw(
+    `${asked} || array(select '-' || ltrim(f, '-') from unnest(${known}) f where ltrim(f, '-') <> all (${asked}))`,
+  );
 
 export interface Checkpoint {
   readonly watermark: Date;
   readonly fullAt: Date | undefined;
   readonly scope: string;
-  /** Fields that were asked for by name when it was last moved; undefined: all, or nobody knows. */
+  /** Fields that were asked for by name when it was last moved, and, behind a minus, those that once were; undefined: all, or nobody knows. */
   readonly fields: readonly string[] | undefined;
 }
 

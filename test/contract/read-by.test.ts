@@ -194,9 +194,9 @@ test('so it does where the night between knew nothing of fields', async () => {
   expect(await differences(rig)).toEqual([]);
 });
 
-describe('what a run reads without a field, as one answer left it out of the list, is read again when it is there,', () => {
-  const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
+const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
 
+describe('what a run reads without a field, as one answer left it out of the list, is read again when it is there,', () => {
   test('also where the run was a backfill, which moves no watermark', async () => {
     const { clock } = await open();
     await rig.sync();
@@ -227,13 +227,34 @@ describe('what a run reads without a field, as one answer left it out of the lis
   });
 });
 
+const newestField = (): string =>
+  [...rig.tracker.state.fields.keys()]
+    .filter((id) => id.startsWith('customfield_'))
+    .sort()
+    .at(-1) ?? '';
+
+test.each(['sync', 'backfill'] as const)(
+  'the newest field that a %s did without comes back with its values: it is no new one',
+  async (kind) => {
+    const { clock } = await open();
+    await rig.sync();
+    const newest = newestField();
+    const show = hide(newest);
+    await (kind === 'sync' ? rig.sync({ full: true }) : rig.backfill(span));
+    expect(await withValue(newest)).toBe(0);
+    show();
+    clock.advance(24 * hour);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await withValue(newest)).toBeGreaterThan(0);
+    expect(await differences(rig)).toEqual([]);
+    clock.advance(24 * hour);
+    expect(await readOfIssues()).toBeLessThan(rig.tracker.state.store.size);
+  },
+);
+
 test('a new field reads nothing again', async () => {
   const { state, clock } = await open();
-  const newest =
-    [...state.fields.keys()]
-      .filter((id) => id.startsWith('customfield_'))
-      .sort()
-      .at(-1) ?? '';
+  const newest = newestField();
   const show = hide(newest);
   await rig.sync();
   show();
