@@ -111,6 +111,27 @@ it('statuses, types and priorities that no list tells of are those that the issu
   expect(again.streams.filter(({ counts }) => counts.inserted + counts.updated > 0)).toEqual([]);
 });
 
+it('what a status means is what issues say of it: one that tells its status without a category takes that from no other', async () => {
+  const rig = await rigOf({ bare: true });
+  const done = (): Promise<readonly { n: number }[]> =>
+    rig.rows<{ n: number }>('select count(*)::int as n from bi.issues where not is_open');
+  await rig.sync();
+  const [{ n } = { n: 0 }] = await done();
+  expect(n).toBeGreaterThan(1);
+  const { state } = rig.tracker;
+  const isDone = new Set(
+    [...state.statuses.values()].filter(({ category }) => category === 'done').map(({ id }) => id),
+  );
+  const one = [...rig.tracker.oracle().issues.values()].find((issue) => !issue.deleted && isDone.has(issue.statusId));
+  state.setRaw(one?.id ?? '', 'status', JSON.stringify({ id: one?.statusId, name: 'Done' }));
+  state.touch(one?.id ?? '');
+  await rig.sync();
+  expect(await rig.rows('select status_category from tracker.issues where id = $1', [one?.id])).toEqual([
+    { status_category: 'unknown' },
+  ]);
+  expect(await done()).toEqual([{ n }]);
+});
+
 it('a second sync by created windows, where updated is refused, finds what changed', async () => {
   const rig = await rigOf({ bare: true, updatedFilter: false });
   await rig.sync({ streams: ['issues'] });
