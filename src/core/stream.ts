@@ -148,8 +148,11 @@ export interface Stream {
   readonly windows?: {
     /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is walked again. */
     readonly scope: string;
-    /** By what the records become rows, found out once a run. When that changes, everything is walked again. Absent: it never does. */
-    reading?(signal: AbortSignal): Promise<Reckoning>;
+    /**
+     * By what the records become rows, found out once a run. When that changes, everything is walked again. Absent: it never does. `doubtful`: what
+     * was told lacks what was told before; the source is asked once more, and what either answer tells counts from then on.
+     */
+    reading?(signal: AbortSignal, doubtful?: boolean): Promise<Reckoning>;
     /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
     count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
     /** Which field the server can filter changes by, found out once a run. */

@@ -14,10 +14,18 @@ export interface Coverage {
   readonly fields: readonly string[] | undefined;
 }
 
-/** What a walk over all of the stream would speak for now. Throws what the source's answer asks for. */
-export async function coverageOf({ windows, days }: Stream, signal: AbortSignal): Promise<Coverage> {
+/**
+ * What a walk over all of the stream would speak for now. `before`: the checkpoint's fields; where the source tells less of them it is asked once more,
+ * for one answer may leave some out. Throws what the source's answer asks for.
+ */
+export async function coverageOf(
+  { windows, days }: Stream,
+  signal: AbortSignal,
+  before: readonly string[] = [],
+): Promise<Coverage> {
   const selection = windows?.scope ?? days?.scope ?? '';
-  const reading = await windows?.reading?.(signal);
+  const first = await windows?.reading?.(signal);
+  const reading = lacks(first?.fields, before) ? await windows?.reading?.(signal, true) : first;
   if (reading === undefined) return { words: selection, ours: selection, whole: true, fields: undefined };
   const ours = `${selection}${readBy}${reading.edition}; `;
   return { words: `${ours}${reading.words}`, ours, whole: reading.whole, fields: reading.fields };
@@ -54,6 +62,10 @@ function cameIntoSight(before: readonly string[] | undefined, now: readonly stri
   const newest = before.reduce((highest, id) => Math.max(highest, numberOf(id) ?? 0), 0);
   return now.filter((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
 }
+
+/** Whether fields that were asked for when the checkpoint was last moved are not told any more. What it has behind a minus was not. */
+const lacks = (now: readonly string[] | undefined, before: readonly string[]): boolean =>
+  now !== undefined && before.some((id) => !id.startsWith('-') && !now.includes(id));
 
 /** The number in an id such as `customfield_10016`. */
 function numberOf(id: string): number | undefined {

@@ -29,7 +29,8 @@ export async function dueBefore({ deps, run, signal }: RunContext, { stream }: F
   if (stream.windows === undefined) return undefined;
   const checkpoint = await checkpointOf(deps.warehouse.db, run.sourceId, stream.name);
   // Restricted to something else since then, or read by something else: the next sync reads everything.
-  if (checkpoint === undefined || checkpoint.scope !== (await coverageOf(stream, signal)).words) return undefined;
+  if (checkpoint === undefined) return undefined;
+  if (checkpoint.scope !== (await coverageOf(stream, signal, checkpoint.fields)).words) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - deps.lookbackMs) / minute) * minute;
   return due > deps.historyStart.getTime() ? new Date(due) : undefined;
 }

@@ -57,7 +57,7 @@ export async function planStream(
     const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
   }
-  const coverage = await coverageOf(flow.stream, signal);
+  const coverage = await coverageOf(flow.stream, signal, checkpoint?.fields);
   const everything: StreamPlan = {
     mode: 'full',
     kind: 'full',

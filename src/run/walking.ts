@@ -8,7 +8,7 @@ import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type Strea
 import type { Problem } from './problem.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext, type StreamContext } from './stream-context.ts';
-import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
+import { abandonWalk, abandonWalks, checkpointOf, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -39,7 +39,8 @@ export async function walkAll(
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
-  const coverage = await coverageOf(flow.stream, signal);
+  const before = flow.stream.windows && (await checkpointOf(db, run.sourceId, flow.stream.name));
+  const coverage = await coverageOf(flow.stream, signal, before?.fields);
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });

@@ -8,13 +8,21 @@ import { createHttp } from '../extract/http/http.ts';
 import type { HttpOptions } from '../extract/http/options.ts';
 import { once } from '../extract/once.ts';
 import { type Account, askAccount } from '../extract/tracker/account.ts';
-import { fieldRecords, issueFields } from '../extract/tracker/fields.ts';
+import { fieldRecords, issueFields, type KnownFields } from '../extract/tracker/fields.ts';
 import { trackerHttp } from '../extract/tracker/http.ts';
 import { filterOf } from '../extract/tracker/jql.ts';
 import { openSearch } from '../extract/tracker/search.ts';
 import { tails } from '../extract/tracker/tails.ts';
 import type { Tracker } from '../extract/tracker/tracker.ts';
-import { catalogueOf, customIn, edition, type FieldFact, issuesReadBy, noCatalogue } from '../transform/catalogue.ts';
+import {
+  type Catalogue,
+  catalogueOf,
+  customIn,
+  edition,
+  type FieldFact,
+  issuesReadBy,
+  noCatalogue,
+} from '../transform/catalogue.ts';
 import { field } from '../transform/tracker.ts';
 import { type DetailWalks, issueMapper } from '../transform/tracker-issue.ts';
 import { trackerFlows } from './tracker-flows.ts';
@@ -58,7 +66,8 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     http,
     account: once((signal) => askAccount(http, signal)),
     groups: settings.groups,
-    reading: async (signal) => {
+    reading: async (signal, doubtful = false) => {
+      if (doubtful) known = learntTwice;
       const { catalogue, complete } = await known(signal);
       return {
         edition,
@@ -77,23 +86,29 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
       fields: (signal) => learn(signal),
     }),
   };
-  /** Reads the site's fields: what to ask for of an issue, and what its custom fields mean. One answer alone does not say that there is no list of them. */
-  const learning = once(
-    async (signal) => (await fieldRecords(tracker, signal)) ?? (await fieldRecords(tracker, signal)),
-  );
-  const known = once(async (signal) => {
-    const fields = await learning(signal);
-    const facts = fields && factsOf(fields.records);
-    const catalogue = facts === undefined ? noCatalogue : catalogueOf(facts);
-    return { facts, catalogue, complete: fields?.complete === true };
+  const asked = (signal: AbortSignal): Promise<KnownFields | undefined> => fieldRecords(tracker, signal);
+  /**
+   * Reads the site's fields: what to ask for of an issue, and what its custom fields mean. One answer alone does not say that there is no list of them,
+   * nor that there is nothing in it: an issue has fields.
+   */
+  const learning = once(async (signal) => {
+    const fields = await asked(signal);
+    return fields === undefined || fields.records.length === 0 ? asked(signal) : fields;
   });
+  const learnt = once(async (signal) => knowledgeOf(await learning(signal)));
+  const learntTwice = once(async (signal) => knowledgeOf(bothOf(await learning(signal), await asked(signal))));
+  let known = learnt;
+  let mapped: Catalogue | undefined;
   /** What to ask for of an issue, and how to read it. */
   const learn = async (signal: AbortSignal): Promise<readonly string[]> => {
     const { facts, catalogue, complete } = await known(signal);
-    // Also where the search gives these lists: it may leave out that of a single issue, or have had no issue to show that it gives none.
-    mapIssue ??= issueMapper(catalogue, detailWalksOf, {
-      fetchDetails: { changelog: true, comments: true, worklogs: true },
-    });
+    if (mapped !== catalogue) {
+      mapped = catalogue;
+      // Also where the search gives these lists: it may leave out that of a single issue, or have had no issue to show that it gives none.
+      mapIssue = issueMapper(catalogue, detailWalksOf, {
+        fetchDetails: { changelog: true, comments: true, worklogs: true },
+      });
+    }
     // A list that did not add up still says what its fields mean, but not that there are no others.
     return issueFields(
       [...(facts ?? [])].map(([id, { custom }]) => ({ id, custom })),
@@ -118,6 +133,28 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     close: () => http.close(),
   };
 };
+
+/** What the site's fields mean. */
+interface Knowledge {
+  readonly facts: ReadonlyMap<string, FieldFact> | undefined;
+  readonly catalogue: Catalogue;
+  readonly complete: boolean;
+}
+
+const knowledgeOf = (fields: KnownFields | undefined): Knowledge => {
+  const facts = fields && factsOf(fields.records);
+  return {
+    facts,
+    catalogue: facts === undefined ? noCatalogue : catalogueOf(facts),
+    complete: fields?.complete === true,
+  };
+};
+
+/** The fields that either of two answers tells of, the later one's words first. */
+const bothOf = (one: KnownFields | undefined, other: KnownFields | undefined): KnownFields | undefined =>
+  one && other
+    ? { records: [...one.records, ...other.records], complete: one.complete && other.complete }
+    : (one ?? other);
 
 const httpOptions = (
   { baseUrl, email, apiToken, concurrency, requestsPerSecond }: TrackerSettings,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status } from '../../src/simulator/shared/faults.ts';
 import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
 import { type Field, POINTS } from '../../src/simulator/tracker/model.ts';
 import { differences } from '../support/oracle.ts';
@@ -121,6 +121,65 @@ test.each([
     expect(await differences(rig, { bare: dialect === 'contract' })).toEqual([]);
   },
 );
+
+describe('one answer with less in it than there was,', () => {
+  /** So much of the list, as if there were no more. */
+  const cutTo = (share: number): Fault => ({
+    name: 'cut',
+    answer: (answer) => {
+      const cut = (list: readonly unknown[]): readonly unknown[] => list.slice(0, Math.floor(list.length * share));
+      const told: unknown = JSON.parse(String(answer.body));
+      const { values = [] } = Object(told) as { readonly values?: readonly unknown[] };
+      const body = Array.isArray(told) ? cut(told) : { values: cut(values), isLast: true };
+      return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+    },
+  });
+
+  test.each([
+    ['vendor', '/rest/api/3/field', 0],
+    ['vendor', '/rest/api/3/field', 0.5],
+    ['contract', '/rest/api/3/field/search', 0],
+    ['contract', '/rest/api/3/field/search', 0.5],
+  ] as const)(
+    'of a %s, to %s, of which %d is left, costs no issue its custom fields',
+    async (dialect, endpoint, share) => {
+      const bare = dialect === 'contract';
+      rig = await openRig({ ...smallSite, dialect, bare });
+      const { state, clock, script } = rig.tracker;
+      await rig.sync();
+      clock.advance(24 * hour);
+      const rule = script.at({ endpoint }, cutTo(share));
+      const from = rig.tracker.log.length;
+      const received = await readOfIssues();
+      expect(rule.fired).toBe(1);
+      expect(received).toBeLessThan(state.store.size);
+      expect(await differences(rig, { bare })).toEqual([]);
+      expect(rig.tracker.log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
+    },
+  );
+
+  test('and an empty list of fields is none in the first sync, either', async () => {
+    rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
+    const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/field/search' }, cutTo(0));
+    await rig.sync();
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig, { bare: true })).toEqual([]);
+  });
+
+  test('that says so night after night is asked for twice in the first of them', async () => {
+    const { clock, log } = await open();
+    await rig.sync();
+    hide('customfield_10036');
+    const asked = async (): Promise<number> => {
+      clock.advance(24 * hour);
+      const from = log.length;
+      await rig.sync();
+      return log.slice(from).filter(({ endpoint }) => endpoint === '/rest/api/3/field').length;
+    };
+    const nights = [await asked(), await asked(), await asked()];
+    expect(nights).toEqual([3, 2, 2]);
+  });
+});
 
 test('what an older program made of issues is made anew, once, and without being asked', async () => {
   const { state, clock } = await open();

@@ -11,7 +11,7 @@ export interface Tracker {
   readonly account: (signal: AbortSignal) => Promise<Account>;
   readonly search: Search;
   /** By what issues become rows: the fields of the site that mean something to us. */
-  readonly reading: (signal: AbortSignal) => Promise<Reckoning>;
+  readonly reading: (signal: AbortSignal, doubtful?: boolean) => Promise<Reckoning>;
   /** Names of groups to read where the server has no list of them. */
   readonly groups: readonly string[];
 }
