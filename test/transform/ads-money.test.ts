@@ -114,6 +114,8 @@ describe('an amount of an ad set', () => {
     { budget: { amount: 12_345_678, type: 'DAILY', currency: 'EUR' } },
     { budget: { microAmount: '12345678', type: 'DAILY', currency: 'EUR' } },
     { budget_micro_amount: 12_345_678, budget_type: 'DAILY', budget_currency: 'EUR' },
+    { budget: { micro_amount: 12_345_678 }, budget_type: 'DAILY', budget_currency: 'EUR' },
+    { budget: { type: 'DAILY', currency: 'EUR' }, budget_micro_amount: 12_345_678 },
   ])('is a micro-amount under whatever name: %o', (told) => {
     const { row, notes } = adSet({ id: 's', ...told }, account);
     expect(row).toMatchObject({ budget: '12.345678', budget_type: 'DAILY', budget_currency: 'EUR', _extra: null });
@@ -123,6 +125,14 @@ describe('an amount of an ad set', () => {
   it('of which there are two is none of them; both are kept, and told', () => {
     const { row, notes } = adSet({ id: 's', budget: { daily_amount: 1, lifetime_amount: 2 } }, account);
     expect(row).toMatchObject({ budget: null, _extra: '{"budget.daily_amount":1,"budget.lifetime_amount":2}' });
+    expect(notes).toHaveLength(2);
+  });
+
+  it('that is told twice is the one inside; the other is kept, and told', () => {
+    const budget = { micro_amount: 5_000_000, type: 'DAILY' };
+    const { row, notes } = adSet({ id: 's', budget, budget_micro_amount: 7, budget_type: 'LIFETIME' }, account);
+    expect(row).toMatchObject({ budget: '5.000000', budget_type: 'DAILY' });
+    expect(row._extra).toBe('{"budget_micro_amount":7,"budget_type":"LIFETIME"}');
     expect(notes).toHaveLength(2);
   });
 

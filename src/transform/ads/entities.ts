@@ -24,7 +24,19 @@ import { isObject, type JsonObject, own } from '../json-object.ts';
 import type { Reading } from '../reading.ts';
 import { bool, decimal, instant, integer, list, requiredInstant, requiredKey, requiredText, text } from '../values.ts';
 import { amount } from './amounts.ts';
-import { type draftInstant, keepNewsIn, mapper, owner, texts, whatever, within, word, words } from './mapper.ts';
+import {
+  type draftInstant,
+  firstTold,
+  keepNewsIn,
+  mapper,
+  owner,
+  type Place,
+  texts,
+  whatever,
+  within,
+  word,
+  words,
+} from './mapper.ts';
 import { capRows, placementRows, targetRows, toldInPart } from './targets.ts';
 
 const CHANGED = ['created_at', 'updated_at'];
@@ -109,23 +121,23 @@ const BUDGET_KEYS = words('micro_amount type currency');
 const BUDGET_TYPES = words('DAILY LIFETIME');
 
 /**
- * `{micro_amount, type, currency}`, the amount alone, or beside its type as `budget_micro_amount`: the contract says only that a budget is a
- * micro-amount, not what it is called.
+ * `{micro_amount, type, currency}`, the amount alone, or as `budget_micro_amount`, `budget_type` and `budget_currency`, each of them also beside
+ * an object that lacks it: the contract says only that a budget is a micro-amount, not what it is called.
  */
 const budget = (r: Reading, record: JsonObject) => {
-  const bare = own(record, 'budget') ?? own(record, 'budget_micro_amount');
-  if (bare !== null && bare !== undefined && !isObject(bare))
-    return {
-      budget: amount(r, { budget: bare }, 'budget', 'ad_set.budget'),
-      budget_type: word(r, record, 'budget_type', BUDGET_TYPES),
-      budget_currency: text(r, record, 'budget_currency'),
-    };
-  const key = amountKey(own(record, 'budget'));
-  const found = within(r, record, 'budget', new Set([...BUDGET_KEYS, key])) ?? {};
+  const told = own(record, 'budget');
+  const key = amountKey(told);
+  const found = isObject(told) ? (within(r, record, 'budget', new Set([...BUDGET_KEYS, key])) ?? {}) : {};
+  const inside = (name: string): Place => ({ holder: found, key: name, path: `budget.${name}` });
+  const beside = (name: string): Place => ({ holder: record, key: name, path: name });
+  const bare = isObject(told) ? [] : [beside('budget')];
+  const worth = firstTold(r, [inside(key), ...bare, beside('budget_micro_amount')]);
+  const type = firstTold(r, [inside('type'), beside('budget_type')]);
+  const currency = firstTold(r, [inside('currency'), beside('budget_currency')]);
   return {
-    budget: amount(r, found, key, 'ad_set.budget', `budget.${key}`),
-    budget_type: word(r, found, 'type', BUDGET_TYPES, 'budget.type'),
-    budget_currency: text(r, found, 'currency', 'budget.currency'),
+    budget: amount(r, worth.holder, worth.key, 'ad_set.budget', worth.path),
+    budget_type: word(r, type.holder, type.key, BUDGET_TYPES, type.path),
+    budget_currency: text(r, currency.holder, currency.key, currency.path),
   };
 };
 

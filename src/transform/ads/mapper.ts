@@ -63,6 +63,23 @@ export const within = (r: Reading, holder: JsonObject, key: string, known: Reado
   return found;
 };
 
+/** Where a value may stand, and what errors call it. */
+export interface Place {
+  readonly holder: JsonObject;
+  readonly key: string;
+  readonly path: string;
+}
+
+/** The first of the places that holds anything. One column takes one value: what stands in the others is kept and noted. */
+export const firstTold = (r: Reading, places: readonly [Place, ...Place[]]): Place => {
+  const [first = places[0], ...others] = places.filter(({ holder, key }) => (own(holder, key) ?? null) !== null);
+  for (const { holder, key, path } of others) {
+    r.keep(path, own(holder, key));
+    r.note(`${path}: told beside ${first.path}`);
+  }
+  return first;
+};
+
 /** A word out of a list that the source may lengthen at any time: kept as it is, a new one noted. */
 export const word = (
   r: Reading,
