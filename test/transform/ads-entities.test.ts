@@ -293,6 +293,14 @@ describe('words and times of the source', () => {
     expect(() => transform.campaign({ id: 'c' }, {})).toThrow(/no partition key ad_account_id/);
   });
 
+  it('of two words for what an asset is the second is kept beside the first', () => {
+    const sound = { id: 'x', asset_type: 'AUDIO', audio_type: 'BACKGROUND_MUSIC' };
+    expect(transform.asset(sound, slice)).toMatchObject({ row: { subtype: 'BACKGROUND_MUSIC', _extra: null } });
+    const { row, notes } = transform.asset({ ...sound, asset_subtype: 'USER_UPLOADED_AUDIO' }, slice);
+    expect(row).toMatchObject({ subtype: 'USER_UPLOADED_AUDIO', _extra: '{"audio_type":"BACKGROUND_MUSIC"}' });
+    expect(notes).toEqual(['audio_type: told beside asset_subtype']);
+  });
+
   it('news within an object is told by its path', () => {
     const { row, notes } = transform.adSet({ id: 's', budget: { micro_amount: 1, cap: true } }, slice);
     expect(row._extra).toBe('{"budget.cap":true}');

@@ -308,24 +308,28 @@ export const asset = withKind(
       ...['id', 'ad_account_id', 'name', 'asset_type', 'asset_subtype', 'audio_type', 'status', 'archived', 'url'],
       ...['file_type', 'duration_ms', 'width', 'height', 'aspect_ratio', 'has_audio', 'thumbnail_url', ...CHANGED],
     ],
-    (r, record, slice) => ({
-      id: requiredKey(r, record, 'id'),
-      ad_account_id: owner(r, record, slice),
-      name: text(r, record, 'name'),
-      type: word(r, record, 'asset_type', ASSET_TYPES),
-      subtype: text(r, record, 'asset_subtype') ?? text(r, record, 'audio_type'),
-      status: word(r, record, 'status', ASSET_STATUSES),
-      archived: bool(r, record, 'archived'),
-      url: text(r, record, 'url'),
-      file_type: text(r, record, 'file_type'),
-      duration_ms: integer(r, record, 'duration_ms'),
-      width: integer(r, record, 'width'),
-      height: integer(r, record, 'height'),
-      aspect_ratio: text(r, record, 'aspect_ratio'),
-      has_audio: bool(r, record, 'has_audio'),
-      thumbnail_url: text(r, record, 'thumbnail_url'),
-      ...changed(r, record),
-    }),
+    (r, record, slice) => {
+      const named = (key: string): Place => ({ holder: record, key, path: key });
+      const subtype = firstTold(r, [named('asset_subtype'), named('audio_type')]);
+      return {
+        id: requiredKey(r, record, 'id'),
+        ad_account_id: owner(r, record, slice),
+        name: text(r, record, 'name'),
+        type: word(r, record, 'asset_type', ASSET_TYPES),
+        subtype: text(r, record, subtype.key),
+        status: word(r, record, 'status', ASSET_STATUSES),
+        archived: bool(r, record, 'archived'),
+        url: text(r, record, 'url'),
+        file_type: text(r, record, 'file_type'),
+        duration_ms: integer(r, record, 'duration_ms'),
+        width: integer(r, record, 'width'),
+        height: integer(r, record, 'height'),
+        aspect_ratio: text(r, record, 'aspect_ratio'),
+        has_audio: bool(r, record, 'has_audio'),
+        thumbnail_url: text(r, record, 'thumbnail_url'),
+        ...changed(r, record),
+      };
+    },
   ),
 );
 
