@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { TooLarge, UnexpectedContent } from '../../core/errors.ts';
-import { type Line, scan, Unreadable } from './lines.ts';
+import { type Cells, type Line, scan, Unreadable } from './lines.ts';
 
 /** Some lines of a file, in order. */
 export interface Block {
@@ -18,6 +18,12 @@ export interface CsvLimits {
   readonly blockBytes: number;
   /** Bytes of a line. */
   readonly lineBytes: number;
+}
+
+/** How a file is read. */
+export interface CsvReading extends Partial<CsvLimits> {
+  /** Whether a last line with other cells than the header is meant so, e.g. a sum: it is not cut off then. Absent: none is. */
+  readonly isFooter?: (line: Cells) => boolean;
 }
 
 export interface CsvFile {
@@ -36,12 +42,12 @@ const defaultLimits: CsvLimits = { blockBytes: 32 * 1024, lineBytes: 4 * 1024 * 
  *
  * Throws `UnexpectedContent` for what makes the whole file unfit to be read: another encoding (UTF-16, Latin-1), a NUL byte, no header, lines
  * that end in CR alone, a quote that is never closed, a last line that is cut off (no line end where the others have one, and other cells
- * than the header). Throws `TooLarge` for a line beyond its limit, and whatever `chunks` throws.
+ * than the header, and no footer). Throws `TooLarge` for a line beyond its limit, and whatever `chunks` throws.
  */
 export const openCsv = async (
   what: string,
   chunks: AsyncIterable<Buffer>,
-  limits: Partial<CsvLimits> = {},
+  { isFooter = () => false, ...limits }: CsvReading = {},
 ): Promise<CsvFile> => {
   const blocks = blocksOf(what, chunks, { ...defaultLimits, ...limits });
   try {
@@ -51,7 +57,7 @@ export const openCsv = async (
     if (header instanceof Unreadable) throw new UnexpectedContent(`${what}: the header cannot be read: ${header.why}`);
     return {
       header: header.texts,
-      blocks: withWidth(what, header.length, blocks),
+      blocks: withWidth(what, blocks, (line) => line.length === header.length || isFooter(line)),
       close: async () => void (await blocks.return()),
     };
   } catch (error) {
@@ -63,12 +69,12 @@ export const openCsv = async (
 /** The blocks behind the header; notices a last line that is cut off. */
 async function* withWidth(
   what: string,
-  width: number,
   blocks: AsyncGenerator<Block & { readonly ended: boolean }, void, void>,
+  isWhole: (line: Cells) => boolean,
 ): AsyncGenerator<Block, void, void> {
   for await (const { lines, raw, last, ended } of blocks) {
     const final = lines.at(-1);
-    if (last && !ended && final !== undefined && (final instanceof Unreadable || final.length !== width))
+    if (last && !ended && final !== undefined && (final instanceof Unreadable || !isWhole(final)))
       throw new UnexpectedContent(`${what}: the file breaks off in its last line`);
     yield { lines, raw, last };
   }

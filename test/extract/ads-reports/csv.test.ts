@@ -503,6 +503,15 @@ describe('R8: lines that are no rows', () => {
     expect(notes.at(-1)).toContain('totals');
   });
 
+  test.each(['Totals,9', '"Total",', 'Total:'])(
+    'a total behind which the file ends, as in %s, is one',
+    async (footer) => {
+      const { records, notes } = await ofFile(`${file}${footer}`);
+      expect(records).toHaveLength(1);
+      expect(notes.at(-1)).toContain('totals');
+    },
+  );
+
   test('a campaign called Total is a row like any other', async () => {
     const { records } = await ofFile(`${header}\n2025-03-01,Total,Totals,Total,1,1,1\n`);
     expect(records).toHaveLength(1);

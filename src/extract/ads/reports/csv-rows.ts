@@ -1,7 +1,7 @@
 /** Which columns a CSV report of the ads platform must have, and which of its lines are rows that were asked for. */
 
 import { UnexpectedContent } from '../../../core/errors.ts';
-import { isEmpty, type Line, Unreadable } from '../../csv/lines.ts';
+import { type Cells, isEmpty, type Line, Unreadable } from '../../csv/lines.ts';
 import { columnName, columnsOf } from '../../csv/records.ts';
 import { csvDimensions, csvRequired } from './fields.ts';
 
@@ -89,7 +89,7 @@ export const judgeLines = (
     if (line instanceof Unreadable) return 'row';
     if (line.length !== width) {
       if (isEmpty(line)) return 'nothing';
-      return isLast && isTotal(line.cell(0)) ? 'footer' : 'row';
+      return isLast && isShortTotal(line) ? 'footer' : 'row';
     }
     const cell = line.cell(day);
     const text = cell.length === 10 ? cell : cell.slice(0, 10);
@@ -99,6 +99,9 @@ export const judgeLines = (
     return dimensions.every((place) => isBlankOrTotal(line.cell(place))) ? 'footer' : 'row';
   };
 };
+
+/** Whether a line with other cells than the header, the last one of its file, is a sum. */
+export const isShortTotal = (line: Cells): boolean => isTotal(line.cell(0));
 
 const isoDay = /^\d{4}-\d{2}-\d{2}$/;
 

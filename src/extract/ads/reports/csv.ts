@@ -13,7 +13,7 @@ import { awaitJob, type Jobs, type Ready, readyAgain } from '../../jobs.ts';
 import { textAt } from '../../lists.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csv-job.ts';
-import { type Columns, judgeLines, type Kind, readColumns } from './csv-rows.ts';
+import { type Columns, isShortTotal, judgeLines, type Kind, readColumns } from './csv-rows.ts';
 import type { Reports } from './reports.ts';
 
 /**
@@ -78,7 +78,8 @@ function reading(reports: Reports, asked: Question, slice: Slice, given: Given, 
     }
   }
   async function* rowsIn(found: Ready): AsyncGenerator<Page, WalkEnd, void> {
-    const file = await openCsv(lookEndpoint, fileOf(reports, jobs, found, given, signal));
+    const bytes = fileOf(reports, jobs, found, given, signal);
+    const file = await openCsv(lookEndpoint, bytes, { isFooter: isShortTotal });
     try {
       const columns = readColumns(lookEndpoint, file.header, [...asked.dimensions(), ...asked.metrics()]);
       if (columns.absent.length > 0)
