@@ -99,6 +99,14 @@ describe('what may pass is tried again', () => {
     ['reset after headers', play.cutAt(text, 0)],
     ['a content length larger than the body', play.tooShort(text, 5)],
     ['a chunked body that never ends properly', play.unterminated(text)],
+    ['what is not HTTP', play.raw('no HTTP', 'garbage\r\n\r\n')],
+    [
+      'a chunk without a length',
+      play.raw(
+        'no chunk',
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${text}`,
+      ),
+    ],
     ['truncated JSON', play.bytes('truncated', text.slice(0, -1))],
     ['two documents', play.bytes('two', text + text)],
     ['trailing garbage', play.bytes('garbage', `${text}<!-- -->`)],

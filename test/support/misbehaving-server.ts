@@ -134,6 +134,12 @@ export const cutAt = (body: string, keep: number, headers: Headers = {}): Reply 
 /** Resets the connection without a word. */
 export const reset: Reply = { name: 'reset', run: (response) => void response.socket?.resetAndDestroy() };
 
+/** These bytes on the connection as they are, instead of an answer. */
+export const raw = (name: string, bytes: string): Reply => ({
+  name,
+  run: (response) => void response.socket?.end(bytes),
+});
+
 /** Announces more than it sends, then ends the connection in good order. */
 export const tooShort = (body: string, missing: number): Reply => ({
   name: 'too short',

@@ -1,5 +1,6 @@
 /** Names what went wrong below HTTP: the network, TLS, our deadlines, a body cut short. */
 
+import { errors } from 'undici';
 import { TidemarkError, TooLarge, Transient, Unreachable } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
 import type { Failed } from './attempt.ts';
@@ -18,9 +19,9 @@ const noConnection = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** The connection broke, or what came over it was incomplete or not HTTP. */
+/** The connection broke, or what came over it was incomplete. */
 const broken =
-  /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_HEADERS_OVERFLOW|HPE_\w+|Z_\w+|ERR__?(ZLIB|BROTLI)\w*|ERR__ERROR_\w+|ERR_PADDING_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+  /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_HEADERS_OVERFLOW|Z_\w+|ERR__?(ZLIB|BROTLI)\w*|ERR__ERROR_\w+|ERR_PADDING_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
 /** Node and OpenSSL name certificate trouble in these ways; asking again does not mend it, and verification is never switched off. */
 const tls =
@@ -36,9 +37,12 @@ export const faultOf = (request: Request, origin: string, error: unknown, proxy?
     return { error: new Transient(`${what}: ${error.message}`, { cause: error }), again: 'yes' };
   const blamed = proxy === undefined ? undefined : proxyFault(origin, proxy, error);
   if (blamed !== undefined) return blamed;
+  const facts = { cause: error };
+  // By its class: undici gives it no code.
+  if (error instanceof errors.HTTPParserError)
+    return { error: new Transient(`${what}: the answer is not HTTP (${error.message})`, facts), again: 'yes' };
   const code = codeOf(error);
   if (code === undefined) return undefined;
-  const facts = { cause: error };
   if (tls.test(code)) {
     const message = `cannot make a trusted connection to ${origin}${proxy === undefined ? '' : ` through the proxy ${proxy}`} (${code}); the certificate must be valid for this host`;
     return { error: new Unreachable(message, facts), again: 'no' };
