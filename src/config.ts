@@ -369,14 +369,28 @@ function readProxies(from: Variables): ProxyConfig {
     if (given === undefined) return undefined;
     const text = given.reveal();
     const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
-    if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return new Secret(url.href);
-    from.warn(name, 'is not the address of an HTTP proxy, such as http://proxy.example:3128; no proxy is used');
+    if (url !== null && isProxy(url)) return new Secret(url.href);
+    from.warn(
+      name,
+      'is not the address of an HTTP proxy, such as http://proxy.example:3128 (special characters in user and password percent-encoded); no proxy is used',
+    );
     return undefined;
   };
   const http = one('HTTP_PROXY');
   const https = one('HTTPS_PROXY');
   const except = (from.text('no_proxy') ?? from.text('NO_PROXY') ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
   return { ...(http ? { http } : {}), ...(https ? { https } : {}), except };
+}
+
+/** A path is that of a script that names proxies, or the rest of a password with a slash; a % that encodes nothing cannot be shown as Basic auth. */
+function isProxy({ protocol, hostname, pathname, search, hash, username, password }: URL): boolean {
+  if (!/^https?:$/.test(protocol) || hostname === '' || pathname !== '/' || search !== '' || hash !== '') return false;
+  try {
+    decodeURIComponent(`${username}:${password}`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** An address that is itself a secret: https, or http on this machine. */

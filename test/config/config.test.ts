@@ -322,7 +322,14 @@ test('proxies are named as all programs name them, in lower case first', () => {
 });
 
 test('a proxy that is none of HTTP is not used, with a warning that shows no password', () => {
-  for (const url of ['socks5://me:hunter2@proxy.corp:1080', 'http://', 'two words']) {
+  const wrong = [
+    'me:50%hunter2@proxy.corp',
+    'me:%E4hunter2@proxy.corp',
+    'me:12/hunter2@proxy.corp',
+    'me:12#hunter2@proxy.corp',
+  ];
+  const others = ['socks5://me:hunter2@proxy.corp:1080', 'http://', 'two words', 'http://proxy.corp/proxy.pac'];
+  for (const url of [...others, ...wrong]) {
     const { proxies, warnings } = readConfig({ HTTPS_PROXY: url }, directory());
     expect(proxies).toEqual({ except: [] });
     expect(warnings).toEqual([expect.stringMatching(/^HTTPS_PROXY: .*no proxy is used/)]);
