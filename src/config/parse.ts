@@ -61,7 +61,8 @@ export function instant(from: Variables, name: string, fallback: Date): Date {
   return fallback;
 }
 
-const shape = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,3})?)?Z)?$/;
+/** The year 0 is one of JavaScript, not of the calendar: the warehouse knows no such date. */
+const shape = /^(?!0000)(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,3})?)?Z)?$/;
 
 /** As `instant`, from a command's words too; undefined for anything else, 30 February included. */
 export function parseInstant(text: string): Date | undefined {

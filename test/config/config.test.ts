@@ -268,7 +268,16 @@ test('.env.example names every variable, and no other', () => {
 test('dates are days or instants in UTC, and real', () => {
   expect(parseInstant('2024-01-31')).toEqual(new Date('2024-01-31T00:00:00Z'));
   expect(parseInstant('2024-01-31T08:30Z')).toEqual(new Date('2024-01-31T08:30:00Z'));
-  for (const text of ['2024-02-30', '2024-13-01', '31.01.2024', 'now', '2024-01-31T08:30', '2024-01-31T24:00Z', '']) {
+  for (const text of [
+    '2024-02-30',
+    '2024-13-01',
+    '31.01.2024',
+    'now',
+    '2024-01-31T08:30',
+    '2024-01-31T24:00Z',
+    '0000-01-01',
+    '',
+  ]) {
     expect(parseInstant(text), text).toBeUndefined();
   }
 });
