@@ -398,8 +398,9 @@ function target(from: Variables, name: string): Secret | undefined {
   const secret = from.secret(name);
   if (secret === undefined) return undefined;
   const url = URL.parse(secret.reveal());
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname))) return secret;
-  from.problem(name, 'is not an https address');
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
+  if (url !== null && isSafe && url.username === '' && url.password === '') return secret;
+  from.problem(name, isSafe ? 'must not hold a user or a password: they would not be sent' : 'is not an https address');
   return undefined;
 }
 

@@ -290,6 +290,8 @@ test('a webhook is told by https, or in the clear to this machine itself', () =>
   const to = (url: string) => ({ TIDEMARK_WEBHOOK_URL: url, TIDEMARK_WEBHOOK_SECRET: 'x' });
   expect(problems(to('http://hooks.example/token'))).toContain('TIDEMARK_WEBHOOK_URL: is not an https address');
   expect(problems(to('file:///etc/passwd'))).not.toContain('passwd');
+  expect(problems(to('https://me:hunter2@hooks.example/'))).toMatch(/TIDEMARK_WEBHOOK_URL: must not hold a user/);
+  expect(problems(to('https://me:hunter2@hooks.example/'))).not.toContain('hunter2');
   expect(readConfig(to('http://127.0.0.1:9/x'), directory()).notify.webhookUrl?.reveal()).toBe('http://127.0.0.1:9/x');
 });
 
