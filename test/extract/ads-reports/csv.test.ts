@@ -469,6 +469,7 @@ describe('R6 and R7: what stands in a report', () => {
     ['it holds a NUL', file.replace('Spring', 'Spr\0ing'), 'NUL'],
     ['it is empty', '', 'empty'],
     ['it breaks off in its last line', `${file}2025-03-02,Spring,Wom`, 'breaks off'],
+    ['it breaks off in a name that begins like a total', `${file}Total`, 'breaks off'],
     ['a quote is never closed', `${file}"2025-03-02,Spring\n`, 'never closed'],
   ])('the slice fails, with its class, where %s', async (_, text, message) => {
     const { failure, platform } = await ofFile(text);
@@ -503,14 +504,11 @@ describe('R8: lines that are no rows', () => {
     expect(notes.at(-1)).toContain('totals');
   });
 
-  test.each(['Totals,9', '"Total",', 'Total:'])(
-    'a total behind which the file ends, as in %s, is one',
-    async (footer) => {
-      const { records, notes } = await ofFile(`${file}${footer}`);
-      expect(records).toHaveLength(1);
-      expect(notes.at(-1)).toContain('totals');
-    },
-  );
+  test.each(['Totals,9', '"Total",'])('a total behind which the file ends, as in %s, is one', async (footer) => {
+    const { records, notes } = await ofFile(`${file}${footer}`);
+    expect(records).toHaveLength(1);
+    expect(notes.at(-1)).toContain('totals');
+  });
 
   test('a campaign called Total is a row like any other', async () => {
     const { records } = await ofFile(`${header}\n2025-03-01,Total,Totals,Total,1,1,1\n`);

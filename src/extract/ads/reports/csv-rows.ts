@@ -89,7 +89,7 @@ export const judgeLines = (
     if (line instanceof Unreadable) return 'row';
     if (line.length !== width) {
       if (isEmpty(line)) return 'nothing';
-      return isLast && isShortTotal(line) ? 'footer' : 'row';
+      return isLast && isTotal(line.cell(0)) ? 'footer' : 'row';
     }
     const cell = line.cell(day);
     const text = cell.length === 10 ? cell : cell.slice(0, 10);
@@ -100,8 +100,8 @@ export const judgeLines = (
   };
 };
 
-/** Whether a line with other cells than the header, the last one of its file, is a sum. */
-export const isShortTotal = (line: Cells): boolean => isTotal(line.cell(0));
+/** Whether a line with other cells than the header, behind which its file ends, is a sum: a lone `Total` may be how a name begins. */
+export const isShortTotal = (line: Cells): boolean => line.length > 1 && isTotal(line.cell(0));
 
 const isoDay = /^\d{4}-\d{2}-\d{2}$/;
 
