@@ -14,7 +14,7 @@ import { givenTo } from './given.ts';
 import { rawEncoders } from './map.ts';
 import { checkEmptied, endOfNone } from './none.ts';
 import { takePage } from './page.ts';
-import { checkShown } from './shown-less.ts';
+import { checkShown, knownIn } from './shown-less.ts';
 import type { OpenSlice, SliceEnd } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 import type { Refusal } from './tails.ts';
@@ -54,6 +54,7 @@ export async function readSlice(
   { again, count }: { readonly again: boolean; readonly count: number | undefined },
 ): Promise<SliceEnd> {
   const { context, flow, tally } = stream;
+  const missed = await knownIn(stream, open);
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
   const loads = underWay(context.writers, () => binaryWriter(usual.bytes + (1 << 19)));
@@ -80,6 +81,7 @@ export async function readSlice(
         break;
       }
       batch ??= newBatch(flow, writer);
+      if (missed.size > 0) for (const record of step.value.records) missed.delete(reading.id(record));
       const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
       received += taken.received;
       outside += taken.outside;
@@ -108,7 +110,7 @@ export async function readSlice(
     // Records that lack what others have: all that was read stays, and the slice is read again.
     const owed = await stream.tails.judge(refusals);
     if (owed !== undefined) throw owed;
-    await checkShown(stream, open, { end, count, again });
+    await checkShown(stream, open, { end, count, missed, again });
     await checkEmptied(stream, open, end, again);
     // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
     if (batch !== undefined && !whole && loads.busy) {

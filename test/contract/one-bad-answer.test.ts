@@ -115,6 +115,55 @@ describe('a page of the search that says too early that it is the last', () => {
     expect(await differences(rig)).toEqual([]);
   });
 
+  test.each([0, 2])('with %i of what has changed since the night before costs nothing, either', async (most) => {
+    const { script, state, clock } = await open();
+    await rig.sync();
+    clock.advance(20 * 86_400_000);
+    const ids = [...rig.tracker.oracle().issues.keys()];
+    for (const id of ids.slice(0, 8)) state.touch(id);
+    const rule = script.at(ofIssues, cutTo(most));
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(await differences(rig)).toEqual([]);
+  });
+
+  test.each([false, true])(
+    'nor does one of a server that states totals, and 0 for once (second night: %s)',
+    async (later) => {
+      rig = await openRig({ ...smallSite, issues: 40, dialect: 'contract', bare: true });
+      const { script, state, clock } = rig.tracker;
+      if (later) {
+        await rig.sync();
+        clock.advance(20 * 86_400_000);
+        for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, 8)) state.touch(id);
+      }
+      const nothing: Fault = {
+        name: 'nothing',
+        answer: (answer) => {
+          const body = { startAt: 0, maxResults: 100, total: 0, issues: [] };
+          return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+        },
+      };
+      const rule = script.at(ofIssues, nothing);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await differences(rig, { bare: true })).toEqual([]);
+    },
+  );
+
+  test('is seen without a request: changes are not counted where what is known to be among them is shown', async () => {
+    const { log, state, clock } = await open();
+    await rig.sync();
+    const counts = (): number => log.filter(({ endpoint }) => endpoint.endsWith('/approximate-count')).length;
+    const before = counts();
+    for (let night = 0; night < 2; night += 1) {
+      clock.advance(86_400_000);
+      for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, 8)) state.touch(id);
+      await rig.sync();
+    }
+    expect(counts()).toBe(before);
+  });
+
   test('twice is believed, with a warning that says what was counted', async () => {
     const { script } = await open();
     const rule = script.at({ ...ofIssues, ...always }, cutTo(15));
