@@ -357,6 +357,47 @@ describe('a list that had records is asked for again before it passes for empty'
     expect(rig.platform.log.length - said).toBe(2 * once);
   });
 
+  test('a report, also where the answer without rows is about some of its entities, or about a lifetime', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, adsPerAdSet: 52, days: 2 });
+    const reports = ['report_daily', 'report_lifetime'];
+    expect(await rig.sync({ streams: [...lists, ...reports] })).toMatchObject({ status: 'succeeded' });
+    const ofAds = () =>
+      rig.rows(`select (select count(distinct entity_id)::int from ads.report_daily where entity_type = 'AD') as daily,
+        (select count(*)::int from ads.report_lifetime where entity_type = 'AD' and captured_on = '2026-07-01') as lifetime,
+        (select count(*)::int from ads.report_lifetime where entity_type = 'CAMPAIGN' and captured_on = '2026-07-01') as campaigns`);
+    rig.platform.clock.advance(day);
+    const { script, log } = rig.platform;
+    const bad = ['DAY', 'LIFETIME'].map((granularity) =>
+      script.at(
+        { endpoint, match: ({ query }) => query.entity_type === 'AD' && query.granularity === granularity },
+        noRows,
+      ),
+    );
+    const whole = script.at(
+      { endpoint, match: ({ query: { entity_type: of, granularity: by } }) => of === 'CAMPAIGN' && by === 'LIFETIME' },
+      noRows,
+    );
+    expect(await rig.sync({ streams: reports })).toMatchObject({ status: 'succeeded' });
+    expect([...bad, whole].map(({ fired }) => fired)).toEqual([1, 1, 1]);
+    expect(await ofAds()).toEqual([{ daily: 52, lifetime: 52, campaigns: 1 }]);
+    // Said twice it is believed, and no news in the night behind that.
+    script.at(
+      {
+        endpoint,
+        ...always,
+        match: ({ query }) => query.entity_type === 'AD' && (query.entity_ids ?? '').split(',').length < 10,
+      },
+      noRows,
+    );
+    const timesOf = async (): Promise<number> => {
+      const before = log.length;
+      expect(await rig.sync({ streams: ['report_daily'] })).toMatchObject({ status: 'succeeded' });
+      return log.slice(before).filter(({ query }) => query.entity_type === 'AD').length;
+    };
+    expect([await timesOf(), await timesOf()]).toEqual([3, 2]);
+    expect(await ofAds()).toMatchObject([{ daily: 50 }]);
+  });
+
   test('also where its rows stay: what is new is not missing for a night; what was empty before is asked for once', async () => {
     rig = await openAdsRig({ ...small, accounts: 1, dialect: 'vendor' });
     const entities = ['campaigns', 'ad_sets', 'ads'] as const;

@@ -18,6 +18,7 @@ import { distinctRows, subjectOf } from './distinct.ts';
 import { aggregateFields, hourlyFields } from './fields.ts';
 import { toItsEnd } from './goes-on.ts';
 import { asAsked, type Counts, kindOf, kinds, namesOf, nothing, type Question } from './judged.ts';
+import { hasFacts } from './known.ts';
 import { chunks, idsIn, lateLevels, levelIn } from './levels.ts';
 import { vendorRow } from './plain-rows.ts';
 import type { Reports } from './reports.ts';
@@ -128,7 +129,11 @@ function aggregate(
     read: async (slice, given, signal) => {
       checkThere(said.name, granularity, slice, given);
       const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
-      const walks = chunks(await idsIn(slice, given, facts)).map((ids) => ({ ids, walkOf: walkFor }));
+      const pieces = chunks(await idsIn(slice, given, facts));
+      // Days of which nothing is shown at all are not replaced on one word either: the engine asks for them again.
+      const isKnown = async (ids: readonly string[]): Promise<boolean> =>
+        (pieces.length > 1 || granularity === 'LIFETIME') && hasFacts(slice, given, facts, ids);
+      const walks = pieces.map((ids) => ({ ids, walkOf: walkFor, isKnown }));
       const lacks = (name: string): void => {
         if (!lacked.has(name)) reports.note(`${endpoint} (${granularity}): rows come without ${name}`);
         lacked.add(name);
@@ -208,17 +213,20 @@ interface Fitting extends Page {
 }
 
 /**
- * The pages of one walk; a question that is too long for the server (413, 414) is asked in two. Throws `UnexpectedContent` where all that is told
- * of the entities is of other days or hours: it must not pass for their having none.
+ * The pages of one walk; a question that is too long for the server (413, 414) is asked in two, and one that shows nothing of entities that something
+ * is known of is asked again: said twice it is believed. Throws `UnexpectedContent` where all that is told of the entities is of other days or hours:
+ * it must not pass for their having none.
  */
 async function* asking(
   http: Http,
-  { ids, walkOf }: Asked,
+  one: Asked,
   words: string,
   signal: AbortSignal,
 ): AsyncGenerator<Fitting, void, void> {
+  const { ids, walkOf, isKnown, again } = one;
   const { walk, question } = walkOf(ids);
   const whole = nothing();
+  let instead: readonly Asked[] = [];
   const walked = pages(http, walk, signal);
   try {
     for (;;) {
@@ -227,12 +235,16 @@ async function* asking(
         step = await walked.next();
       } catch (error) {
         if (!isTooLong(error) || ids.length === 1) throw error;
+        const half = Math.ceil(ids.length / 2);
+        instead = [ids.slice(0, half), ids.slice(half)].map((some) => ({ ...one, ids: some }));
         break;
       }
       if (step.done === true) {
         checkWhole(step.value);
         if (whole.row === 0 && whole.outside > 0) throw another(whole.outside, words);
-        return;
+        const isEmpty = kinds.every((kind) => whole[kind] === 0);
+        if (isEmpty && again !== true && (await isKnown(ids))) instead = [{ ...one, again: true }];
+        break;
       }
       const { value: page } = step;
       const counts = nothing();
@@ -249,9 +261,7 @@ async function* asking(
   } finally {
     await walked.return?.(undefined as never).catch(() => undefined);
   }
-  const half = Math.ceil(ids.length / 2);
-  yield* asking(http, { ids: ids.slice(0, half), walkOf }, words, signal);
-  yield* asking(http, { ids: ids.slice(half), walkOf }, words, signal);
+  for (const each of instead) yield* asking(http, each, words, signal);
 }
 
 /** Days are replaced whole: rows that are fewer than the server states must not take the place of any. Throws `UnexpectedContent`. */
@@ -267,6 +277,10 @@ const isTooLong = (error: unknown): boolean =>
 interface Asked {
   readonly ids: readonly string[];
   readonly walkOf: (ids: readonly string[]) => Walk;
+  /** Whether what an answer without a row says of these would be missed. */
+  readonly isKnown: (ids: readonly string[]) => Promise<boolean>;
+  /** It is asked for the second time. */
+  readonly again?: true;
 }
 
 interface Walk {
