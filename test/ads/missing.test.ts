@@ -398,6 +398,26 @@ describe('a list that had records is asked for again before it passes for empty'
     expect(await ofAds()).toMatchObject([{ daily: 50 }]);
   });
 
+  test('a CSV report: another one is made, for the same file would say the same again', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, days: 5 }, { start: new Date('2026-06-20T00:00:00Z') });
+    const streams = ['ad_accounts', 'async_reports'];
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    const rows = () => rig.rows('select day::text, ad_name, spend from ads.report_csv order by 1, 2');
+    const before = await rows();
+    const ofNothing: Fault = {
+      name: 'a report of nothing',
+      call: (call) => ({
+        ...call,
+        body: Buffer.from(JSON.stringify({ ...JSON.parse(String(call.body)), statuses: ['REJECTED'] })),
+      }),
+    };
+    const one = rig.platform.script.at({ method: 'POST', endpoint: '/ad_accounts/{id}/async_reports' }, ofNothing);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(one.fired).toBe(1);
+    expect(before.length).toBeGreaterThan(0);
+    expect(await rows()).toEqual(before);
+  });
+
   test('also where its rows stay: what is new is not missing for a night; what was empty before is asked for once', async () => {
     rig = await openAdsRig({ ...small, accounts: 1, dialect: 'vendor' });
     const entities = ['campaigns', 'ad_sets', 'ads'] as const;
