@@ -427,6 +427,32 @@ describe('an aggregate report', () => {
     });
   });
 
+  /** The only row that is told of a level when this one is. */
+  const toldOf = async (level: string, row: Readonly<Record<string, Json>>): Promise<Json> => {
+    const { reports } = await open(() => play.json({ rows: [row] }));
+    const reading = await reportDaily(reports).read?.(slice(level), warehouse(3), new AbortController().signal);
+    const step = await reading?.pages.next();
+    const page = step?.value as Page;
+    const [record] = page.records;
+    expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
+    return record;
+  };
+
+  test.each<[string, string, Readonly<Record<string, Json>>]>([
+    ['AD', 'under the name of its level', { ad_id: id(0), start_time: '2025-03-02T00:00:00Z', stats }],
+    ['AD', 'as an id, its day as a date', { id: id(0), date: '2025-03-02', stats }],
+    ['AD_ACCOUNT', 'in the path alone', { start_time: '2025-03-02T00:00:00Z', stats }],
+    ['AD_ACCOUNT', 'in the path alone, beside plain numbers', { day: '2025-03-02', ...numbers }],
+  ])('of an %s that is named %s is of that one', async (level, _, row) => {
+    const entity_id = level === 'AD' ? id(0) : account;
+    expect(await toldOf(level, row)).toEqual({ entity_id, start_time: '2025-03-02T00:00:00Z', stats });
+  });
+
+  test.each(['campaign_id', 'campaignId'])('of an account whose row has another %s is not of its own', async (name) => {
+    const record = await toldOf('AD_ACCOUNT', { [name]: 'c1', start_time: '2025-03-02T00:00:00Z', stats });
+    expect(() => dailyRow.via(parsedOf(record), slice('AD_ACCOUNT'))).toThrow('entity_id');
+  });
+
   test('by the hour whose rows name a day and the hour beside it does not pass for that of its first hours', async () => {
     const hours = Array.from({ length: 24 }, (_, hour) => ({ ad_id: id(0), date: '2025-03-09', hour, ...numbers }));
     const { reports } = await open(() => play.json({ rows: hours }));

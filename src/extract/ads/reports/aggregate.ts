@@ -296,6 +296,7 @@ function walkOf(
   parse: (raw: Buffer) => Json,
 ): Walk {
   const level = levelIn(slice);
+  const account = accountIn(slice);
   const { from, to } = periodOf(slice, given, granularity);
   // The platform's end is inclusive: the whole of its last day or hour.
   const last = to - (granularity === 'DAY' ? day : hour);
@@ -306,7 +307,7 @@ function walkOf(
     walk: {
       first: {
         method: 'GET',
-        path: ofAccount(accountIn(slice), '/aggregate_reports'),
+        path: ofAccount(account, '/aggregate_reports'),
         endpoint,
         parse,
         query: {
@@ -323,7 +324,7 @@ function walkOf(
       paging,
       list: (body) => {
         checkStated(endpoint, body, stated);
-        const rows = rowsIn(body).map((row) => vendorRow(endpoint, row, { level, granularity }));
+        const rows = rowsIn(body).map((row) => vendorRow(endpoint, row, { level, granularity, account }));
         checkDistinct(rows);
         return rows;
       },
