@@ -6,6 +6,7 @@ import type { Flow } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
 import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { compareWhole, walkIds } from './census-ids.ts';
 import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
 import type { RunDeps } from './deps.ts';
@@ -61,8 +62,8 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
   const started = performance.now();
   const tally = newTally();
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
-  await beginStream(deps.warehouse.db, run, stream);
-  const client = await deps.warehouse.pool.connect();
+  await patiently(() => beginStream(deps.warehouse.db, run, stream));
+  const client = await patiently(() => deps.warehouse.pool.connect());
   const finish = async (status: StreamReport['status'], reason?: string): Promise<StreamReport> => {
     const report: StreamReport = {
       stream,
@@ -74,13 +75,13 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       seconds: (performance.now() - started) / 1000,
       ...(reason === undefined ? {} : { reason }),
     };
-    await finishStream(deps.warehouse.db, run, report, flow.table);
+    await patiently(() => finishStream(deps.warehouse.db, run, report, flow.table));
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
     return report;
   };
   try {
     // What an earlier one was cut short in reading is met again.
-    await abandonWalks(deps.warehouse.db, run.sourceId, stream, 'census %');
+    await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream, 'census %'));
     const due = await dueBefore(context, flow);
     const seen = await walkIds(execution, flow, client, tally, everything(context, flow, due));
     if (!seen.complete)

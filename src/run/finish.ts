@@ -19,7 +19,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const { context, walk, unread, tally } = stream;
   const { db } = context.deps.warehouse;
   await noteReadByLess(stream);
-  if (walk.resumed) await renewOwners(stream);
+  if (walk.resumed) await patiently(() => renewOwners(stream));
   const slices = await patiently(() => unreadSlices(db, walk));
   if (slices.length === 0) {
     await closeWalk(stream);
@@ -64,7 +64,7 @@ async function judgeGone(stream: StreamContext, { gone, answered, problems }: Fi
   if (isUnavailable(flow, gone, answered, true)) throw first.error;
   // Of few owners it may be they who are gone; where none ever had it, night after night nothing would be read and nothing said.
   const { warehouse } = context.deps;
-  if (flow.stream.promised && !answered && !(await wasRead(warehouse.db, context.run.sourceId, flow)))
+  if (flow.stream.promised && !answered && !(await patiently(() => wasRead(warehouse.db, context.run.sourceId, flow))))
     throw first.error;
   for (const one of gone) {
     if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));

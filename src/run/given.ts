@@ -3,11 +3,12 @@
 import { type Kysely, sql } from 'kysely';
 import type { Flow, Given, Job, JobLedger, KeySet } from '../core/stream.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { patiently } from '../warehouse/patience.ts';
 import type { RunContext } from './context.ts';
 
 /** For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs. */
 export const givenTo = (context: GivenContext, flow: Flow, sliceId: string | undefined): Given => ({
-  keys: (set) => keysOf(context.deps.warehouse.db, context.run.sourceId, set),
+  keys: (set) => patiently(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
   job: ledgerOf(context, flow.stream.name, sliceId),
   clock: context.clock ?? new Date(),
   now: context.now(),
@@ -54,7 +55,7 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
   const newest = sql`job_id = (select max(job_id) from ops.jobs where slice_id = ${sliceId}::bigint)`;
   return {
     async current() {
-      const { rows } = await sql<{
+      const asked = sql<{
         remote_id: string | null;
         status: Job['status'];
         attempt: number;
@@ -65,7 +66,8 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
           where mine.slice_id = ${sliceId}::bigint and w.source_id = ${run.sourceId} and w.stream = ${stream}
             and s.partition is not distinct from mine.partition and s.status = 'done' and s.finished_at > j.submitted_at
             and s.window_from < mine.window_to and s.window_to > mine.window_from) as overtaken
-        from ops.jobs j where ${newest}`.execute(db);
+        from ops.jobs j where ${newest}`;
+      const { rows } = await patiently(() => asked.execute(db));
       const [row] = rows;
       return row === undefined
         ? undefined
@@ -78,19 +80,23 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
           };
     },
     async creating(request) {
-      const { rows } = await sql<{ attempt: number }>`insert into ops.jobs
+      const noted = sql<{ attempt: number }>`insert into ops.jobs
           (source_id, stream, slice_id, attempt, request, status, run_id)
         select ${run.sourceId}, ${stream}, ${sliceId}::bigint, coalesce(max(attempt), 0) + 1, ${request}, 'creating', ${run.runId}::bigint
-        from ops.jobs where slice_id = ${sliceId}::bigint returning attempt`.execute(db);
+        from ops.jobs where slice_id = ${sliceId}::bigint returning attempt`;
+      // Where the answer to it was lost there may be two: the newer one counts.
+      const { rows } = await patiently(() => noted.execute(db));
       return rows[0]?.attempt ?? 1;
     },
     async submitted(id) {
-      await sql`update ops.jobs set remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp(),
-        changed_at = clock_timestamp(), run_id = ${run.runId}::bigint where ${newest}`.execute(db);
+      const noted = sql`update ops.jobs set remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp(),
+        changed_at = clock_timestamp(), run_id = ${run.runId}::bigint where ${newest}`;
+      await patiently(() => noted.execute(db));
     },
     async became(status, reason) {
-      await sql`update ops.jobs set status = ${status}, reason = ${reason ?? null}, changed_at = clock_timestamp(),
-        run_id = ${run.runId}::bigint where ${newest}`.execute(db);
+      const noted = sql`update ops.jobs set status = ${status}, reason = ${reason ?? null}, changed_at = clock_timestamp(),
+        run_id = ${run.runId}::bigint where ${newest}`;
+      await patiently(() => noted.execute(db));
     },
   };
 }

@@ -11,6 +11,7 @@ import { nameOf, type Table } from '../core/table.ts';
 import { minutes } from '../core/time.ts';
 import { plural } from '../core/words.ts';
 import type { Session } from '../load/session.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { compareWhole, type Seen } from './census-ids.ts';
 import { newTally, type RunContext, type Tally, tell } from './context.ts';
 import { coverageOf } from './coverage.ts';
@@ -27,7 +28,7 @@ const minute = minutes(1);
 /** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
 export async function dueBefore({ deps, run, signal }: RunContext, { stream }: Flow): Promise<Date | undefined> {
   if (stream.windows === undefined) return undefined;
-  const checkpoint = await checkpointOf(deps.warehouse.db, run.sourceId, stream.name);
+  const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, run.sourceId, stream.name));
   // Restricted to something else since then, or read by something else: the next sync reads everything.
   if (checkpoint === undefined) return undefined;
   if (checkpoint.scope !== (await coverageOf(stream, signal, checkpoint.fields)).words) return undefined;
@@ -152,7 +153,7 @@ export async function readLacking(
     lacking.slices,
   );
   const reading = newTally();
-  const resolves = await hasOpenRejects(db, run.sourceId, name);
+  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, name));
   const coverage = await coverageOf(flow.stream, context.signal);
   const stream = newStreamContext(context, {
     flow,

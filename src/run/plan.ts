@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Days, Flow, Parents, Partition, Slice, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { lacksOpened } from './closed.ts';
 import { coverageOf, whyAgain } from './coverage.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
@@ -52,7 +53,7 @@ export async function planStream(
     const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${windows.scope}`;
     return { mode: 'backfill', kind: 'backfill', words, window };
   }
-  const checkpoint = await checkpointOf(deps.warehouse.db, sourceId, name);
+  const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, sourceId, name));
   if (windows === undefined) {
     const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
@@ -67,10 +68,11 @@ export async function planStream(
   if (asked.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
-  if (await lacksOpened(deps.warehouse.db, sourceId, flow))
+  if (await patiently(() => lacksOpened(deps.warehouse.db, sourceId, flow)))
     return { ...everything, why: 'a part of its records is given now that was not' };
   if ((await windows.changes(signal)) === 'updated') {
-    const from = new Date((await lowMark(deps, sourceId, flow, checkpoint)) - deps.lookbackMs);
+    const low = await patiently(() => lowMark(deps, sourceId, flow, checkpoint));
+    const from = new Date(low - deps.lookbackMs);
     return { mode: 'incremental', kind: 'incremental', words: changesWords, window: { field: 'updated', from } };
   }
   if (!isFresh(checkpoint, clock))
@@ -94,7 +96,7 @@ async function planDays(
     return window && { mode: 'backfill', kind: 'backfill', words, window };
   }
   const { db } = deps.warehouse;
-  const checkpoint = await checkpointOf(db, at.sourceId, at.stream);
+  const checkpoint = await patiently(() => checkpointOf(db, at.sourceId, at.stream));
   const isOther = checkpoint !== undefined && checkpoint.scope !== days.scope;
   if (asked.full || checkpoint === undefined || isOther) {
     const there = daysThere(days, clock);
@@ -103,7 +105,7 @@ async function planDays(
     const everything: StreamPlan = { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
     return isOther && !asked.full ? { ...everything, why: 'what is to be read was configured anew' } : everything;
   }
-  const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(db, at, back));
+  const window = await daysDue(days, clock, checkpoint.watermark, (back) => patiently(() => lastRead(db, at, back)));
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
 

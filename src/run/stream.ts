@@ -65,13 +65,13 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   } catch (error) {
     const message = saidBy(error);
     if (error instanceof Missing || error instanceof Forbidden) {
-      if (isDoubtful(error, flow) && (await wasRead(deps.warehouse.db, run.sourceId, flow)))
+      if (isDoubtful(error, flow) && (await patiently(() => wasRead(deps.warehouse.db, run.sourceId, flow))))
         return end(report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`));
       const state = stateBy(error);
-      await markStream(deps.warehouse.db, run.sourceId, stream, state, message);
+      await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, state, message));
       // What was opened of what the source turned out not to have: there is nothing to go on with.
       if (!flow.stream.promised)
-        await abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list', 'days', 'full from %');
+        await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list', 'days', 'full from %'));
       const filled = await fallBack(context, flow, times, tally);
       // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
       if (flow.stream.promised && filled === undefined) return end(report('failed', message));

@@ -112,7 +112,9 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     if (of.told) return;
     of.told = true;
     of.dubious =
-      error instanceof SeemsMissing && !(await closedBefore()).has(of.child) && (await wasRead(db, sourceId, flow));
+      error instanceof SeemsMissing &&
+      !(await closedBefore()).has(of.child) &&
+      (await patiently(() => wasRead(db, sourceId, flow)));
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
     await patiently(() => markClosed(db, sourceId, flow, closed));

@@ -1,5 +1,6 @@
 import type { Flow, Slice, Window } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
+import { patiently } from '../warehouse/patience.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
 import { coverageOf } from './coverage.ts';
 import { daysDue, slicesOf, slicesSince } from './days.ts';
@@ -38,8 +39,9 @@ export async function walkAll(
   // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
-  const resolves = await hasOpenRejects(db, run.sourceId, flow.stream.name);
-  const before = flow.stream.windows && (await checkpointOf(db, run.sourceId, flow.stream.name));
+  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.stream.name));
+  const before =
+    flow.stream.windows && (await patiently(() => checkpointOf(db, run.sourceId, flow.stream.name)));
   const coverage = await coverageOf(flow.stream, signal, before?.fields);
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
@@ -48,16 +50,19 @@ export async function walkAll(
   const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
     if (what.why !== undefined) tell(context, 'info', `${flow.stream.name}: everything is read again: ${what.why}`);
     const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId, fields: coverage.fields };
-    return finishWalk(make(await openWalk(db, at, what, clock, await firstSlices(context, flow, what))), clock);
+    const slices = await patiently(() => firstSlices(context, flow, what));
+    // Where the answer to it was lost there may be two: the one that nobody reads is the next run's, as any that was interrupted.
+    const walk = await patiently(() => openWalk(db, at, what, clock, slices));
+    return finishWalk(make(walk), clock);
   };
   const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
   if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
-  for (const open of await openWalks(db, run.sourceId, flow.stream.name)) {
+  for (const open of await patiently(() => openWalks(db, run.sourceId, flow.stream.name))) {
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
     if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
     if (!wanted(open, plan, asked, coverage.words, clock)) {
-      await abandonWalk(db, open.walkId);
+      await patiently(() => abandonWalk(db, open.walkId));
       continue;
     }
     tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
@@ -67,7 +72,7 @@ export async function walkAll(
       const late = await newSince(context, flow, open, plan);
       if (late !== undefined) {
         await begin({ mode: 'incremental', kind: 'backfill', words: `${catchUp}${open.walkId}`, window: late });
-        await abandonWalks(db, run.sourceId, flow.stream.name, `${catchUp}%`);
+        await patiently(() => abandonWalks(db, run.sourceId, flow.stream.name, `${catchUp}%`));
       }
       return problem;
     }
