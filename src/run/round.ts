@@ -55,7 +55,9 @@ export async function readRound(
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     const results = await Promise.allSettled(parts.map(read));
     const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    if (thrown.length > 0) throw thrown.find(endsRun) ?? thrown[0];
+    if (thrown.length === 0) return;
+    // Those that were stopped for it say that they were asked to stop.
+    throw fatal.signal.aborted ? fatal.signal.reason : (thrown.find(endsRun) ?? thrown[0]);
   };
   const read = async (part: Part): Promise<void> => {
     const more = await context.slot(async () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { AuthFailed, Transient } from '../../src/core/errors.ts';
 import type { Slice } from '../../src/core/stream.ts';
+import { stopped } from '../../src/extract/http/wait.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Lab, makeFacts, openLab } from './facts.ts';
 
@@ -41,17 +42,29 @@ test('a run that fails ends when all that it reads has ended, the parts of a sli
 });
 
 test('what ends the run stops the parts beside it, and is told itself', async () => {
-  let stopped: unknown;
+  let reason: unknown;
   lab.answer = async (slice, signal) => {
     if (isFirstPart(slice)) refused();
     await sleep(60_000, undefined, { signal }).catch(() => {
-      stopped = signal.reason;
+      reason = signal.reason;
       throw signal.reason;
     });
   };
   const run = lab.run();
   await expect(run).rejects.toBeInstanceOf(AuthFailed);
-  expect(stopped).toBeInstanceOf(AuthFailed);
+  expect(reason).toBeInstanceOf(AuthFailed);
+});
+
+test('a defect in a later part is told itself, and not that the part before it was stopped for it', async () => {
+  lab.answer = async (slice, signal) => {
+    if (!isFirstPart(slice)) throw new RangeError('a defect');
+    await sleep(60_000, undefined, { signal }).catch(() => {
+      throw stopped(signal);
+    });
+  };
+  await expect(lab.run()).rejects.toThrow('a defect');
+  const { rows } = await database.warehouse.pool.query('select status, error_code, error_message from ops.runs');
+  expect(rows).toEqual([{ status: 'failed', error_code: 'defect', error_message: 'a defect' }]);
 });
 
 test('a part that fails lets those beside it come to their end', async () => {
