@@ -2,6 +2,7 @@
 
 import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus } from '../core/run.ts';
 import { said } from './exit.ts';
+import { ofPipeline } from './running.ts';
 
 /** One of them: its report, or what kept it from being a run. */
 export type Part =
@@ -49,4 +50,4 @@ function codeOf([first]: readonly Part[]): string {
 const sentence = (part: Part): string =>
   'report' in part
     ? `${part.pipeline} ${part.report.kind} ${part.report.status.replaceAll('_', ' ')}${part.report.error === undefined ? '' : `: ${part.report.error.message}`}`
-    : `${part.pipeline}: ${said(part.error).message}`;
+    : ofPipeline(part.pipeline, said(part.error).message);
