@@ -35,7 +35,7 @@ export function variables(env: NodeJS.ProcessEnv, cwd: string): Variables {
   const warn = (name: string, what: string): void => void warnings.push(`${name}: ${what}`);
   const layers: readonly Layer[] = [
     { where: 'the environment', values: env },
-    { where: '.env', values: dotenv(cwd, problem) },
+    { where: '.env', values: dotenv(cwd, problem, warn) },
   ];
 
   const text = (name: string): string | undefined => {
@@ -88,13 +88,20 @@ interface Layer {
   readonly values: Readonly<Record<string, string | undefined>>;
 }
 
-function dotenv(cwd: string, problem: (name: string, what: string) => void): Layer['values'] {
+type Tell = (name: string, what: string) => void;
+
+function dotenv(cwd: string, problem: Tell, warn: Tell): Layer['values'] {
   const file = path.join(cwd, '.env');
   try {
     const text = fs.readFileSync(file, 'utf8');
     if (text.includes('\0')) problem('.env', `${file} is not UTF-8 text; save it as UTF-8`);
     // A byte order mark, as editors on Windows write it, would be a part of the first name.
-    return parseEnv(text.replace(/^\ufeff/, ''));
+    const values = parseEnv(text.replace(/^\ufeff/, ''));
+    // A token with a # in it would be another one, and a filter another selection, without a word.
+    for (const [, name = '', before] of text.matchAll(/^\s*(?:export\s+)?(\w+)\s*=\s*([^'"`#\s][^#\r\n]*)(?<=\S)#/gm))
+      if (values[name] === before)
+        warn(name, 'ends in .env before its #, where a comment begins; quotes keep it whole');
+    return values;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
     problem('.env', `cannot read ${file} (${saidBy(error)})`);

@@ -255,6 +255,25 @@ test.each(['ADS_ACCOUNT_IDS', 'WORKFLOW_DAGS', 'TRACKER_GROUPS'])(
   },
 );
 
+test('a value that .env cuts off at its # is warned of, without being shown; a comment behind a blank is none', () => {
+  const read = (line: string): readonly string[] =>
+    readConfig(
+      {},
+      directory({ '.env': `TRACKER_EMAIL=me@x.example # me\r\n${line}\r\nTRACKER_BASE_URL=https://t.example` }),
+    ).warnings;
+  for (const line of ['TRACKER_API_TOKEN=hunter#2', 'export TRACKER_API_TOKEN = hunter#2'])
+    expect(read(line)).toEqual([
+      'TRACKER_API_TOKEN: ends in .env before its #, where a comment begins; quotes keep it whole',
+    ]);
+  for (const line of [
+    'TRACKER_API_TOKEN="hunter#2"',
+    "TRACKER_API_TOKEN='hunter#2'",
+    'TRACKER_API_TOKEN=hunter #2',
+    '#A=b#c\r\nTRACKER_API_TOKEN=x',
+  ])
+    expect(read(line)).toEqual([]);
+});
+
 test('a misspelt variable is warned about', () => {
   expect(readConfig({ TRACKER_TOKEN: 'x' }, directory()).warnings).toEqual([expect.stringContaining('TRACKER_TOKEN')]);
 });
