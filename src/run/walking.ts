@@ -40,8 +40,7 @@ export async function walkAll(
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.stream.name));
-  const before =
-    flow.stream.windows && (await patiently(() => checkpointOf(db, run.sourceId, flow.stream.name)));
+  const before = flow.stream.windows && (await patiently(() => checkpointOf(db, run.sourceId, flow.stream.name)));
   const coverage = await coverageOf(flow.stream, signal, before?.fields);
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
