@@ -42,8 +42,10 @@ export function whyAgain(
 ): string | undefined {
   if (selectionOf(scope) !== selectionOf(words)) return 'what is to be read was configured anew';
   if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
-  if (whole && scope === ours) return 'some of it was read while the source told of a part of its fields only';
-  if (whole && scope !== words) return 'the source has other fields of a kind that decides what its records become';
+  if (whole && scope !== words)
+    return scope === ours
+      ? 'some of it was read while the source told of a part of its fields only'
+      : 'the source has other fields of a kind that decides what its records become';
   const [first, ...more] = cameIntoSight(fields, asked);
   if (first === undefined) return undefined;
   return `${first}${more.length === 0 ? '' : ` and ${plural(more.length, 'other field')}`} came into sight`;
