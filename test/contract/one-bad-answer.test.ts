@@ -14,23 +14,35 @@ const open = async (): Promise<Rig['tracker']> => {
   return rig.tracker;
 };
 
-describe('one bad answer in the first sync is asked about again, and costs nothing:', () => {
+const sprintIssues = '/rest/agile/1.0/sprint/{id}/issue';
+
+describe('one bad answer about an owner or a list in the first sync is asked about again, and costs nothing:', () => {
   test.each([
-    [404, 'second', '/rest/agile/1.0/sprint/{id}/issue'],
-    [403, 'second', '/rest/agile/1.0/sprint/{id}/issue'],
-    [404, 'second', boardSprint],
-    [403, 'first', boardSprint],
-    [400, 'second', boardSprint],
-    [404, 'first', '/rest/api/3/group/member'],
-    [403, 'second', '/rest/api/3/group/member'],
-    [404, 'first', '/rest/api/3/group/bulk'],
-    [404, 'first', '/rest/api/3/status'],
-    [403, 'first', '/rest/api/3/priority'],
-  ] as const)('%i, to the %s question of %s', async (code, which, endpoint) => {
+    {
+      of: '404, and 403 to a list',
+      faults: [
+        [404, 2, sprintIssues],
+        [404, 2, boardSprint],
+        [404, 1, '/rest/api/3/group/member'],
+        [404, 1, '/rest/api/3/group/bulk'],
+        [404, 1, '/rest/api/3/status'],
+        [403, 1, '/rest/api/3/priority'],
+      ],
+    },
+    {
+      of: '403, and 400 to a board',
+      faults: [
+        [403, 2, sprintIssues],
+        [403, 1, boardSprint],
+        [400, 3, boardSprint],
+        [403, 2, '/rest/api/3/group/member'],
+      ],
+    },
+  ] as const)('$of', async ({ faults }) => {
     const { script } = await open();
-    const rule = script.at({ endpoint, nth: which === 'first' ? 1 : 2 }, status(code));
+    const rules = faults.map(([code, nth, endpoint]) => script.at({ endpoint, nth }, status(code)));
     const report = await rig.sync();
-    expect(rule.fired).toBe(1);
+    expect(rules.map(({ fired }) => fired)).toEqual(faults.map(() => 1));
     expect(report).toMatchObject({ status: 'succeeded' });
     expect(report.streams.filter((one) => one.status !== 'ok')).toEqual([]);
     expect(await differences(rig)).toEqual([]);
@@ -52,21 +64,23 @@ describe('one empty list in the first sync is asked for again, and costs nothing
     },
   };
 
-  test.each([
-    ['first', '/rest/api/3/project/search'],
-    ['first', '/rest/api/3/users/search'],
-    ['first', '/rest/api/3/priority'],
-    ['first', '/rest/api/3/status'],
-    ['first', '/rest/api/3/group/bulk'],
-    ['second', '/rest/api/3/group/member'],
-    ['first', '/rest/agile/1.0/board'],
-    ['second', boardSprint],
-    ['third', '/rest/agile/1.0/sprint/{id}/issue'],
-  ] as const)('the %s answer of %s', async (which, endpoint) => {
+  test('of projects, users, priorities, statuses, groups, members, boards, sprints and their issues', async () => {
     const { script } = await open();
-    const rule = script.at({ endpoint, nth: ['first', 'second', 'third'].indexOf(which) + 1 }, emptied);
+    const rules = (
+      [
+        [1, '/rest/api/3/project/search'],
+        [1, '/rest/api/3/users/search'],
+        [1, '/rest/api/3/priority'],
+        [1, '/rest/api/3/status'],
+        [1, '/rest/api/3/group/bulk'],
+        [2, '/rest/api/3/group/member'],
+        [1, '/rest/agile/1.0/board'],
+        [2, boardSprint],
+        [3, sprintIssues],
+      ] as const
+    ).map(([nth, endpoint]) => script.at({ endpoint, nth }, emptied));
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(rule.fired).toBe(1);
+    expect(rules.map(({ fired }) => fired)).toEqual(rules.map(() => 1));
     expect(await differences(rig)).toEqual([]);
   });
 

@@ -9,6 +9,9 @@ import { smallSite } from '../support/small-site.ts';
 let rig: Rig;
 afterEach(() => rig.close());
 
+/** What issues are read by, and they themselves. */
+const ofIssues = { streams: ['projects', 'fields', 'issues'] };
+
 const hour = 3_600_000;
 
 const open = async (): Promise<Rig['tracker']> => {
@@ -18,7 +21,7 @@ const open = async (): Promise<Rig['tracker']> => {
 const withPoints = async (): Promise<number> =>
   (await rig.rows<{ n: number }>('select count(story_points)::int as n from tracker.issues'))[0]?.n ?? 0;
 const readOfIssues = async (): Promise<number | undefined> => {
-  const report = await rig.sync();
+  const report = await rig.sync(ofIssues);
   return report.streams.find(({ stream }) => stream === 'issues')?.counts.received;
 };
 
@@ -39,11 +42,11 @@ const comeToMeanPoints = async (): Promise<void> => {
   const { state, clock } = rig.tracker;
   const field = state.fields.get(POINTS);
   state.fields.set(POINTS, called('Estimate', field));
-  await rig.sync();
+  await rig.sync(ofIssues);
   expect(await withPoints()).toBe(0);
   clock.advance(72 * hour);
   state.fields.set(POINTS, called('Story Points', field));
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
 };
 
 test('a field that comes to mean story points brings those of all issues, not of changed ones alone', async () => {
@@ -51,7 +54,7 @@ test('a field that comes to mean story points brings those of all issues, not of
   await comeToMeanPoints();
   expect(reasons()).toEqual(['the source has other fields of a kind that decides what its records become']);
   expect(await withPoints()).toBeGreaterThan(0);
-  expect(await differences(rig)).toEqual([]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
 
@@ -59,16 +62,16 @@ test('so it does where a server knows who we are, and has the one list of fields
   rig = await openRig({ ...smallSite, dialect: 'contract' });
   rig.tracker.script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
   await comeToMeanPoints();
-  expect(await differences(rig)).toEqual([]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 test('a night on which the fields are closed to us reads little, and what it read without them is read again', async () => {
   const { state, clock, script } = await open();
-  await rig.sync();
+  await rig.sync(ofIssues);
   clock.advance(24 * hour);
   for (let place = 0; place < 60; place += 1) state.touch(state.store.at(place).id);
   clock.advance(hour);
-  await rig.sync();
+  await rig.sync(ofIssues);
   const had = await withPoints();
   clock.advance(25 * hour);
   state.touch(state.store.at(100).id);
@@ -81,30 +84,30 @@ test('a night on which the fields are closed to us reads little, and what it rea
   expect(await withPoints()).toBeLessThan(had);
   shut.cancel();
   clock.advance(25 * hour);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
   expect(await withPoints()).toBe(had);
-  expect(await differences(rig)).toEqual([]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 test.each([404, 403])(
   'a night on which one of the two lists of fields is answered %i takes nothing from issues for longer',
   async (code) => {
     const { state, clock, script } = await open();
-    await rig.sync();
+    await rig.sync(ofIssues);
     clock.advance(72 * hour);
     for (let place = 0; place < state.store.size; place += 1) state.touch(state.store.at(place).id);
     clock.advance(10 * hour);
-    await rig.sync();
+    await rig.sync(ofIssues);
     clock.advance(23 * hour);
     state.touch(state.store.at(1).id);
     clock.advance(hour);
     const shut = script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(code));
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
     expect(shut.fired).toBeGreaterThan(0);
     shut.cancel();
     clock.advance(24 * hour);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   },
 );
 
@@ -117,8 +120,8 @@ test.each([
   async (dialect, code, _, when) => {
     rig = await openRig({ ...smallSite, issues: 40, dialect, bare: dialect === 'contract' });
     rig.tracker.script.at({ endpoint: '/rest/api/3/field/search', ...when }, status(code));
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig, { bare: dialect === 'contract' })).toEqual([]);
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig, { bare: dialect === 'contract', issuesOnly: true })).toEqual([]);
   },
 );
 
@@ -146,14 +149,14 @@ describe('one answer with less in it than there was,', () => {
       const bare = dialect === 'contract';
       rig = await openRig({ ...smallSite, dialect, bare });
       const { state, clock, script } = rig.tracker;
-      await rig.sync();
+      await rig.sync(ofIssues);
       clock.advance(24 * hour);
       const rule = script.at({ endpoint }, cutTo(share));
       const from = rig.tracker.log.length;
       const received = await readOfIssues();
       expect(rule.fired).toBe(1);
       expect(received).toBeLessThan(state.store.size);
-      expect(await differences(rig, { bare })).toEqual([]);
+      expect(await differences(rig, { bare, issuesOnly: true })).toEqual([]);
       expect(rig.tracker.log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
     },
   );
@@ -161,19 +164,19 @@ describe('one answer with less in it than there was,', () => {
   test('and an empty list of fields is none in the first sync, either', async () => {
     rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
     const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/field/search' }, cutTo(0));
-    await rig.sync();
+    await rig.sync(ofIssues);
     expect(rule.fired).toBe(1);
-    expect(await differences(rig, { bare: true })).toEqual([]);
+    expect(await differences(rig, { bare: true, issuesOnly: true })).toEqual([]);
   });
 
   test('that says so night after night is asked for twice in the first of them', async () => {
     const { clock, log } = await open();
-    await rig.sync();
+    await rig.sync(ofIssues);
     hide('customfield_10036');
     const asked = async (): Promise<number> => {
       clock.advance(24 * hour);
       const from = log.length;
-      await rig.sync();
+      await rig.sync(ofIssues);
       return log.slice(from).filter(({ endpoint }) => endpoint === '/rest/api/3/field').length;
     };
     const nights = [await asked(), await asked(), await asked()];
@@ -183,12 +186,12 @@ describe('one answer with less in it than there was,', () => {
 
 test('what an older program made of issues is made anew, once, and without being asked', async () => {
   const { state, clock } = await open();
-  await rig.sync();
+  await rig.sync(ofIssues);
   await rig.rows(`update ops.checkpoints set scope = split_part(scope, E'\\n', 1) where stream = 'issues'`);
   await rig.rows(`update tracker.issues set custom_fields = '{}', story_points = null, _row_hash = 1`);
   clock.advance(72 * hour);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-  expect(await differences(rig)).toEqual([]);
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
   expect(reasons()).toEqual(['it now makes more of a record than when it was read']);
 });
@@ -196,13 +199,13 @@ test('what an older program made of issues is made anew, once, and without being
 test('so it is where the server does not show all of its lists of fields', async () => {
   const { state, clock, script } = await open();
   script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(404));
-  await rig.sync();
+  await rig.sync(ofIssues);
   await rig.rows(
     `update ops.checkpoints set scope = regexp_replace(scope, 'edition .', 'edition 1') where stream = 'issues'`,
   );
   await rig.rows(`update tracker.issues set status = null, _row_hash = 1`);
   clock.advance(72 * hour);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
   expect(await rig.rows('select id from tracker.issues where status is null')).toEqual([]);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
@@ -222,15 +225,15 @@ const withValue = async (id: string): Promise<number> =>
 test('a field that was hidden, or not in the list for a night, brings the values of all issues when it is there', async () => {
   const { state, clock } = await open();
   const show = hide('customfield_10036');
-  await rig.sync();
+  await rig.sync(ofIssues);
   expect(await withValue('customfield_10036')).toBe(0);
   clock.advance(72 * hour);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
   show();
   clock.advance(24 * hour);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
   expect(await withValue('customfield_10036')).toBeGreaterThan(0);
-  expect(await differences(rig)).toEqual([]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   clock.advance(24 * hour);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
   expect(reasons()).toEqual(['customfield_10036 came into sight']);
@@ -239,18 +242,18 @@ test('a field that was hidden, or not in the list for a night, brings the values
 test('so it does where the night between knew nothing of fields', async () => {
   const { clock, script } = await open();
   const show = hide('customfield_10036');
-  await rig.sync();
+  await rig.sync(ofIssues);
   clock.advance(72 * hour);
   const shut = script.at(
     { match: ({ path }) => path.startsWith('/rest/api/3/field'), times: Number.POSITIVE_INFINITY },
     status(403),
   );
-  await rig.sync();
+  await rig.sync(ofIssues);
   shut.cancel();
   show();
   clock.advance(24 * hour);
-  await rig.sync();
-  expect(await differences(rig)).toEqual([]);
+  await rig.sync(ofIssues);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T00:00:00Z') };
@@ -258,21 +261,21 @@ const span = { from: new Date('2025-12-01T00:00:00Z'), to: new Date('2026-03-15T
 describe('what a run reads without a field, as one answer left it out of the list, is read again when it is there,', () => {
   test('also where the run was a backfill, which moves no watermark', async () => {
     const { clock } = await open();
-    await rig.sync();
+    await rig.sync(ofIssues);
     const show = hide('customfield_10036');
     expect(await rig.backfill(span)).toMatchObject({ status: 'succeeded' });
     show();
     expect(await withValue('customfield_10036')).toBe(0);
     clock.advance(24 * hour);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
     clock.advance(24 * hour);
     expect(await readOfIssues()).toBeLessThan(rig.tracker.state.store.size);
   });
 
   test('and where no list of fields was given at all, and with them what holds the points', async () => {
     const { clock, script } = await open();
-    await rig.sync();
+    await rig.sync(ofIssues);
     const shut = script.at(
       { match: ({ path }) => path.startsWith('/rest/api/3/field'), times: Number.POSITIVE_INFINITY },
       status(403),
@@ -281,8 +284,8 @@ describe('what a run reads without a field, as one answer left it out of the lis
     shut.cancel();
     expect(await withPoints()).toBe(0);
     clock.advance(24 * hour);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await differences(rig)).toEqual([]);
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   });
 });
 
@@ -296,16 +299,16 @@ test.each(['sync', 'backfill'] as const)(
   'the newest field that a %s did without comes back with its values: it is no new one',
   async (kind) => {
     const { clock } = await open();
-    await rig.sync();
+    await rig.sync(ofIssues);
     const newest = newestField();
     const show = hide(newest);
-    await (kind === 'sync' ? rig.sync({ full: true }) : rig.backfill(span));
+    await (kind === 'sync' ? rig.sync({ ...ofIssues, full: true }) : rig.backfill(span));
     expect(await withValue(newest)).toBe(0);
     show();
     clock.advance(24 * hour);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
     expect(await withValue(newest)).toBeGreaterThan(0);
-    expect(await differences(rig)).toEqual([]);
+    expect(await differences(rig, { issuesOnly: true })).toEqual([]);
     clock.advance(24 * hour);
     expect(await readOfIssues()).toBeLessThan(rig.tracker.state.store.size);
   },
@@ -315,7 +318,7 @@ test('a new field reads nothing again', async () => {
   const { state, clock } = await open();
   const newest = newestField();
   const show = hide(newest);
-  await rig.sync();
+  await rig.sync(ofIssues);
   show();
   clock.advance(72 * hour);
   expect(await readOfIssues()).toBeLessThan(state.store.size);
