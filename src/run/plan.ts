@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely';
-import type { Days, Flow, Parents, Partition, Slice, Window } from '../core/stream.ts';
+import type { Days, Flow, Parents, Partition, Slice, Stream, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { lacksOpened } from './closed.ts';
-import { coverageOf, whyAgain } from './coverage.ts';
+import { type Coverage, coverageOf, whyAgain } from './coverage.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
 import type { RunDeps } from './deps.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from './walks.ts';
@@ -25,6 +25,23 @@ export interface StreamPlan extends WalkPlan {
   readonly why?: string;
 }
 
+/** Where a stream stands: what was last completed of it, and what a walk over all of it would speak for now. */
+export interface Standing {
+  readonly checkpoint: Checkpoint | undefined;
+  readonly coverage: Coverage;
+}
+
+/** Asks the warehouse, and the source where what it tells decides how records are read. */
+export async function standingOf(
+  { warehouse }: RunDeps,
+  sourceId: number,
+  stream: Stream,
+  signal: AbortSignal,
+): Promise<Standing> {
+  const checkpoint = await patiently(() => checkpointOf(warehouse.db, sourceId, stream.name));
+  return { checkpoint, coverage: await coverageOf(stream, signal, checkpoint?.fields) };
+}
+
 /** The words of a walk over everything that has changed. */
 const changesWords = 'changes';
 
@@ -35,7 +52,7 @@ const fullEvery = days(7);
  * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, when what it is restricted
  * to or read by has changed, and when a part of it has opened that was closed to us; else from the watermark on, less the lookback. A backfill walks
  * exactly its window.
- * Undefined: nothing to do (a backfill of a stream without time).
+ * Undefined: nothing to do (a backfill of a stream without time). `known`: where the stream stands, if that was asked already.
  */
 export async function planStream(
   deps: RunDeps,
@@ -44,21 +61,25 @@ export async function planStream(
   asked: Asked,
   clock: Date | undefined,
   signal: AbortSignal,
+  known?: Standing,
 ): Promise<StreamPlan | undefined> {
-  const { windows, days, name } = flow.stream;
-  if (days !== undefined) return planDays(deps, { sourceId, stream: name }, days, asked, clock ?? new Date());
+  const { windows, days } = flow.stream;
+  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, flow.stream, signal);
+  if (days !== undefined) {
+    const at = { sourceId, stream: flow.stream.name };
+    return planDays(deps, at, days, asked, clock ?? new Date(), stands);
+  }
   if (asked.window !== undefined) {
     if (windows === undefined) return undefined;
     const window: Window = { field: 'created', from: asked.window.from, to: asked.window.to };
     const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${windows.scope}`;
     return { mode: 'backfill', kind: 'backfill', words, window };
   }
-  const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, sourceId, name));
+  const { checkpoint, coverage } = await stands();
   if (windows === undefined) {
     const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
   }
-  const coverage = await coverageOf(flow.stream, signal, checkpoint?.fields);
   const everything: StreamPlan = {
     mode: 'full',
     kind: 'full',
@@ -89,6 +110,7 @@ async function planDays(
   days: Days,
   asked: Asked,
   clock: Date,
+  stands: () => Promise<Standing>,
 ): Promise<StreamPlan | undefined> {
   if (asked.window !== undefined) {
     const window = daysWithin(days, clock, asked.window);
@@ -96,14 +118,14 @@ async function planDays(
     return window && { mode: 'backfill', kind: 'backfill', words, window };
   }
   const { db } = deps.warehouse;
-  const checkpoint = await patiently(() => checkpointOf(db, at.sourceId, at.stream));
-  const isOther = checkpoint !== undefined && checkpoint.scope !== days.scope;
-  if (asked.full || checkpoint === undefined || isOther) {
+  const { checkpoint, coverage } = await stands();
+  const why = asked.full || checkpoint === undefined ? undefined : whyAgain(checkpoint, coverage);
+  if (asked.full || checkpoint === undefined || why !== undefined) {
     const there = daysThere(days, clock);
     if (there.from >= there.to) return undefined;
     const words = fullWords(days.scope, asked.full);
-    const everything: StreamPlan = { mode: 'full', kind: 'full', words, window: { field: 'day', ...there } };
-    return isOther && !asked.full ? { ...everything, why: 'what is to be read was configured anew' } : everything;
+    const window: Window = { field: 'day', ...there };
+    return { mode: 'full', kind: 'full', words, window, ...(why === undefined ? {} : { why }) };
   }
   const window = await daysDue(days, clock, checkpoint.watermark, (back) => patiently(() => lastRead(db, at, back)));
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };

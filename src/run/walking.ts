@@ -2,14 +2,13 @@ import type { Flow, Slice, Window } from '../core/stream.ts';
 import { hours, type Instant } from '../core/time.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { type RunContext, type Tally, tell } from './context.ts';
-import { coverageOf } from './coverage.ts';
 import { daysDue, slicesOf, slicesSince } from './days.ts';
 import { finishWalk } from './finish.ts';
-import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan, standingOf } from './plan.ts';
 import type { Problem } from './problem.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext, type StreamContext } from './stream-context.ts';
-import { abandonWalk, abandonWalks, checkpointOf, openWalk, openWalks, type Walk } from './walks.ts';
+import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -40,8 +39,8 @@ export async function walkAll(
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
   const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.stream.name));
-  const before = flow.stream.windows && (await patiently(() => checkpointOf(db, run.sourceId, flow.stream.name)));
-  const coverage = await coverageOf(flow.stream, signal, before?.fields);
+  const standing = await standingOf(deps, run.sourceId, flow.stream, signal);
+  const { coverage } = standing;
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
@@ -54,7 +53,7 @@ export async function walkAll(
     const walk = await patiently(() => openWalk(db, at, what, clock, slices));
     return finishWalk(make(walk), clock);
   };
-  const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal);
+  const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal, standing);
   if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
   for (const open of await patiently(() => openWalks(db, run.sourceId, flow.stream.name))) {
     const resumes = open.kind === plan.kind && open.words === plan.words;
