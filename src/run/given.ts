@@ -1,6 +1,6 @@
 /** What the engine lends to a stream that reads a slice itself: keys that the warehouse knows, and a ledger of its report jobs. */
 
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
 import type { Flow, Given, Job, JobLedger, KeySet } from '../core/stream.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
@@ -52,22 +52,24 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
     };
     return { current: async () => undefined, creating: none, submitted: none, became: none };
   }
+  const ask = <T>(statement: RawBuilder<T>): Promise<QueryResult<T>> => patiently(() => statement.execute(db));
   const newest = sql`job_id = (select max(job_id) from ops.jobs where slice_id = ${sliceId}::bigint)`;
   return {
     async current() {
-      const asked = sql<{
-        remote_id: string | null;
-        status: Job['status'];
-        attempt: number;
-        submitted_at: Date | null;
-        overtaken: boolean;
-      }>`select remote_id, status, attempt, submitted_at, exists (
+      const { rows } = await ask(
+        sql<{
+          remote_id: string | null;
+          status: Job['status'];
+          attempt: number;
+          submitted_at: Date | null;
+          overtaken: boolean;
+        }>`select remote_id, status, attempt, submitted_at, exists (
           select from ops.slices mine, ops.slices s join ops.walks w using (walk_id)
           where mine.slice_id = ${sliceId}::bigint and w.source_id = ${run.sourceId} and w.stream = ${stream}
             and s.partition is not distinct from mine.partition and s.status = 'done' and s.finished_at > j.submitted_at
             and s.window_from < mine.window_to and s.window_to > mine.window_from) as overtaken
-        from ops.jobs j where ${newest}`;
-      const { rows } = await patiently(() => asked.execute(db));
+        from ops.jobs j where ${newest}`,
+      );
       const [row] = rows;
       return row === undefined
         ? undefined
@@ -80,23 +82,22 @@ function ledgerOf(context: GivenContext, stream: string, sliceId: string | undef
           };
     },
     async creating(request) {
-      const noted = sql<{ attempt: number }>`insert into ops.jobs
+      // Where the answer to it was lost there may be two: the newer one counts.
+      const { rows } = await ask(
+        sql<{ attempt: number }>`insert into ops.jobs
           (source_id, stream, slice_id, attempt, request, status, run_id)
         select ${run.sourceId}, ${stream}, ${sliceId}::bigint, coalesce(max(attempt), 0) + 1, ${request}, 'creating', ${run.runId}::bigint
-        from ops.jobs where slice_id = ${sliceId}::bigint returning attempt`;
-      // Where the answer to it was lost there may be two: the newer one counts.
-      const { rows } = await patiently(() => noted.execute(db));
+        from ops.jobs where slice_id = ${sliceId}::bigint returning attempt`,
+      );
       return rows[0]?.attempt ?? 1;
     },
     async submitted(id) {
-      const noted = sql`update ops.jobs set remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp(),
-        changed_at = clock_timestamp(), run_id = ${run.runId}::bigint where ${newest}`;
-      await patiently(() => noted.execute(db));
+      await ask(sql`update ops.jobs set remote_id = ${id}, status = 'submitted', submitted_at = clock_timestamp(),
+        changed_at = clock_timestamp(), run_id = ${run.runId}::bigint where ${newest}`);
     },
     async became(status, reason) {
-      const noted = sql`update ops.jobs set status = ${status}, reason = ${reason ?? null}, changed_at = clock_timestamp(),
-        run_id = ${run.runId}::bigint where ${newest}`;
-      await patiently(() => noted.execute(db));
+      await ask(sql`update ops.jobs set status = ${status}, reason = ${reason ?? null}, changed_at = clock_timestamp(),
+        run_id = ${run.runId}::bigint where ${newest}`);
     },
   };
 }
