@@ -134,8 +134,7 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
     if (how.replaces !== undefined) {
       const rejects = [...(before?.rejects ?? []), ...batch.rejects];
       const listed = listingOf(root, how.replaces, rejects);
-      const shows = staged > 0 ? 'rows' : rejects.length > 0 ? 'rejects' : 'nothing';
-      const verdict = await verdictOn(session, root, listed, how, shows);
+      const verdict = await verdictOn(session, root, listed, how, { rows: staged, rejects: rejects.length });
       ({ braked, spared } = verdict);
       if (!braked && spared === 0) {
         await keepRevisions(session, root, how.replaces, how);
@@ -189,15 +188,27 @@ async function verdictOn(
   root: Layout,
   listed: Listing & { readonly nameless: boolean },
   how: Load,
-  shows: 'rows' | 'rejects' | 'nothing',
+  shown: Shown,
 ): Promise<{ readonly braked: boolean; readonly spared: number }> {
   const entities = root.table.tombstones;
-  const { days } = listed.scope;
-  const atMost = shows === 'rejects' && days !== undefined ? 0 : shows === 'rows' || how.force ? Infinity : believable;
+  const atMost = mayEmpty(shown, listed.scope, how);
   if (!entities && atMost === Infinity && !listed.nameless) return { braked: false, spared: 0 };
   const { live, absent } = await countScope(session, root, listed, how);
   const braked = entities ? absent > Math.max(believable, live * believableShare) : live > atMost;
   return { braked, spared: listed.nameless && !braked ? absent : 0 };
+}
+
+/** How much a complete listing shows. */
+interface Shown {
+  readonly rows: number;
+  readonly rejects: number;
+}
+
+/** How many rows, at most, a listing of relations or of days may leave none of. */
+function mayEmpty({ rows, rejects }: Shown, { days }: Scope, { force }: Load): number {
+  if (rows > 0) return Infinity;
+  if (rejects > 0 && days !== undefined) return 0;
+  return force ? Infinity : believable;
 }
 
 async function writeChildren(
