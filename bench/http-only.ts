@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Slice } from '../src/core/stream.ts';
 import { pages } from '../src/extract/pages.ts';
-import { halves, mostRecords } from '../src/run/plan.ts';
+import { cutInto, mostRecords, partsOf } from '../src/run/cut.ts';
 import { openTracker } from '../src/sources/tracker.ts';
 
 /**
@@ -32,7 +32,7 @@ async function read(slice: Slice): Promise<void> {
   const more = await limit(async () => {
     const isCounted = slice.window?.field === 'created';
     const count = isCounted ? ((await issues?.windows?.count(slice, signal)) ?? 0) : 0;
-    const cut = count > mostRecords ? halves(slice, clock) : undefined;
+    const cut = count > mostRecords ? cutInto(partsOf(count, mostRecords), slice, clock) : undefined;
     if (cut !== undefined || walk === undefined) return cut ?? [];
     for await (const page of pages(source.http, await walk(slice, signal), signal)) records += page.records.length;
     return [];

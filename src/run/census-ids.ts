@@ -4,8 +4,8 @@ import type pg from 'pg';
 import type { Flow, Slice } from '../core/stream.ts';
 import { pages } from '../extract/pages.ts';
 import { type RunContext, type Tally, tellProgress } from './context.ts';
+import { cutInto, mostIds, partsOf } from './cut.ts';
 import type { Execution } from './execution.ts';
-import { halves, mostIds } from './plan.ts';
 
 /**
  * What a walk over ids has met. The ids are in `pg_temp.census_seen`, `place` being the index of their slice here. Where a server knows time but
@@ -47,7 +47,10 @@ export async function walkIds(
     const more = await context.slot(async () => {
       signal.throwIfAborted();
       const count = await windows?.count(slice, signal);
-      const cut = count === undefined || count <= mostIds ? undefined : halves(slice, clock ?? new Date());
+      const cut =
+        count === undefined || count <= mostIds
+          ? undefined
+          : cutInto(partsOf(count, mostIds), slice, clock ?? new Date());
       if (cut !== undefined) return cut;
       const place = slices.push(slice) - 1;
       const matched = await readIds(context, flow, slice, tally, { signal, keep: (keys) => keep(keys, place) });

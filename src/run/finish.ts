@@ -51,7 +51,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   await judgeGone(stream, findings);
   const { problems, over } = findings;
   const passed = problems.every((problem) => problem.status === 'forbidden');
-  // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, halves of one slice included.
+  // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, parts of one slice included.
   if ((read > 1 || problems.length > 0 || over > 0) && passed) await closeWalk(stream);
   return worst(problems);
 }

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Days, Flow, Parents, Partition, Slice, Stream, Window } from '../core/stream.ts';
+import type { Days, Flow, Parents, Partition, Stream, Window } from '../core/stream.ts';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
@@ -204,33 +204,4 @@ export async function partitionsFrom(
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
   );
-}
-
-const minute = 60_000;
-
-/** A window larger than this many records is halved: few enough that the last ones to be read do not keep the rest waiting for long. */
-export const mostRecords = 4_000;
-
-/** Records of a window that is not halved even where hands are idle. */
-export const fewRecords = 1_000;
-
-/** The same where records are listed by their ids alone, in pages as large as this. */
-export const mostIds = 5_000;
-
-/**
- * The two halves of a slice's window, cut on a whole minute; undefined where there is nothing to cut. An open end is cut as if it
- * ended at `clock`; the later half stays open.
- */
-export function halves(slice: Slice, clock: Date): readonly [Slice, Slice] | undefined {
-  const { window } = slice;
-  if (window?.from === undefined) return undefined;
-  const from = window.from.getTime();
-  const to = Math.max(window.to?.getTime() ?? clock.getTime(), from);
-  const middle = Math.floor((from + to) / 2 / minute) * minute;
-  if (middle <= from || middle >= to) return undefined;
-  const cut = new Date(middle);
-  return [
-    { ...slice, window: { ...window, to: cut } },
-    { ...slice, window: { ...window, from: cut } },
-  ];
 }

@@ -89,17 +89,17 @@ export async function partitionsOf(db: Kysely<AnyDatabase>, walk: SlicedWalk): P
 export const partitionText = (partition: Partition): string =>
   JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Replaces an unread slice by its halves, in a transaction; gives them in their order. Throws `Fenced` where another run has read it. */
+/** Replaces an unread slice by its parts, in a transaction; gives them in their order. Throws `Fenced` where another run has read it. */
 export async function splitSlice(
   { trx }: Pick<Session, 'trx'>,
   walk: SlicedWalk,
   sliceId: string,
-  halves: readonly Slice[],
+  parts: readonly Slice[],
 ): Promise<readonly OpenSlice[]> {
   const { numAffectedRows } = await sql`update ops.slices set status = 'split', finished_at = now()
     where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(trx);
   if (Number(numAffectedRows ?? 0) !== 1) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
-  return addSlices(trx, walk, halves);
+  return addSlices(trx, walk, parts);
 }
 
 /** Says that work on a slice begins, for those who watch. */

@@ -1,10 +1,10 @@
-/** A slice that holds too much to be read in one piece is cut in two; each half is a slice of its own, resumable by itself. */
+/** A slice that holds too much to be read in one piece is cut; each part is a slice of its own, resumable by itself. */
 
 import type { Days, Slice } from '../core/stream.ts';
+import { cutInto, fewRecords, mostRecords, partsOf } from './cut.ts';
 import { goneAndThere, halfDays, mostRows } from './days.ts';
 import { fenced } from './fenced.ts';
 import { givenTo } from './given.ts';
-import { fewRecords, halves, mostRecords } from './plan.ts';
 import { type OpenSlice, splitSlice } from './slices.ts';
 import type { StreamContext } from './stream-context.ts';
 
@@ -12,7 +12,7 @@ import type { StreamContext } from './stream-context.ts';
 interface Size {
   /** Records in it, as the source counts them or as they must be about; undefined: nobody has asked. */
   readonly count: number | undefined;
-  /** Whether it came of a cut with about as many records on both sides: its own middle, too, then has about half of them on either. */
+  /** Whether it came of a cut with about as many records on both sides of it: its own middle, too, then has about half of them on either. */
   readonly even: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Part extends Size {
 /** A slice that is no part of another. */
 export const whole: Size = { count: undefined, even: false };
 
-/** The halves of a slice that holds more than it should, or how many records one holds that is to be read as it is, as far as that is known. */
+/** The parts of a slice that holds more than it should, or how many records one holds that is to be read as it is, as far as that is known. */
 export async function splitIfLarge(
   stream: StreamContext,
   part: Part,
@@ -43,10 +43,13 @@ export async function splitIfLarge(
   if (part.count === undefined && count !== undefined && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
   if (count === undefined || !isWorthCutting(count, stream)) return { count };
-  const cut = halves(open.slice, clock ?? walk.clock ?? new Date());
+  const cut = cutInto(partsOf(count, mostRecords), open.slice, clock ?? walk.clock ?? new Date());
   if (cut === undefined) return { count };
+  const [, ...others] = cut;
   const sizes =
-    part.even && count <= 2 * mostRecords ? halved(count) : sizesOf(count, await windows.count(cut[0], context.signal));
+    part.even && others.length === 1
+      ? halved(count)
+      : sizesOf(count, await Promise.all(cut.slice(0, -1).map((one) => windows.count(one, context.signal))));
   return { parts: await replaceBy(stream, open, cut, sizes) };
 }
 
@@ -55,7 +58,7 @@ const isWorthCutting = (count: number, { context, unread }: StreamContext): bool
   count > mostRecords || (count > fewRecords && unread.waiting <= 2 * context.deps.concurrency);
 
 /** Half of the records on either side, unasked: a request for each of the last cuts would cost more than a cut that is somewhat off. */
-const halved = (count: number): readonly [Size, Size] => {
+const halved = (count: number): readonly Size[] => {
   const left = Math.ceil(count / 2);
   return [
     { count: left, even: true },
@@ -63,14 +66,17 @@ const halved = (count: number): readonly [Size, Size] => {
   ];
 };
 
-/** The sizes of two halves of which the first was counted. */
-function sizesOf(count: number, left: number | undefined): readonly [Size, Size] {
-  if (left === undefined) return [whole, whole];
-  const even = left >= 0.4 * count && left <= 0.6 * count;
-  return [
-    { count: left, even },
-    { count: Math.max(0, count - left), even },
-  ];
+/** The sizes of parts of which all but the last were counted. */
+function sizesOf(count: number, counted: readonly (number | undefined)[]): readonly Size[] {
+  const known = counted.filter((one) => one !== undefined);
+  if (known.length < counted.length) return [...counted, undefined].map(() => whole);
+  const counts = [...known, Math.max(0, count - known.reduce((sum, one) => sum + one, 0))];
+  const likeOther = (at: number, other: number | undefined): boolean =>
+    other === undefined || Math.max(counts[at] ?? 0, other) <= 1.5 * Math.min(counts[at] ?? 0, other);
+  return counts.map((one, at) => ({
+    count: one,
+    even: likeOther(at, counts[at - 1]) && likeOther(at, counts[at + 1]),
+  }));
 }
 
 /** Halves a slice of days whose rows would be too many to be read in one piece, and cuts off days that the source does not tell any more. */
@@ -78,19 +84,19 @@ async function splitDays(stream: StreamContext, open: OpenSlice, days: Days): Pr
   const { context, flow } = stream;
   // Not as the run began: days go by at midnight, also while it reads.
   const past = goneAndThere(open.slice, days, context.now());
-  if (past !== undefined) return replaceBy(stream, open, past, [whole, whole]);
+  if (past !== undefined) return replaceBy(stream, open, past, []);
   const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
   const cut = rows <= mostRows ? undefined : halfDays(open.slice);
-  return cut && replaceBy(stream, open, cut, [whole, whole]);
+  return cut && replaceBy(stream, open, cut, []);
 }
 
-/** Puts two halves in the place of their slice. */
+/** Puts parts in the place of their slice. */
 async function replaceBy(
   { context, walk }: StreamContext,
   open: OpenSlice,
-  cut: readonly [Slice, Slice],
-  sizes: readonly [Size, Size],
+  cut: readonly Slice[],
+  sizes: readonly Size[],
 ): Promise<readonly Part[]> {
-  const halves = await fenced(context, (session) => splitSlice(session, walk, open.sliceId, cut));
-  return halves.map((half, index) => ({ open: half, ...(sizes[index] ?? whole) }));
+  const parts = await fenced(context, (session) => splitSlice(session, walk, open.sliceId, cut));
+  return parts.map((one, index) => ({ open: one, ...(sizes[index] ?? whole) }));
 }

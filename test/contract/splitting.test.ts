@@ -1,16 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { mostRecords } from '../../src/run/plan.ts';
+import { mostRecords } from '../../src/run/cut.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 const issues = { streams: ['issues'] };
 
-describe.each(['vendor', 'contract'] as const)('more issues than a slice holds, in the tongue %s', (dialect) => {
+describe.each([
+  ['vendor', 2 * mostRecords + 1200],
+  ['contract', mostRecords + 1200],
+] as const)('more issues than a slice holds, in the tongue %s (%i of them)', (dialect, count) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await openRig({
       dialect,
-      issues: mostRecords + 1200,
+      issues: count,
       projects: 3,
       users: 20,
       years: 1,

@@ -80,7 +80,7 @@ export async function timeline(db: Db, runId: string, limit = 1500): Promise<Tim
 /** How far the walks are that a run opened or works on. */
 export interface Progress {
   readonly stream: string;
-  /** Slices by status; split ones are counted as their halves. */
+  /** Slices by status; split ones are counted as their parts. */
   readonly slices: readonly SliceLine[];
   readonly total: number;
   readonly done: number;
