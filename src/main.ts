@@ -13,6 +13,7 @@ import { type Sink, sinkOn } from './cli/terminal.ts';
 import type { Told } from './cli/waiting.ts';
 import type { Config } from './config.ts';
 import type { Source } from './core/stream.ts';
+import { connectionsFor } from './run/at-once.ts';
 
 /** How long a command may take to end in good order (guarantee G9). */
 const graceMs = 20_000;
@@ -160,8 +161,7 @@ function assemble(
     const { databaseUrl, tracker, ads } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.url;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
-    // Every slice that is read at once may load at once; the rest is for the lease, the bookkeeping and the census.
-    return connected(url, Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4) + 4, patience);
+    return connected(url, connectionsFor(Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4)), patience);
   });
   const open = async (pipeline: string, from: Config, told?: Told): Promise<Source> => {
     const { openSource } = await import('./cli/opening.ts');

@@ -7,6 +7,7 @@ import { pruneCommits, transientIf } from '../load/session.ts';
 import { hurried } from '../warehouse/connect.ts';
 import { patiently, usualPatience } from '../warehouse/patience.ts';
 import { isPassing, unreachable } from '../warehouse/refusals.ts';
+import { mostLoads, slicesAtOnce } from './at-once.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeps } from './deps.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -121,16 +122,13 @@ async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<
   }
 }
 
-/** Batches that are loaded at once: more would share the same processors, and hold up the reading on a machine that has few. */
-const mostLoads = 2;
-
 async function work(
   deps: RunDeps,
   run: Run,
   lease: Lease,
   body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
 ): Promise<readonly PromiseSettledResult<StreamReport>[]> {
-  const limit = pLimit(deps.concurrency);
+  const limit = pLimit(slicesAtOnce(deps.concurrency));
   const ending = new AbortController();
   const over = deadline(deps);
   const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);

@@ -8,6 +8,7 @@ import { binaryWriter } from '../load/binary.ts';
 import { type Gathering, gather } from '../load/gather.ts';
 import { settings } from '../load/load.ts';
 import { writeThrough } from '../load/through.ts';
+import { manySlices } from './at-once.ts';
 import { commit, keepRejected, salvage, scopeOf } from './commit.ts';
 import { tell, tellProgress } from './context.ts';
 import { givenTo } from './given.ts';
@@ -29,7 +30,6 @@ interface Size {
 const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
 /** Of one of many slices that are read at once: the others are read while it is loaded, and a second batch for each would be memory times many. */
 const ofMany: Size = { ...usual, underWay: 0 };
-const many = 4;
 /** Of a listing that is loaded as one: one after the other. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 20, underWay: 1 };
 /** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
@@ -37,7 +37,7 @@ const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
 
 function sizeOf({ context, unread }: StreamContext): Size {
   if (unread.count <= 1) return ofLast;
-  return Math.min(unread.count, context.deps.concurrency) >= many ? ofMany : usual;
+  return Math.min(unread.count, context.deps.concurrency) >= manySlices ? ofMany : usual;
 }
 
 const isFull = ({ received, bytes }: Batch, size: Size): boolean => received >= size.records || bytes >= size.bytes;

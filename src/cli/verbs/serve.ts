@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import { isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
+import { connectionsFor } from '../../run/at-once.ts';
 import type { Catalogue } from '../../schedule/catalogue.ts';
 import { due } from '../../schedule/cron.ts';
 import { openControl } from '../../schedule/open-control.ts';
@@ -131,11 +132,12 @@ async function ownWarehouse(context: Context, say: (text: string) => void): Prom
   return context.parts.keep(await connect(opened.url.reveal(), options), (own) => own.close());
 }
 
-/** Each pipeline's connections, opened at its first run. Every slice that is read at once may load at once; the rest is for the bookkeeping. */
+/** Each pipeline's connections, opened at its first run. */
 function warehouses({ parts }: Context, config: Config, { url }: Warehouse): (pipeline: string) => Promise<Warehouse> {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline) => {
-    const known = opened.get(pipeline) ?? parts.connected(url.reveal(), settingsOf(config, pipeline).concurrency + 4);
+    const known =
+      opened.get(pipeline) ?? parts.connected(url.reveal(), connectionsFor(settingsOf(config, pipeline).concurrency));
     opened.set(pipeline, known);
     // One that could not be opened is tried again.
     known.catch(() => opened.delete(pipeline));
