@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -195,12 +196,12 @@ describe('what may pass is tried again', () => {
     expect(server.fired).toHaveLength(1);
   });
 
-  test('the retry budget ends a storm: 20 retries, then each request is sent once', async () => {
+  test('the retry budget ends a storm: 60 retries, then each request is sent once', async () => {
     const server = await serve(play.status(500));
     const http = open(server.url);
     for (let i = 0; i < 20; i++) expect(await caught(http.send(get('/x'), signal()))).toBeInstanceOf(Transient);
-    expect(http.counters.retries).toBe(20);
-    expect(server.fired).toHaveLength(40);
+    expect(http.counters.retries).toBe(60);
+    expect(server.fired).toHaveLength(80);
   });
 });
 
@@ -238,6 +239,38 @@ describe('connections that do not come about', () => {
     expect(error).toBeInstanceOf(Unreachable);
     expect(error).toHaveProperty('message', expect.stringContaining('ECONNREFUSED'));
     expect(retries).toHaveLength(2);
+  });
+
+  test('of a source that has answered before, as one that restarts does, are tried as often as any other fault', async () => {
+    const server = await serve(page);
+    const retries: HttpEvent[] = [];
+    const http = open(server.url, { observe: (event) => retries.push(event), retry: { tries: 6 } });
+    await http.send(get('/x'), signal());
+    await server.close();
+    closing.splice(0, closing.length, () => http.close());
+    const error = await caught(http.send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(retries).toHaveLength(5);
+  });
+
+  test('are waited for by all requests together: none loses its patience before the others', async () => {
+    const server = await serve(page);
+    // Alone, the first would have tried six times before any other tries again.
+    const dice = [0, 0.9, 0.9];
+    let thrown = 0;
+    const http = open(server.url, {
+      retry: { baseMs: 100 },
+      random: () => dice[thrown++ % dice.length] ?? 0,
+    });
+    await http.send(get('/x'), signal());
+    await server.close();
+    closing.splice(0, closing.length, () => http.close());
+    const sent = Promise.allSettled([1, 2, 3].map((n) => http.send(get(`/${n}`), signal())));
+    await sleep(200);
+    const back = await play.misbehaving(() => page, undefined, server.port);
+    closing.push(back.close);
+    expect((await sent).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
+    expect(http.counters.retries).toBeGreaterThanOrEqual(6);
   });
 
   test('a name that does not resolve is Unreachable', async () => {

@@ -36,6 +36,7 @@ export interface Misbehaving {
 export const misbehaving = async (
   script: (arrived: Arrived, n: number) => Reply,
   tls?: { readonly key: string; readonly cert: string },
+  at = 0,
 ): Promise<Misbehaving> => {
   const requests: Arrived[] = [];
   const fired: string[] = [];
@@ -67,7 +68,7 @@ export const misbehaving = async (
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,

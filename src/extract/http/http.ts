@@ -31,6 +31,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const wall = options.wall ?? Date.now;
   const counters: HttpCounters = { requests: 0, retries: 0, throttledMs: 0, throttled: 0, quiet: [], bytes: 0 };
   const closing = new AbortController();
+  let answeredAt: number | undefined;
   const source = pace(concurrency, options.rate ?? {}, time);
   const pause = (ms: number): void => {
     source.pause(ms);
@@ -50,6 +51,7 @@ export const createHttp = (options: HttpOptions): Http => {
     try {
       const got = await exchange(way.dispatcher, sent, timeouts, within(limits, request.mostBytes), signal);
       counters.bytes += got.raw.length;
+      if (got.status < 500) answeredAt = time.now();
       heed(got.headers, { pause, slow: source.slow }, wall(), policy.retryAfterMaxMs);
       const secrets = [...secretsIn(credentials), ...(options.secrets?.() ?? [])];
       return { got, facts: { clean: cleaner(secrets), wallMs: wall() } };
@@ -81,6 +83,7 @@ export const createHttp = (options: HttpOptions): Http => {
     random: options.random ?? Math.random,
     pause,
     idempotent: options.idempotent ?? ((request) => request.once !== true),
+    answeredAt: () => answeredAt,
     counters,
     observe: options.observe ?? (() => {}),
     wall,

@@ -57,7 +57,7 @@ export interface SizeLimits {
 export interface RetryPolicy {
   /** Requests sent for one `send`, the first included; waits that a 429 asked for are not counted. */
   readonly tries: number;
-  /** The same where no connection comes about at all. */
+  /** The same where no connection comes about, nor ever has: the address may be wrong. */
   readonly connectTries: number;
   /** Full jitter: the k-th wait is uniform in [0, baseMs × 2^k). */
   readonly baseMs: number;
@@ -66,7 +66,7 @@ export interface RetryPolicy {
   readonly retryAfterMaxMs: number;
   /** What one `send` may wait for rate limits in all. */
   readonly patienceMs: number;
-  /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed. */
+  /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed: all that are under way may wait for a source that restarts. */
   readonly budgetRatio: number;
   readonly budgetFloor: number;
 }
@@ -110,10 +110,10 @@ export const defaultLimits: SizeLimits = { wireBytes: 64 * mb, decodedBytes: 64 
 export const defaultRetry: RetryPolicy = {
   tries: 6,
   connectTries: 3,
-  baseMs: 500,
+  baseMs: 1_000,
   capMs: 60_000,
   retryAfterMaxMs: 15 * 60_000,
   patienceMs: 60 * 60_000,
   budgetRatio: 0.2,
-  budgetFloor: 20,
+  budgetFloor: 60,
 };

@@ -1,4 +1,7 @@
-/** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. */
+/**
+ * Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. Where nobody
+ * is answered any more, it is the source that is away: all wait together, else the first of many to lose its patience would end them all.
+ */
 
 import { OutOfTime, RateLimited, type TidemarkError, Transient } from '../../core/errors.ts';
 import type { Answer, Request } from '../../core/request.ts';
@@ -13,6 +16,8 @@ export interface Surroundings {
   /** No request of this source leaves for so long. */
   readonly pause: (ms: number) => void;
   readonly idempotent: (request: Request) => boolean;
+  /** When the source last had a word for any request, by `time`; undefined: it never has. A server's fault (5xx) is none. */
+  readonly answeredAt: () => number | undefined;
   /** Requests and retries so far; `retries` and `throttled` are counted here. */
   readonly counters: { readonly requests: number; retries: number; throttled: number };
   readonly observe: (event: HttpEvent) => void;
@@ -30,12 +35,22 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
   const hasBudget = (): boolean =>
     around.counters.retries < Math.max(policy.budgetFloor, around.counters.requests * policy.budgetRatio);
 
+  const { time } = around;
+  let awayUntil = Number.NEGATIVE_INFINITY;
+  /** Resolves when the source may be back. */
+  const back = async (signal: AbortSignal): Promise<void> => {
+    for (let left = awayUntil - time.now(); left > 0; left = awayUntil - time.now())
+      await time.sleep(Math.ceil(left), signal);
+  };
+
   return async (request, signal) => {
     let failures = 0;
     let throttles = 0;
     let throttled: Failed | undefined;
     let patience = policy.patienceMs;
     for (;;) {
+      await back(signal);
+      const sentAt = time.now();
       const outcome = await attempt(request, signal).catch((error: unknown) => {
         throw throttled !== undefined && isDeadline(signal) ? outOfTime(throttled) : error;
       });
@@ -60,18 +75,22 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
       }
       throttled = undefined;
       failures++;
-      if (failures >= triesOf(again, policy) || !around.idempotent(request) || !hasBudget())
-        throw given(error, failures);
+      const answeredAt = around.answeredAt();
+      const most = triesOf(again, policy, answeredAt !== undefined);
+      if (failures >= most || !around.idempotent(request) || !hasBudget()) throw given(error, failures);
       const ms = Math.max(afterMs, jitter(failures - 1));
+      if (answeredAt !== undefined && answeredAt < sentAt) awayUntil = Math.max(awayUntil, time.now() + ms);
       around.counters.retries++;
       around.observe({ type: 'retry', endpoint: request.endpoint, tries: failures, waitMs: ms, reason: error.message });
-      await around.time.sleep(ms, signal);
+      await time.sleep(ms, signal);
     }
   };
 };
 
-const triesOf = (again: Failed['again'], { tries, connectTries }: RetryPolicy): number =>
-  again === 'once' ? Math.min(2, tries) : again === 'connect' ? Math.min(connectTries, tries) : tries;
+const triesOf = (again: Failed['again'], { tries, connectTries }: RetryPolicy, known: boolean): number => {
+  if (again === 'once') return Math.min(2, tries);
+  return again === 'connect' && !known ? Math.min(connectTries, tries) : tries;
+};
 
 const tooLong = (error: TidemarkError, retryAfterMs: number): RateLimited =>
   new RateLimited(`${error.message}; the source wants ${Math.round(retryAfterMs / 1000)} s of patience`, {
