@@ -66,9 +66,11 @@ export interface RetryPolicy {
   readonly retryAfterMaxMs: number;
   /** What one `send` may wait for rate limits in all. */
   readonly patienceMs: number;
-  /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed: all that are under way may wait for a source that restarts. */
+  /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed. */
   readonly budgetRatio: number;
   readonly budgetFloor: number;
+  /** What retries while nobody is answered may wait in all without counting against that. */
+  readonly awayMs: number;
 }
 
 /** At most `perSecond` requests a second, `burst` of them at once. */
@@ -115,5 +117,6 @@ export const defaultRetry: RetryPolicy = {
   retryAfterMaxMs: 15 * 60_000,
   patienceMs: 60 * 60_000,
   budgetRatio: 0.2,
-  budgetFloor: 60,
+  budgetFloor: 20,
+  awayMs: 5 * 60_000,
 };

@@ -1,10 +1,8 @@
-/**
- * Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. Where nobody
- * is answered any more, it is the source that is away: all wait together, else the first of many to lose its patience would end them all.
- */
+/** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. */
 
 import { OutOfTime, RateLimited, type TidemarkError, Transient } from '../../core/errors.ts';
 import type { Answer, Request } from '../../core/request.ts';
+import { absenceOf } from './absence.ts';
 import type { Failed, Try } from './attempt.ts';
 import type { HttpEvent, RetryPolicy } from './options.ts';
 import type { Time } from './wait.ts';
@@ -32,16 +30,12 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
   /** Uniform in [0, base × 2^tries), capped: full jitter spreads those who failed together. */
   const jitter = (tries: number): number => around.random() * Math.min(policy.capMs, policy.baseMs * 2 ** tries);
 
+  let charged = 0;
   const hasBudget = (): boolean =>
-    around.counters.retries < Math.max(policy.budgetFloor, around.counters.requests * policy.budgetRatio);
+    charged < Math.max(policy.budgetFloor, around.counters.requests * policy.budgetRatio);
 
   const { time } = around;
-  let awayUntil = Number.NEGATIVE_INFINITY;
-  /** Resolves when the source may be back. */
-  const back = async (signal: AbortSignal): Promise<void> => {
-    for (let left = awayUntil - time.now(); left > 0; left = awayUntil - time.now())
-      await time.sleep(Math.ceil(left), signal);
-  };
+  const absence = absenceOf(time, policy.awayMs);
 
   return async (request, signal) => {
     let failures = 0;
@@ -49,7 +43,7 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
     let throttled: Failed | undefined;
     let patience = policy.patienceMs;
     for (;;) {
-      await back(signal);
+      await absence.over(signal);
       const sentAt = time.now();
       const outcome = await attempt(request, signal).catch((error: unknown) => {
         throw throttled !== undefined && isDeadline(signal) ? outOfTime(throttled) : error;
@@ -77,9 +71,11 @@ export const retrying = (attempt: Try, policy: RetryPolicy, around: Surroundings
       failures++;
       const answeredAt = around.answeredAt();
       const most = triesOf(again, policy, answeredAt !== undefined);
-      if (failures >= most || !around.idempotent(request) || !hasBudget()) throw given(error, failures);
+      const isAway = answeredAt !== undefined && answeredAt < sentAt && absence.isBearable();
+      if (failures >= most || !around.idempotent(request) || !(isAway || hasBudget())) throw given(error, failures);
       const ms = Math.max(afterMs, jitter(failures - 1));
-      if (answeredAt !== undefined && answeredAt < sentAt) awayUntil = Math.max(awayUntil, time.now() + ms);
+      if (isAway) absence.lasts(ms);
+      else charged++;
       around.counters.retries++;
       around.observe({ type: 'retry', endpoint: request.endpoint, tries: failures, waitMs: ms, reason: error.message });
       await time.sleep(ms, signal);
