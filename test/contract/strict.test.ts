@@ -43,6 +43,29 @@ test('a single refusal of a question does not cost what only its parameters show
   expect(await differences(rig)).toEqual([]);
 });
 
+test.each([400, 422])(
+  'a tracker that knows `created >=` alone and refuses an upper bound (%i) is read all the same',
+  async (refusal) => {
+    rig = await openRig({ ...smallSite, dialect: 'contract' });
+    const rule = rig.tracker.script.at(
+      {
+        endpoint: '/rest/api/3/search/jql',
+        times: Number.POSITIVE_INFINITY,
+        match: ({ body }) => JSON.stringify(body).includes(' < '),
+      },
+      status(refusal, { body: '{"errorMessages":["operator"]}' }),
+    );
+    for (let night = 0; night < 2; night += 1) {
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await differences(rig)).toEqual([]);
+      rig.tracker.clock.advance(86_400_000);
+      rig.tracker.state.create('PAY');
+    }
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(await rig.census()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  },
+);
+
 test('a list that is refused in the midst of its walk is not read on by other words', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor', users: 130 });
   const endpoint = '/rest/api/3/group/member';

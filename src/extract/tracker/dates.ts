@@ -11,9 +11,16 @@ export interface DateForm {
   readonly slack: number;
   /** A literal for `>=` that the server reads as `at` or earlier. */
   from(at: Date): string;
-  /** A literal for `<` that the server reads as `at` or later. */
-  to(at: Date): string;
+  /** A literal for `<` that the server reads as `at` or later; undefined where it takes no upper bound. */
+  to(at: Date): string | undefined;
 }
+
+/** The same for a server that knows lower bounds alone: `created >= <date>` is all that the contract says of them. */
+export const withoutUpperBound = (form: DateForm): DateForm => ({
+  ...form,
+  name: `${form.name}, without an upper bound`,
+  to: () => undefined,
+});
 
 /**
  * Unquoted milliseconds since 1970: absolute, whatever the account's zone. A negative number would be a *relative* time to the vendor

@@ -26,10 +26,10 @@ export const boundsJql = (form: DateForm, scope: Scope, window?: Window): string
   return [...bounds, ...filter].join(' AND ');
 };
 
-const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date): string[] => [
-  ...(from ? [`${field} >= ${form.from(from)}`] : []),
-  ...(to ? [`${field} < ${form.to(to)}`] : []),
-];
+const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date): string[] => {
+  const upper = to && form.to(to);
+  return [...(from ? [`${field} >= ${form.from(from)}`] : []), ...(upper === undefined ? [] : [`${field} < ${upper}`])];
+};
 
 /**
  * The user's `TRACKER_JQL`, fit to stand in parentheses beside our own bounds; undefined if it is blank. Throws `Misconfigured` for one with

@@ -5,7 +5,16 @@ import type { Http, Json } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
 import { instantToDate, minutes, seconds } from '../../core/time.ts';
 import { type Heard, instantOf, searchEndpoint, tryAsking } from './asking.ts';
-import { anySeason, anyZone, type DateForm, days, epochMillis, localMinutes, offsetInstants } from './dates.ts';
+import {
+  anySeason,
+  anyZone,
+  type DateForm,
+  days,
+  epochMillis,
+  localMinutes,
+  offsetInstants,
+  withoutUpperBound,
+} from './dates.ts';
 import { type Scope, windowJql } from './jql.ts';
 import { idBy } from './lists.ts';
 import { utc, type Zone } from './zone.ts';
@@ -84,7 +93,8 @@ export const askForEverything = async (
  * The most exact form that the server both accepts and reads rightly. Acceptance alone proves nothing (a server may take epoch numbers for
  * something else and answer 200 with other issues or none), so a form must find a known issue in its own minute and must not show it in
  * another. Where no zone is stated, or where the server reads in another, bounds are widened: too many issues cost time, too few would be
- * lost. Throws `UnexpectedContent` where the server misreads every form it accepts.
+ * lost. So they are where it refuses every form of an upper bound: windows then have none. Throws `UnexpectedContent` where the server misreads every
+ * form it accepts.
  */
 export const findLiterals = async (
   http: Http,
@@ -108,10 +118,18 @@ export const findLiterals = async (
     ];
   });
   let loose: DateForm | undefined;
+  let isRefused = true;
   for (const { form, use } of ladder) {
     const reading = await readingOf(http, scope, form, landmark, signal);
     if (reading === 'right') return { form: use, confirmed: true };
     if (reading === 'loose') loose = use;
+    isRefused &&= reading === 'refused';
+  }
+  // What it took in the query over everything it refuses with an upper bound, in every form.
+  for (const { use } of isRefused ? ladder : []) {
+    const form = withoutUpperBound(use);
+    const reading = await readingOf(http, scope, form, landmark, signal);
+    if (reading === 'right' || reading === 'loose') return { form, confirmed: false };
   }
   if (loose !== undefined) return { form: loose, confirmed: false };
   throw new UnexpectedContent(
