@@ -220,7 +220,7 @@ export interface Afterwards {
   readonly evenInPart?: true;
   /**
    * One statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Safe to run again. Where it returns rows with a
-   * column `warning`, each is told to people; columns `inserted` and `updated` (bigint) are counted as the stream's.
+   * column `warning`, each is told to people; columns `inserted`, `updated` and `deleted` (bigint) are counted as the stream's.
    */
   readonly sql: string;
 }

@@ -141,18 +141,21 @@ interface Told {
   readonly warning?: unknown;
   readonly inserted?: string;
   readonly updated?: string;
+  readonly deleted?: string;
 }
 
 /** Counts what a statement wrote for the stream, inside its transaction. */
 async function countTold(context: RunContext, session: Session, flow: Flow, rows: readonly Told[]): Promise<Loaded> {
-  const sum = (of: 'inserted' | 'updated'): number => rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
+  const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
+    rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
   const inserted = sum('inserted');
   const updated = sum('updated');
+  const deleted = sum('deleted');
   const loaded = {
     counts: { ...noCounts, received: inserted + updated, inserted, updated },
-    deleted: 0,
+    deleted,
     braked: false,
   };
-  if (inserted + updated > 0) await countBatch(session, context.run, flow.stream.name, loaded);
+  if (inserted + updated + deleted > 0) await countBatch(session, context.run, flow.stream.name, loaded);
   return loaded;
 }

@@ -1,12 +1,16 @@
 import type { Afterwards, Fallback } from '../core/stream.ts';
 
+/** A board that is not asked for its sprints: it has none. */
+const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;
+
 /**
  * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. When it reached us says the row
  * of the issue, which is written whenever anything of the issue has changed: what it tells of a sprint may be what it told before. A census that
  * lifts a tombstone writes that row, too, and has read nothing. `state` and `name` are never null in tracker.sprints; a server that tells
  * neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues name it; `which` leaves out sprints before that.
- * All boards that are known to show those in `gone` are tombstones. What a board told stands until an issue that was read later tells otherwise;
- * the hash is then one that no record has, so that a board that lists the sprint again is believed.
+ * No board lists those in `gone` any more: all that are known to show them, or where none is, the one they were created on, are tombstones or boards of
+ * kanban. What a board told stands until an issue that was read later tells otherwise; the hash is then one that no record has, so that a board that
+ * lists the sprint again is believed.
  */
 const sprintsNamed = (which: string, written: string): string => `
     with recursive named (id) as (
@@ -15,8 +19,10 @@ const sprintsNamed = (which: string, written: string): string => `
       select (select min(s.sprint_id) from tracker.issue_sprints s where s.source_id = $1::smallint and s.sprint_id > n.id)
       from named n where n.id is not null
     ), gone as materialized (
-      select s.sprint_id as id from tracker.board_sprints s join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
-      where s.source_id = $1::smallint group by s.sprint_id having count(*) = count(b._deleted_at)
+      select l.id from tracker.sprints l
+      left join tracker.board_sprints s on s.source_id = l.source_id and s.sprint_id = l.id
+      join tracker.boards b on b.source_id = l.source_id and b.id = coalesce(s.board_id, l.board_id)
+      where l.source_id = $1::smallint group by l.id having bool_and(b._deleted_at is not null or ${isKanban('b')})
     ), wanted as materialized (
       select n.id from named n where n.id is not null and ${which}
     ), told as (
@@ -93,6 +99,20 @@ export const boardsOfSprints: Afterwards = {
       returning 1
     )
     select 0::bigint as inserted, count(*) as updated from written`,
+};
+
+/** Their lists are not read, which would have said the same: the vendor answers that the board does not support sprints. */
+export const kanbanBoardsShowNone: Afterwards = {
+  about: 'A board that has become one of kanban shows no sprints any more.',
+  evenInPart: true,
+  sql: `
+    with gone as (
+      delete from tracker.board_sprints s using tracker.boards b
+      where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}
+        and $2::bigint is not null and $3::timestamptz is not null
+      returning 1
+    )
+    select count(*) as deleted from gone`,
 };
 
 /** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says. Adds, never removes. */

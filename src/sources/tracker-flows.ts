@@ -8,7 +8,13 @@ import * as tables from '../tables/tracker.ts';
 import * as transforms from '../transform/tracker.ts';
 import { namedGroups } from './named-groups.ts';
 import { rekeyedIssues } from './project-keys.ts';
-import { boardSprintsFromSprints, boardsOfSprints, sprintsFromIssues, unlistedSprints } from './sprint-fallback.ts';
+import {
+  boardSprintsFromSprints,
+  boardsOfSprints,
+  kanbanBoardsShowNone,
+  sprintsFromIssues,
+  unlistedSprints,
+} from './sprint-fallback.ts';
 import { issueTypesFromIssues, prioritiesFromIssues, statusesFromIssues } from './words-of-issues.ts';
 
 /** `mapIssue` is given apart: it knows the site's custom fields. Sprints come after issues, which tell of them where boards do not. */
@@ -30,7 +36,7 @@ export const trackerFlows = (tracker: Tracker, mapIssue: Flow['via']): readonly 
   },
   {
     ...relation(streams.boardSprints(), tables.boardSprints, transforms.boardSprint, boardSprintsFromSprints),
-    afterwards: [boardsOfSprints],
+    afterwards: [kanbanBoardsShowNone, boardsOfSprints],
   },
   relation(streams.sprintIssues(), tables.sprintIssues, transforms.sprintIssue),
 ];

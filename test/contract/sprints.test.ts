@@ -218,6 +218,41 @@ describe('a sprint whose board is gone', () => {
   });
 });
 
+test('a board that becomes one of kanban shows no sprints; they are as their issues tell from then on, until it lists them again', async () => {
+  const { id, boardId } = await open('vendor');
+  const { state, clock } = rig.tracker;
+  const become = (type: 'kanban' | 'scrum') => {
+    const board = state.boards.get(boardId);
+    if (board !== undefined) state.boards.set(boardId, { ...board, type });
+    clock.advance(86_400_000);
+  };
+  const shownOn = async () =>
+    (await rig.rows('select sprint_id from tracker.board_sprints where board_id = $1', [boardId])).length;
+  await rig.sync();
+  const before = await shownOn();
+  expect(before).toBeGreaterThan(0);
+  const shownElsewhere = () =>
+    rig.rows('select board_id, sprint_id from tracker.board_sprints where board_id <> $1 order by 1, 2', [boardId]);
+  const others = await shownElsewhere();
+  become('kanban');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: before });
+  expect(await shownOn()).toBe(0);
+  state.updateSprint(id, { name: 'Ended on a kanban board', state: 'closed' });
+  state.touch(trueMembersOf(id)[0] ?? '');
+  clock.advance(60_000);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rowsOf(id)).toMatchObject([{ name: 'Ended on a kanban board', state: 'closed' }]);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+  become('scrum');
+  state.updateSprint(id, { name: 'Listed by a board' });
+  for (let run = 0; run < 2; run += 1) {
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed' }]);
+  }
+  expect(await shownOn()).toBe(before);
+  expect(await shownElsewhere()).toEqual(others);
+});
+
 test('sprints that boards have listed stay as they were told where the list is gone for a night', async () => {
   const { id } = await open('vendor');
   const { state, clock, script } = rig.tracker;
