@@ -133,7 +133,11 @@ export async function readSlice(
   }
   // What reads in its own way asks for no window.
   if (outside > 0 && stream.walk.kind !== 'backfill' && flow.stream.read === undefined)
-    tell(context, 'info', `${flow.stream.name}: ${outside} records lay outside the window that was asked for`);
+    tell(
+      context,
+      'info',
+      `${flow.stream.name}: ${plural(outside, 'record')} lay outside the window that was asked for`,
+    );
   const sliceEnd: SliceEnd = {
     status: end.matched ? 'done' : 'partial',
     expected: end.expected,

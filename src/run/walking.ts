@@ -63,7 +63,9 @@ export async function walkAll(
       await patiently(() => abandonWalk(db, open.walkId));
       continue;
     }
-    tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
+    // What this run asks for a second time was not interrupted.
+    if (open.runId !== run.runId)
+      tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
     const problem = await finishWalk(make(open), clock);
     if (problem !== undefined) {
       // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.

@@ -23,10 +23,13 @@ export interface Walk extends WalkPlan {
   /** The source's clock when it began; what the watermark becomes when it is done. */
   readonly clock: Date | undefined;
   readonly resumed: boolean;
+  /** The run that opened it. */
+  readonly runId: string;
 }
 
 interface WalkRow {
   walk_id: string;
+  run_id: string;
   kind: WalkKind;
   words: string;
   source_clock: Date | null;
@@ -37,10 +40,11 @@ interface WalkRow {
 
 /** The open walks of a stream, oldest first. */
 export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, stream: string): Promise<readonly Walk[]> {
-  const { rows } = await sql<WalkRow>`select walk_id::text, kind, words, source_clock, field, window_from, window_to
+  const { rows } =
+    await sql<WalkRow>`select walk_id::text, run_id::text, kind, words, source_clock, field, window_from, window_to
     from ops.walks w where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by w.walk_id`.execute(
-    db,
-  );
+      db,
+    );
   return rows.map((row) => ({
     walkId: row.walk_id,
     kind: row.kind,
@@ -48,6 +52,7 @@ export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, strea
     window: row.field === null ? undefined : windowOf(row.field, row.window_from, row.window_to),
     clock: row.source_clock ?? undefined,
     resumed: true,
+    runId: row.run_id,
   }));
 }
 
@@ -98,7 +103,7 @@ export async function openWalk(
         ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.fields ?? null}::text[], ${at.runId}::bigint) returning walk_id::text`.execute(
       trx,
     );
-    const walk: Walk = { ...plan, walkId: rows[0]?.walk_id ?? '', clock, resumed: false };
+    const walk: Walk = { ...plan, walkId: rows[0]?.walk_id ?? '', clock, resumed: false, runId: at.runId };
     await addSlices(trx, walk, slices);
     return walk;
   });

@@ -40,6 +40,14 @@ const saying = ([name, code, type, body, headers]: Manner): Fault => ({
 const always = { times: Number.POSITIVE_INFINITY };
 const bare = { ...smallSite, issues: 40, dialect: 'contract', bare: true } as const;
 
+test('a first run does not say that it goes on with a walk that was interrupted: what a server does not have it is only asked twice for', async () => {
+  rig = await openRig(bare);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  const notes = rig.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  expect(notes).toContain('search: offset paging with totals');
+  expect(notes.filter((note) => note.includes('interrupted'))).toEqual([]);
+});
+
 describe.each(manners)('a tracker that has nothing beyond the contract and says so by %s', (...manner) => {
   test('is read like one that says 404, night after night, and why a stream is unavailable is told', async () => {
     rig = await openRig(bare);
