@@ -17,6 +17,8 @@ export interface Request {
   readonly once?: true;
   /** The answer may hold at most so many bytes, however it came; absent: what the client allows. */
   readonly mostBytes?: number;
+  /** A status by which this endpoint says that it took too long, beside those that say so everywhere. */
+  readonly passing?: number;
   /** True where a good status without a body is an answer, too (something was done, nothing is told); its `body` is undefined then. */
   readonly bodiless?: true;
   /** Reads a body that is JSON, and throws for one that is not, as `parseJson` does; absent: `parseJson`. */

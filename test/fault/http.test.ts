@@ -87,6 +87,15 @@ describe('a fault that passes costs a retry and nothing else', () => {
   });
 });
 
+test('a list of users that took the vendor too long, which it says by 409, is asked for again', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor' });
+  const people = rig.tracker.oracle().users.length;
+  const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/users/search', times: 2 }, faults.status(409));
+  const report = await rig.sync({ streams: ['users'] });
+  expect(rule.fired).toBe(2);
+  expect(report).toMatchObject({ status: 'succeeded', retries: 2, counts: { inserted: people } });
+});
+
 interface Lasting {
   readonly id: string;
   readonly what: string;

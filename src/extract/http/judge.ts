@@ -28,7 +28,7 @@ export interface Facts {
 export const judge = (request: Request, got: Received, facts: Facts): Attempt => {
   const { status } = got;
   if (status >= 200 && status < 300) return judgeContent(request, got, facts);
-  return { failed: judgeStatus(`${request.method} ${request.endpoint} answered ${status}`, got, facts) };
+  return { failed: judgeStatus(request, got, facts) };
 };
 
 /** Statuses that say "here it is, whole"; 204, 205 and 206 do not. */
@@ -61,8 +61,9 @@ const judgeContent = (request: Request, got: Received, facts: Facts): Attempt =>
 /** `application/json` and `…+json`, with any parameters. `text/plain` is refused even where it holds JSON: error pages come that way. */
 const isJson = (type: string | undefined): boolean => /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type ?? '');
 
-const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
+const judgeStatus = (request: Request, got: Received, facts: Facts): Failed => {
   const { status, headers } = got;
+  const said = `${request.method} ${request.endpoint} answered ${status}`;
   const afterMs = retryAfterMs(headers, facts.wallMs);
   if (status === 429) {
     const reason = headers['ratelimit-reason'];
@@ -80,7 +81,7 @@ const judgeStatus = (said: string, got: Received, facts: Facts): Failed => {
   if (status === 403) return never(new Forbidden(line));
   if (status === 404 || status === 405 || status === 410 || status === 501)
     return never(new Missing(line, status, { body: bodyOf(got.raw, headers['content-type']) }));
-  if (status === 408 || status === 425 || status >= 500)
+  if (status === 408 || status === 425 || status >= 500 || request.passing === status)
     return { error: new Transient(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
   return never(new Refused(line, status, messages, { whole }));
 };
