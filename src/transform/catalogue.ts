@@ -54,7 +54,7 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalog
  * Raised by whoever changes the transform of issues so that a record as it was becomes other rows, or who asks for more of it: every warehouse
  * then reads all issues once more, the next time it syncs.
  */
-export const edition = 'edition 3';
+export const edition = 'edition 4';
 
 /** What issues are read by besides the edition, in words that change when the same issue would become other rows. */
 export const issuesReadBy = ({ storyPoints, sprintFields, epicLinks }: Catalogue): string =>

@@ -41,15 +41,16 @@ export const labels = (r: Reading, fields: JsonObject): Told<string> => {
 export const labelRows = (issueId: Integer, found: readonly string[]): readonly IssueLabelRow[] =>
   [...new Set(found)].map((label) => ({ issue_id: issueId, label }));
 
-/** One row per element with a numeric id, each id once; an element without is kept in `_extra` with a note. */
+/** One row per element with a numeric id, each id once, or once on each `side`; an element without is kept in `_extra` with a note. */
 const rows = <Row>(
   r: Reading,
   { rows: elements, whole: isList }: Told<Json>,
   path: string,
   read: (at: Reading, element: JsonObject, elementId: Integer) => Row | null,
+  side: (row: Row) => string = () => '',
 ): Told<Row> => {
   if (elements.length === 0) return { rows: [], whole: isList };
-  const byId = new Map<Integer, Row>();
+  const found = new Map<string, Row>();
   let whole = isList;
   for (let index = 0; index < elements.length; index++) {
     const element = elements[index];
@@ -61,10 +62,10 @@ const rows = <Row>(
     }
     const elementId = id(at, element, 'id');
     const row = elementId === null ? null : read(at, element, elementId);
-    if (elementId !== null && row !== null) byId.set(elementId, row);
+    if (elementId !== null && row !== null) found.set(`${elementId}${side(row)}`, row);
     else whole = false;
   }
-  return { rows: [...byId.values()], whole };
+  return { rows: [...found.values()], whole };
 };
 
 export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueComponentRow> =>
@@ -97,25 +98,36 @@ export const versionRows = (
 export const namesOf = (found: readonly { readonly name: string | null }[]): readonly string[] =>
   found.length === 0 ? nothing.rows : found.map(({ name }) => name).filter((name) => name !== null);
 
-/** Each link shows the other end under `outwardIssue` or `inwardIssue`. */
+/**
+ * Each link shows the other end under `outwardIssue` or `inwardIssue`; where it shows both (the vendor's OpenAPI has both as required), the other end
+ * is the one that is not this issue. An issue that is linked to itself has the link twice, from each side.
+ */
 export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueLinkRow> =>
-  rows(r, listIn(r, fields, 'issuelinks'), 'fields.issuelinks', (at, link, linkId) => {
-    const outward = object(at, link, 'outwardIssue');
-    const other = outward ?? object(at, link, 'inwardIssue');
-    if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
-    const type = object(at, link, 'type');
-    return {
-      issue_id: issueId,
-      link_id: linkId,
-      direction: outward === null ? 'inward' : 'outward',
-      type_id: type && id(at, type, 'id', 'type.id'),
-      type_name: type && text(at, type, 'name', 'type.name'),
-      outward: type && text(at, type, 'outward', 'type.outward'),
-      inward: type && text(at, type, 'inward', 'type.inward'),
-      other_issue_id: id(at, other, 'id', 'other.id'),
-      other_issue_key: text(at, other, 'key', 'other.key'),
-    };
-  });
+  rows(
+    r,
+    listIn(r, fields, 'issuelinks'),
+    'fields.issuelinks',
+    (at, link, linkId): IssueLinkRow | null => {
+      const outward = object(at, link, 'outwardIssue');
+      const inward = object(at, link, 'inwardIssue');
+      const other =
+        inward !== null && (outward === null || String(own(outward, 'id')) === String(issueId)) ? inward : outward;
+      if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
+      const type = object(at, link, 'type');
+      return {
+        issue_id: issueId,
+        link_id: linkId,
+        direction: other === inward ? 'inward' : 'outward',
+        type_id: type && id(at, type, 'id', 'type.id'),
+        type_name: type && text(at, type, 'name', 'type.name'),
+        outward: type && text(at, type, 'outward', 'type.outward'),
+        inward: type && text(at, type, 'inward', 'type.inward'),
+        other_issue_id: id(at, other, 'id', 'other.id'),
+        other_issue_key: text(at, other, 'key', 'other.key'),
+      };
+    },
+    ({ direction }) => direction,
+  );
 
 const SPRINT_STATES: ReadonlySet<Json> = new Set(['future', 'active', 'closed', 'FUTURE', 'ACTIVE', 'CLOSED']);
 

@@ -79,6 +79,27 @@ describe('an issue of the vendor', () => {
     expect(tails).toBeUndefined();
   });
 
+  it('has of a link that shows both ends the other one, and a link to itself from each side', () => {
+    const type = { id: '10000', name: 'Blocks', inward: 'is blocked by', outward: 'blocks' };
+    const here = { id: '10063', key: 'PROJ-7' };
+    const there = { id: '10064', key: 'PROJ-8' };
+    const issuelinks = [
+      { id: '1', type, outwardIssue: there, inwardIssue: here },
+      { id: '2', type, outwardIssue: here, inwardIssue: there },
+      { id: '3', type, outwardIssue: here },
+      { id: '3', type, inwardIssue: here },
+    ];
+    const { children } = mapIssue(issue({ issuelinks }));
+    expect(
+      children.links?.map(({ link_id, direction, other_issue_key }) => [link_id, direction, other_issue_key]),
+    ).toEqual([
+      [1, 'outward', 'PROJ-8'],
+      [2, 'inward', 'PROJ-8'],
+      [3, 'outward', 'PROJ-7'],
+      [3, 'inward', 'PROJ-7'],
+    ]);
+  });
+
   it('brings its labels, components, versions, links, sprints and keys', () => {
     const { children } = mapIssue(issue());
     expect(children.labels).toEqual([
