@@ -697,6 +697,15 @@ describe('the origin', () => {
     expect(server.requests.map(({ url }) => url)).toEqual(Array(4).fill('/base/y?cursor=a%2Fb'));
   });
 
+  test('the next page of a server that does not know of the prefix before its paths lies below the prefix', async () => {
+    const server = await serve(page);
+    const http = open(`${server.url}/base`);
+    for (const url of [`${server.url}/x?cursor=2`, '/x?cursor=2', '/base/x?cursor=2'])
+      await http.send(get('/x', { url }), signal());
+    await http.send(get('/x', { url: '/another?cursor=2' }), signal());
+    expect(server.requests.map(({ url }) => url)).toEqual([...Array(3).fill('/base/x?cursor=2'), '/another?cursor=2']);
+  });
+
   test.each([
     'example.com',
     'ftp://example.com',

@@ -19,7 +19,10 @@ export const baseOf = (text: string): Base => {
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
 };
 
-/** Path and query to send to `base.origin`. Throws `ForeignOrigin` for a `request.url` that points anywhere else. */
+/**
+ * Path and query to send to `base.origin`. Throws `ForeignOrigin` for a `request.url` that points anywhere else. A server behind a proxy that puts a
+ * prefix before its paths may not know of it: the same endpoint's next page without the prefix lies below it.
+ */
 export const pathOf = (request: Request, base: Base): string => {
   const path = base.prefix + request.path;
   if (request.url === undefined) return path + queryOf(request.query);
@@ -28,7 +31,7 @@ export const pathOf = (request: Request, base: Base): string => {
     throw new ForeignOrigin(
       `${request.endpoint}: the next page lies at ${url === undefined ? 'no readable URL' : url.origin}, not at ${base.origin}; not followed`,
     );
-  return url.pathname + url.search;
+  return (url.pathname === request.path ? path : url.pathname) + url.search;
 };
 
 /** Undefined for what a URL parser would mend silently: white space, control characters and backslashes have no place in a URL. */
