@@ -6,6 +6,7 @@ import type { Answer, Json } from '../../core/request.ts';
 import { idBy } from '../lists.ts';
 import { several } from '../several.ts';
 import type { Ads } from './ads.ts';
+import { type Failure, failures, isOfOne, named } from './failures.ts';
 import { entityOf } from './lists.ts';
 
 export interface Wanted {
@@ -14,40 +15,49 @@ export interface Wanted {
   /** The route as the contract writes it. */
   readonly endpoint: string;
   readonly path: (id: string) => string;
-  /**
-   * For entities that are closed (403) each for itself: what stands for one, undefined where nothing does. Absent: a 403 ends the reading,
-   * because all entities have one owner.
-   */
+  /** For entities that are closed (403) each for itself: what stands for one, undefined where nothing does. Absent: a 403 is a failure. */
   readonly closed?: (id: string) => Json | undefined;
+  /** Why there may be more ids than these: thrown when these have been read. */
+  readonly owed?: Failure;
 }
 
 /**
  * One page an entity, several asked for at once. One that is not there (404, 410), or closed each for itself, is no failure: its row stays as
- * it is, and a note at the end tells of it. Where none can be read, the first refusal is thrown. The
- * receipt expects as many as there are ids, less those: of them the source itself says that it has nothing for us (guarantee G13).
+ * it is, and a note at the end tells of it. Where none can be read, the first refusal is thrown. One that fails is thrown at the end, too:
+ * what can be read is read, and the run says that this was not all. The receipt expects as many as there are ids, less the refused: of those
+ * the source itself says that it has nothing for us (guarantee G13).
  */
 export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: AbortSignal): Reading => {
-  const { ids, endpoint, path, closed } = wanted;
+  const { ids, endpoint, path, closed, owed } = wanted;
   const ask = async (id: string, until: AbortSignal): Promise<Asked> => {
     try {
-      return { id, answer: await http.send({ method: 'GET', path: path(id), endpoint }, until) };
+      const answer = await http.send({ method: 'GET', path: path(id), endpoint }, until);
+      return { id, is: 'read', answer, entity: entityOf(endpoint, id, answer.body) };
     } catch (cause) {
       const absent = cause instanceof Missing && (cause.status === 404 || cause.status === 410);
-      if (!absent && !(cause instanceof Forbidden && closed !== undefined)) throw cause;
-      return { id, refusal: cause };
+      if (absent || (cause instanceof Forbidden && closed !== undefined)) return { id, is: 'refused', refusal: cause };
+      if (!isOfOne(cause)) throw cause;
+      return { id, is: 'failed', failure: cause };
     }
   };
   const pages = async function* (): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
     let passed = 0;
     const refusals = new Map<string, Missing | Forbidden>();
-    for await (const { id, answer, refusal } of several(ids, concurrency, ask, signal)) {
-      if (answer !== undefined) {
-        fetched++;
-        const { raw, date, receivedAt, body } = answer;
-        yield page(entityOf(endpoint, id, body), { raw, date, receivedAt }, ids.length);
+    const failed = failures();
+    for await (const one of several(ids, concurrency, ask, signal)) {
+      if (one.is === 'failed') {
+        failed.keep(one.id, one.failure);
         continue;
       }
+      failed.answered();
+      if (one.is === 'read') {
+        fetched++;
+        const { raw, date, receivedAt } = one.answer;
+        yield page(one.entity, { raw, date, receivedAt }, ids.length);
+        continue;
+      }
+      const { id, refusal } = one;
       refusals.set(id, refusal);
       const stand = refusal instanceof Forbidden ? closed?.(id) : undefined;
       if (stand === undefined) {
@@ -58,9 +68,13 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
       const raw = Buffer.from(JSON.stringify(stand));
       yield page(stand, { raw, date: undefined, receivedAt: performance.now() }, ids.length);
     }
-    const [first] = refusals;
-    if (first !== undefined && fetched === 0) throw first[1];
-    if (first !== undefined) note(passedBy(endpoint, refusals, ids.length));
+    const [first] = refusals.values();
+    const [failure = owed] = failed.all.values();
+    if (failed.all.size > 0) note(`${endpoint}: ${failed.all.size} of ${ids.length} failed: ${named(failed.all)}`);
+    if (failure === undefined && first !== undefined && fetched === 0) throw first;
+    if (first !== undefined)
+      note(`${endpoint}: ${refusals.size} of ${ids.length} cannot be read and stay as they are: ${named(refusals)}`);
+    if (failure !== undefined) throw failure;
     const lacks = refusals.size > 0 && ({ lacks: true } as const);
     const passes = ids.length === 0 ? 0 : 1;
     return { expected: ids.length - passed, fetched, passes, moved: 0, matched: true, ...lacks };
@@ -68,9 +82,11 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
   return { pages: pages(), id: idBy('id'), bytes: (_, { raw }) => raw };
 };
 
-type Asked =
-  | { readonly id: string; readonly answer: Answer; readonly refusal?: undefined }
-  | { readonly id: string; readonly answer?: undefined; readonly refusal: Missing | Forbidden };
+type Asked = { readonly id: string } & (
+  | { readonly is: 'read'; readonly answer: Answer; readonly entity: Json }
+  | { readonly is: 'refused'; readonly refusal: Missing | Forbidden }
+  | { readonly is: 'failed'; readonly failure: Failure }
+);
 
 const page = (record: Json, arrived: Pick<Page, 'raw' | 'date' | 'receivedAt'>, total: number): Page => ({
   records: [record],
@@ -79,10 +95,3 @@ const page = (record: Json, arrived: Pick<Page, 'raw' | 'date' | 'receivedAt'>, 
   offset: undefined,
   last: false,
 });
-
-const passedBy = (endpoint: string, refusals: ReadonlyMap<string, Missing | Forbidden>, of: number): string => {
-  const [first] = refusals.values();
-  const named = [...refusals.keys()].slice(0, 5).join(', ');
-  const more = refusals.size > 5 ? ` and ${refusals.size - 5} more` : '';
-  return `${endpoint}: ${refusals.size} of ${of} cannot be read and stay as they are: ${named}${more} (${first?.message ?? ''})`;
-};

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Missing, PagingLoop, Refused, UnexpectedContent } from '../../../src/core/errors.ts';
+import { Forbidden, Missing, PagingLoop, Refused, Transient, UnexpectedContent } from '../../../src/core/errors.ts';
 import type { Page } from '../../../src/core/paging.ts';
 import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Json } from '../../../src/core/request.ts';
@@ -710,5 +710,26 @@ describe('an insight report', () => {
     const other = await open(() => play.json({ messages: ['unprocessable'] }, {}, 422));
     const failing = await insightReports(other.reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
     await expect(failing?.pages.next()).rejects.toBeInstanceOf(Refused);
+  });
+
+  test.each([
+    ['fails', 500, Transient],
+    ['is refused', 422, Refused],
+    ['is closed', 403, Forbidden],
+  ])('that %s, tonight and every night, does not stand before those that come after it', async (_, code, error) => {
+    const { reports, notes } = await open(({ url }) =>
+      url.includes('insight_dimension=AGE&') && url.includes('entity_ids=c1')
+        ? play.json({ messages: ['not this one'] }, {}, code)
+        : play.json({ rows: [{ id: 's1', insight_value: 'x', stats: [] }] }),
+    );
+    const reading = await insightReports(reports).read?.(ofAccount, warehouse(0), new AbortController().signal);
+    let told = 0;
+    const all = async (): Promise<void> => {
+      for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+        told += step.value.records.length;
+    };
+    await expect(all()).rejects.toBeInstanceOf(error);
+    expect(told).toBe(29);
+    expect(notes).toEqual([expect.stringMatching(/insight_reports: 1 of 30 failed: CAMPAIGN\/c1\/AGE \(/)]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { Forbidden, Misconfigured, Missing, Refused, UnexpectedContent } from '../../../src/core/errors.ts';
+import { Forbidden, Misconfigured, Missing, Refused, Transient, UnexpectedContent } from '../../../src/core/errors.ts';
 import type { WalkEnd } from '../../../src/core/paging.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { Given, Slice, Stream } from '../../../src/core/stream.ts';
@@ -45,6 +45,25 @@ const read = async (
       expect(JSON.parse(reading.bytes(record, step.value).toString())).toEqual(record);
     }
   }
+};
+
+const byId = (one: Json, other: Json): number => JSON.stringify(one).localeCompare(JSON.stringify(other));
+
+/** The records that come before the reading fails, and by what. */
+const readTo = async (
+  stream: Stream,
+  of: Slice,
+  given: Given,
+): Promise<{ readonly records: readonly Json[]; readonly failure: unknown }> => {
+  const reading = await stream.read?.(of, given, signal);
+  const records: Json[] = [];
+  try {
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      records.push(...step.value.records);
+  } catch (failure) {
+    return { records, failure };
+  }
+  throw new Error(`${stream.name} did not fail`);
 };
 
 const some = (prefix: string, count: number): readonly Entity[] =>
@@ -273,6 +292,28 @@ describe('ad sets', () => {
     const one = lending({ 'ads.ads': [{ ad_account_id: 'a1', ad_set_id: 's-0' }] });
     await expect(read(on, streams.adSets(on.ads), slice, one)).rejects.toBeInstanceOf(UnexpectedContent);
   });
+
+  test.each([
+    ['fails', play.json({ messages: ['broken'] }, {}, 500), Transient],
+    ['is closed', play.json({ messages: ['not yours'] }, {}, 403), Forbidden],
+    ['is refused', play.json({ messages: ['no'] }, {}, 422), Refused],
+    ['answers with another one', play.json({ id: 'other' }), UnexpectedContent],
+  ])('of which one %s are read but for that one, and it is told which', async (_, odd, error) => {
+    const oddly = { '/ad_accounts/a1/ad_sets/s-0': odd };
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
+    const { records, failure } = await readTo(streams.adSets(on.ads), slice, given);
+    expect(failure).toBeInstanceOf(error);
+    expect(records.toSorted(byId)).toEqual(sets.slice(1).toSorted(byId));
+    expect(on.notes).toEqual([expect.stringMatching(/\{ad_set_id\}: 1 of 130 failed: s-0 \(/)]);
+  });
+
+  test('of which none answers are not asked for one after the other to the last', async () => {
+    const on = await opened({ lists: {}, entities: account, closed: ['/ad_accounts/a1/ad_sets/'] });
+    const { records, failure } = await readTo(streams.adSets(on.ads), slice, given);
+    expect(failure).toBeInstanceOf(Forbidden);
+    expect(records).toEqual([]);
+    expect(on.server.requests.filter(({ url }) => url.includes('/ad_sets/')).length).toBeLessThan(30);
+  });
 });
 
 describe('ad accounts', () => {
@@ -319,6 +360,27 @@ describe('ad accounts', () => {
     const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/'] }, ['a1', 'a2']);
     const known = lending({ 'ads.ad_accounts': [{ id: 'a1' }, { id: 'a2' }] });
     await expect(read(on, streams.adAccounts(on.ads), {}, known)).rejects.toBeInstanceOf(Forbidden);
+  });
+
+  test('of which one fails for good keep none of the others out, configured or found', async () => {
+    const oddly = { '/ad_accounts/a1': play.json({ messages: ['broken'] }, {}, 500) };
+    const configured = await opened({ lists: {}, entities, oddly }, ['a1', 'a2', 'a3']);
+    const lists = { '/businesses/b1/ad_accounts': [{ id: 'a1' }], '/businesses/b2/ad_accounts': [a('a2'), a('a3')] };
+    const found = await opened({ lists, entities, oddly });
+    for (const on of [configured, found]) {
+      const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+      expect(records).toEqual([a('a2'), a('a3')]);
+      expect(failure).toBeInstanceOf(Transient);
+      expect(on.notes).toEqual([expect.stringMatching(/1 of 3 failed: a1 \(.*500/)]);
+    }
+  });
+
+  test('of a business whose list fails keep those of the others not out', async () => {
+    const oddly = { '/businesses/b1/ad_accounts': play.json({ messages: ['broken'] }, {}, 500) };
+    const on = await opened({ lists: { '/businesses/b2/ad_accounts': [a('a2'), a('a3')] }, entities, oddly });
+    const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+    expect(records).toEqual([a('a2'), a('a3')]);
+    expect(failure).toBeInstanceOf(Transient);
   });
 
   test('restrict what is read below them, in either case, whatever their names hold', () => {

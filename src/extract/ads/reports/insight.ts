@@ -7,6 +7,7 @@ import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
+import { type Failure, failures, isOfOne, named } from '../failures.ts';
 import { canonicalId } from '../ids.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { insightDimensions, insightFields } from './fields.ts';
@@ -97,7 +98,7 @@ function reading(
   const unknown = new Set<string>();
   const gone: Missing[] = [];
   let strange = 0;
-  const ask = async (question: Question, until: AbortSignal): Promise<Answered | undefined> => {
+  const ask = async (question: Question, until: AbortSignal): Promise<Answered | Failed | undefined> => {
     if (unknown.has(levelled(question))) return undefined;
     try {
       const answer = await http.send(requestOf(slice, question), until);
@@ -112,20 +113,31 @@ function reading(
         gone.push(cause);
         return undefined;
       }
-      if (!(cause instanceof Refused)) throw cause;
+      if (!isOfOne(cause)) throw cause;
       const code = codeOf(cause);
       if (code !== undefined) return { question, code };
-      if (cause.status !== 400 || namedIn(cause.messages, [question.dimension]).length === 0) throw cause;
+      if (!isUnknown(cause, question)) return { question, failure: cause };
       unknown.add(levelled(question));
       return undefined;
     }
   };
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
+    const failed = failures();
     for await (const answered of several(all, concurrency, ask, signal)) {
+      if (answered?.failure !== undefined) {
+        failed.keep(Object.values(answered.question).join('/'), answered.failure);
+        continue;
+      }
+      failed.answered();
       if (answered === undefined) continue;
       fetched += 1;
       yield pageOf(answered, dayOf(given.clock), all.length);
+    }
+    const [failure] = failed.all.values();
+    if (failure !== undefined) {
+      note(`${endpoint}: ${failed.all.size} of ${all.length} failed: ${named(failed.all)}`);
+      throw failure;
     }
     const [missing] = gone;
     // Where nothing answers it is not the entities that are not there.
@@ -161,13 +173,23 @@ const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => bo
 
 const levelled = ({ type, dimension }: Question): string => `${dimension} (${type})`;
 
-type Answered =
-  | { readonly question: Question; readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
-  | { readonly question: Question; readonly code: string; readonly answer?: undefined };
+interface Failed {
+  readonly question: Question;
+  readonly failure: Failure;
+}
+
+type Answered = { readonly question: Question; readonly failure?: undefined } & (
+  | { readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
+  | { readonly code: string; readonly answer?: undefined }
+);
+
+/** Whether it is the dimension that is refused, of whomever it is asked. */
+const isUnknown = (cause: Failure, { dimension }: Question): boolean =>
+  cause instanceof Refused && cause.status === 400 && namedIn(cause.messages, [dimension]).length > 0;
 
 /** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet, no mistake of ours. */
-const codeOf = (refusal: Refused): string | undefined =>
-  refusal.status === 422
+const codeOf = (refusal: Failure): string | undefined =>
+  refusal instanceof Refused && refusal.status === 422
     ? refusal.messages.map((message) => /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(message)?.[0]).find(Boolean)
     : undefined;
 

@@ -8,6 +8,7 @@ import { idBy } from '../../lists.ts';
 import { pages } from '../../pages.ts';
 import { type Ads, ofAccount } from '../ads.ts';
 import { byId } from '../by-id.ts';
+import { type Failure, failures, isOfOne } from '../failures.ts';
 import { canonicalId } from '../ids.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
 
@@ -36,7 +37,8 @@ export const adAccounts = (ads: Ads): Stream => ({
   promised: true,
   after: ['businesses'],
   async read(_, given, signal): Promise<Reading> {
-    const listed = ads.accountIds.length > 0 ? bare(ads.accountIds) : await discovered(ads, given, signal);
+    const { listed, owed } =
+      ads.accountIds.length > 0 ? { listed: bare(ads.accountIds) } : await discovered(ads, given, signal);
     const known = new Set(
       (await given.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } })).map(({ id }) => id?.toLowerCase()),
     );
@@ -47,6 +49,7 @@ export const adAccounts = (ads: Ads): Stream => ({
         endpoint: account,
         path: (id) => ofAccount(id),
         closed: (id) => (known.has(id.toLowerCase()) ? undefined : listed.get(id)),
+        ...(owed !== undefined && { owed }),
       },
       signal,
     );
@@ -57,19 +60,29 @@ export const adAccounts = (ads: Ads): Stream => ({
 const bare = (ids: readonly string[]): ReadonlyMap<string, Json> =>
   new Map(ids.map((id) => [id, { id: canonicalId(id) }]));
 
-/** Accounts of all businesses as their lists show them, by id. Throws `Misconfigured` where there is no way to find any. */
-const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<ReadonlyMap<string, Json>> => {
+interface Discovered {
+  /** By id. */
+  readonly listed: ReadonlyMap<string, Json>;
+  /** What the accounts of a business could not be had by. */
+  readonly owed?: Failure;
+}
+
+/** Accounts of all businesses as their lists show them. Throws `Misconfigured` where there is no way to find any. */
+const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<Discovered> => {
   const owners = await given.keys({ table: 'ads.businesses', columns: { id: 'id' }, where: '_deleted_at is null' });
   if (owners.length === 0)
     throw new Misconfigured('the token sees no business: name the ad accounts to read in ADS_ACCOUNT_IDS');
   const found = new Map<string, Json>();
   const refusals: (Forbidden | Missing)[] = [];
+  const failed = failures();
   for (const { id: business = '' } of owners) {
     try {
       for (const record of await accountsOf(ads, business, signal)) found.set(idBy('id')(record), record);
+      failed.answered();
     } catch (cause) {
-      if (!(cause instanceof Forbidden || cause instanceof Missing)) throw cause;
-      refusals.push(cause);
+      if (cause instanceof Forbidden || cause instanceof Missing) refusals.push(cause);
+      else if (isOfOne(cause)) failed.keep(business, cause);
+      else throw cause;
     }
   }
   if (refusals.length === owners.length)
@@ -79,7 +92,8 @@ const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<
     );
   for (const { message } of refusals) ads.note(`ad accounts of a business cannot be found: ${message}`);
   found.delete('');
-  return found;
+  const [owed] = failed.all.values();
+  return { listed: found, ...(owed !== undefined && { owed }) };
 };
 
 const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSignal): Promise<readonly Json[]> => {
