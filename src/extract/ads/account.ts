@@ -4,6 +4,7 @@ import { AuthFailed, Forbidden, Missing } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
 import { textAt } from '../lists.ts';
 import { type Ads, ofAccount } from './ads.ts';
+import { type Failure, failures, isOfOne } from './failures.ts';
 import { listing } from './lists.ts';
 import { businessPlace } from './streams/accounts.ts';
 
@@ -18,8 +19,9 @@ export interface Account {
 }
 
 /**
- * Asks for the businesses; where they are closed to us or not there, for the accounts that are configured, until one answers. Throws
- * `AuthFailed` where the token is not accepted or nothing is open to it, `Missing` where this is no ads platform.
+ * Asks for the businesses; where they are closed to us, not there or fail, for the accounts that are configured, until one answers. Throws
+ * `AuthFailed` where the token is not accepted or nothing is open to it, `Missing` where this is no ads platform; where none answers and one
+ * fails, what it fails by.
  */
 export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal): Promise<Account> => {
   const walk = listing(businessPlace);
@@ -28,6 +30,7 @@ export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal)
     ...accountIds.map((id): Request => ({ method: 'GET', path: ofAccount(id), endpoint: '/ad_accounts/{id}' })),
   ];
   let refusal: Forbidden | Missing | undefined;
+  const failed = failures();
   for (const request of requests) {
     const answer = await tried(http, request, signal);
     if (answer instanceof Forbidden || answer instanceof Missing) {
@@ -35,11 +38,15 @@ export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal)
       if (refusal === undefined || refusal instanceof Missing) refusal = answer;
       continue;
     }
+    if (answer instanceof Error) {
+      failed.keep(request.path, answer);
+      continue;
+    }
     if (request !== walk.first)
       return {
         name: textAt(answer.body, 'name'),
         clock: answer.date,
-        words: 'businesses: closed to this token; accounts as configured',
+        words: `businesses: ${failed.all.has(walk.first.path) ? 'cannot be read' : 'closed to this token'}; accounts as configured`,
       };
     const businesses = walk.list(answer.body);
     const names = businesses.flatMap((one) => textAt(one, 'name') ?? textAt(one, 'id') ?? []);
@@ -49,6 +56,8 @@ export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal)
       words: `businesses: ${businesses.length}`,
     };
   }
+  const [failure] = failed.all.values();
+  if (failure !== undefined) throw failure;
   if (refusal instanceof Forbidden)
     throw new AuthFailed(`${http.origin} is closed to this token: ${refusal.message}`, { cause: refusal });
   throw new Missing(
@@ -58,11 +67,11 @@ export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal)
   );
 };
 
-const tried = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | Forbidden | Missing> => {
+const tried = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer | Failure | Missing> => {
   try {
     return await http.send(request, signal);
   } catch (cause) {
-    if (cause instanceof Forbidden || cause instanceof Missing) return cause;
+    if (cause instanceof Missing || isOfOne(cause)) return cause;
     throw cause;
   }
 };

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { AuthFailed, Forbidden, Missing, Refused, type TidemarkError } from '../../../src/core/errors.ts';
+import { AuthFailed, Forbidden, Missing, Refused, type TidemarkError, Transient } from '../../../src/core/errors.ts';
 import type { Http, Request } from '../../../src/core/request.ts';
 import { askAccount } from '../../../src/extract/ads/account.ts';
 import { type ClientSettings, openClient } from '../../../src/extract/ads/client.ts';
@@ -211,6 +211,19 @@ test('where the businesses are closed, the configured accounts say who we are', 
     url.endsWith('/ad_accounts/a2') ? play.json({ id: 'a2', name: 'Shoes' }) : play.json({ message: 'no' }, {}, 403),
   );
   expect(await asked(server, ['a1', 'a2'])).toMatchObject({ name: 'Shoes' });
+});
+
+test('where the businesses or one of the configured accounts fail for good, another account says who we are', async () => {
+  for (const businesses of [403, 500]) {
+    const server = await serve(({ url }) =>
+      url.endsWith('/ad_accounts/a2')
+        ? play.json({ id: 'a2', name: 'Shoes' })
+        : play.json({ message: 'no' }, {}, url.includes('/businesses') ? businesses : 500),
+    );
+    expect(await asked(server, ['a1', 'a2'])).toMatchObject({ name: 'Shoes' });
+  }
+  const broken = await serve(() => play.json({ message: 'no' }, {}, 500));
+  expect(await caught(asked(broken, ['a1']))).toBeInstanceOf(Transient);
 });
 
 test('a token that is not accepted, or to which nothing is open, is a failed login; no platform at all is missing', async () => {
