@@ -134,9 +134,16 @@ describe('a count', () => {
     });
     expect(daily('SPEND', '"17.482913"')).toMatchObject({ row: { spend: '17.482913', _extra: null } });
     expect(daily('PURCHASES', '"-5.0"').row).toMatchObject({ purchases: null, purchases_suppressed: true });
-    expect(daily('SPEND', '"017.4"').row).toMatchObject({ spend: null });
-    expect(daily('SPEND', '"1,234.50"').row).toMatchObject({ spend: null });
   });
+
+  it.each(['"017.4"', '"1,234.50"', '"12.50 EUR"', '""', '{"amount":1}', 'true'])(
+    '%s as money is rejected: nothing in its place would be summed as if nothing had been spent',
+    (literal) => {
+      for (const name of ['SPEND', 'REVENUE'])
+        expect(() => daily(name, literal)).toThrow(new RegExp(`${name} that is no plain number`));
+      expect(daily('SPEND', 'null').row).toMatchObject({ spend: null });
+    },
+  );
 
   it('of another type is null, kept with the reason, noted', () => {
     const { row: made, notes } = daily('IMPRESSIONS', '"many"');

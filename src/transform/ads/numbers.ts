@@ -101,6 +101,11 @@ export class Numbers {
     if (told(this) !== told(other)) throw this.#r.reject('ambiguous_metric', name, 'has two different values for %');
   }
 
+  /** Whether a metric is an amount of money. */
+  isMoney(name: string): boolean {
+    return this.#plan.slots.get(name)?.kind === 'money';
+  }
+
   /** A number that no column holds. */
   further(name: string, value: number | ExactNumber): void {
     this.#further ??= {};
@@ -163,8 +168,9 @@ export class Numbers {
 const STAT_KEYS = words('field_type field_value');
 
 /**
- * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number: many servers send exact decimals so. What is not so is kept in `_extra` with a note; a row without
- * the list is rejected.
+ * `stats`: a list of `{field_type, field_value}`. A number in quotes is that number: many servers send exact decimals so. What is not so is kept
+ * in `_extra` with a note. A row without the list is rejected; so is one whose money is no number: nothing in the place of an amount would be
+ * summed as if nothing had been spent.
  */
 export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
   if (stats === undefined || stats === null) throw r.reject('missing_field', 'stats', 'has no %');
@@ -179,6 +185,7 @@ export const tellStats = (r: Reading, numbers: Numbers, stats: Json): void => {
     const value = typeof told === 'string' && isJsonNumber(told) ? numberOf(told) : told;
     if (typeof name !== 'string' || name === '') r.element('stats', index).flip('field_type', stat, 'a metric by name');
     else if (value === null || typeof value === 'number' || value instanceof ExactNumber) numbers.tell(name, value);
+    else if (numbers.isMoney(name)) throw r.reject('bad_amount', name, 'has a % that is no plain number');
     else r.element('stats', index).flip(name, value, 'a number');
   }
 };
