@@ -27,5 +27,22 @@ export const describe = (version: string): FastifyDynamicSwaggerOptions => ({
   hideUntagged: false,
   // Pages, forms and what stands beside the API are no part of it: they take no bearer token, and answer without an envelope.
   transform: ({ schema, url }) => ({ schema: url.startsWith('/api/v1/') ? schema : { ...schema, hide: true }, url }),
+  transformObject: (document) => {
+    if (!('openapiObject' in document)) return document.swaggerObject;
+    for (const path of Object.values(document.openapiObject.paths ?? {}))
+      if (path?.post !== undefined) withBodyAsTaken(path.post);
+    return document.openapiObject;
+  },
   refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
 });
+
+type Paths = NonNullable<Extract<Described, { openapiObject: unknown }>['openapiObject']['paths']>;
+type Described = Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0];
+type Operation = NonNullable<NonNullable<Paths[string]>['post']>;
+
+/** The plugin says of every body that it must be there. One that may be null may be absent: a start without parameters has none (contract, rule 1). */
+function withBodyAsTaken({ requestBody }: Operation): void {
+  if (requestBody === undefined || !('content' in requestBody)) return;
+  const schema = requestBody.content['application/json']?.schema;
+  if (schema !== undefined && 'type' in schema && schema.type?.includes('null')) requestBody.required = false;
+}

@@ -276,6 +276,20 @@ test('docs/openapi.json is what the server says of itself, and every route stand
   );
 });
 
+test('the description asks for a body only where the server does, and says how every answer is written', async () => {
+  const { paths } = JSON.parse(await openapiDocument());
+  const bodies = Object.entries<{ post?: { requestBody?: { required: boolean } } }>(paths).flatMap(
+    ([path, { post }]) => (post?.requestBody === undefined ? [] : [[path, post.requestBody.required]]),
+  );
+  expect(bodies).toEqual([
+    ['/api/v1/dags/{dagName}/start', false],
+    ['/api/v1/dags/{dagName}/retry', true],
+  ]);
+  const { responses } = paths['/api/v1/dags/{dagName}/runs/{runId}/log/stream'].get;
+  expect(Object.keys(responses)).toEqual(['200', '4XX', '5XX']);
+  expect(Object.keys(responses[200].content)).toEqual(['text/event-stream', 'application/x-ndjson']);
+});
+
 test('pages that stand beside the API are not told as a part of it', async () => {
   const pages: ServerDeps['pages'] = async (app) => {
     app.get('/streams', async () => 'a page');

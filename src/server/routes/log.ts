@@ -72,7 +72,16 @@ export function logRoutes(app: FastifyInstance, deps: ServerDeps, limits: Limits
           'Server-sent events: `line` with a LogLine as data and its number as id, then `end` with the run. With Accept: application/x-ndjson one LogLine a line. Goes on behind `after` or Last-Event-ID.',
         params: namedRun,
         querystring: { type: 'object', additionalProperties: false, properties: { after: number } },
-        produces: ['text/event-stream', 'application/x-ndjson'],
+        response: {
+          200: {
+            description: 'The lines, as they are written.',
+            content: {
+              'text/event-stream': { schema: { type: 'string' } },
+              'application/x-ndjson': { schema: { $ref: 'LogLine#' } },
+            },
+          },
+          ...refusals,
+        },
       },
     },
     async (request, reply) => {
