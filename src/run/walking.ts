@@ -8,7 +8,7 @@ import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type Strea
 import type { Problem } from './problem.ts';
 import { hasOpenRejects } from './runs.ts';
 import { newStreamContext, type StreamContext } from './stream-context.ts';
-import { abandonWalk, abandonWalks, openWalk, openWalks, type Walk } from './walks.ts';
+import { abandonWalk, abandonWalks, lacksOnlyClosed, openWalk, openWalks, type Walk } from './walks.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
@@ -59,7 +59,10 @@ export async function walkAll(
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
     if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
-    if (!wanted(open, plan, asked, coverage.words, clock)) {
+    // A list that has a closed owner comes to no end: what is open of it would stay as it was first read until the walk goes stale.
+    const isList = open.window === undefined && open.kind !== 'backfill';
+    const isRead = isList && (await patiently(() => lacksOnlyClosed(db, open.walkId)));
+    if (isRead || !wanted(open, plan, asked, coverage.words, clock)) {
       await patiently(() => abandonWalk(db, open.walkId));
       continue;
     }

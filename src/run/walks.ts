@@ -128,6 +128,14 @@ export async function abandonWalks(
   );
 }
 
+/** Whether nothing is left of a walk but what is closed to us: then it was not interrupted, it is only not whole. */
+export async function lacksOnlyClosed(db: Kysely<AnyDatabase>, walkId: string): Promise<boolean> {
+  const { rows } = await sql<{ closed: boolean }>`
+    select coalesce(bool_and(error_code is not distinct from 'forbidden'), false) as closed from ops.slices
+    where walk_id = ${walkId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
+  return rows[0]?.closed === true;
+}
+
 /**
  * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same transaction (guarantee G2).
  * A backfill moves none. The watermark never goes back. Call it before any counter that other slices of the stream also write:

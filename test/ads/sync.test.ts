@@ -338,6 +338,22 @@ test('one account’s 403 marks its slices forbidden, fails nothing else and del
   expect(fresh(await lines(dailyQuery))).toEqual(fresh(truth()));
 });
 
+test('beside an account that stays closed the others are read anew by each sync, however soon it comes', async () => {
+  rig = await openAdsRig({ ...small, dialect: 'contract' });
+  const { state } = rig.platform;
+  const [closed = ''] = state.accounts.keys();
+  const [gone] = [...state.audiences.values()].filter(({ accountId }) => accountId !== closed);
+  state.forbid(closed);
+  expect((await rig.sync(entities)).status).toBe('succeeded');
+  state.deleteAudience(gone?.id ?? '');
+  const report = await rig.sync(entities);
+  expect(report.streams.find(({ stream }) => stream === 'audiences')).toMatchObject({
+    status: 'forbidden',
+    deleted: 1,
+  });
+  expect(await rig.rows('select id from ads.audiences where _deleted_at is not null')).toEqual([{ id: gone?.id }]);
+});
+
 test('an account that stays closed is asked for the days since it was closed, not for all of history each night', async () => {
   const tiny = { accounts: 2, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1, days: 200 } as const;
   rig = await openAdsRig({ ...tiny, dialect: 'contract' }, { start: new Date('2025-10-01T00:00:00Z') });
