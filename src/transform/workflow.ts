@@ -3,6 +3,7 @@
  * any dialect under one name, everything else under its own.
  */
 import { BadData } from '../core/errors.ts';
+import { ExactNumber } from '../core/json.ts';
 import { type RunState, standingOf } from '../core/run-states.ts';
 import type { Flow } from '../core/stream.ts';
 import { type Instant, parseAnyInstant } from '../core/time.ts';
@@ -182,7 +183,8 @@ const moment = (r: Reading, holder: JsonObject, key: string): Instant | null => 
 /** Text, or a number or truth as text: ids and counts come as either. */
 const scalar = (r: Reading, holder: JsonObject, key: string): string | null => {
   const value = own(holder, key);
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : filled(text(r, holder, key));
+  const isOther = typeof value === 'number' || typeof value === 'boolean' || value instanceof ExactNumber;
+  return isOther ? String(value) : filled(text(r, holder, key));
 };
 
 /** Text as it is; anything else as JSON text: parameters and errors come as text, lists or objects. */

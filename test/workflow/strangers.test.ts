@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ExactNumber } from '../../src/core/json.ts';
 import { openWorkflow } from '../../src/sources/workflow.ts';
 import { openSourceRig, type SourceRig } from '../support/source-rig.ts';
 
@@ -129,6 +130,25 @@ test('a DAG whose status fails for good is named in the reason', async () => {
   expect(report.streams.find(({ stream }) => stream === 'dags')?.reason).toMatch(
     /^dags: send: GET .* answered 500: nil pointer/,
   );
+});
+
+test('an id that is a number beyond 2^53 is kept digit for digit, and a second run of that id is a row of its own', async () => {
+  const runId = new ExactNumber('9007199254740993');
+  let startedAt = '2026-03-01T12:00:00Z';
+  await stage((path) => {
+    if (path === '/api/v1/dags') return [{ name: 'load' }];
+    if (path === '/api/v1/dags/load/status')
+      return { status: 'success', data: { runId, status: 'succeeded', startedAt } };
+    return undefined;
+  });
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  startedAt = '2026-03-02T12:00:00Z';
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  const runs = await rig.rows('select dag_run_id, told_run_id, _extra from workflow.dag_runs order by begun_at');
+  expect(runs).toEqual([
+    { dag_run_id: '9007199254740993', told_run_id: '9007199254740993', _extra: null },
+    { dag_run_id: '9007199254740993@2026-03-02T12:00:00.000Z', told_run_id: '9007199254740993', _extra: null },
+  ]);
 });
 
 test('a DAG whose current run is of long ago is read night after night without a word', async () => {
