@@ -159,7 +159,9 @@ export function openMetrics({
       );
     }
     parts.push(await histogram(db));
-    return { contentType: own.contentType, text: `${parts.join('')}${await own.metrics()}` };
+    // prom-client writes "Nan"; the text format has NaN (Prometheus documentation, "Exposition formats").
+    const ours = (await own.metrics()).replace(/ Nan$/gm, ' NaN');
+    return { contentType: own.contentType, text: `${parts.join('')}${ours}` };
   };
 }
 
