@@ -191,7 +191,7 @@ async function conclude(
       `${stream.name}: ${plural(unlisted.length, 'row')} can be had one by one but the source lists them no more (they left what the configuration selects?): they stay here as they were`,
     );
   if (unsure.length === 0) return { doubt: undefined, braked: false };
-  const doubt = `${stream.name}: ${unsure.length} rows can no longer be seen, but no other row of their kind can either: they were not deleted`;
+  const doubt = `${stream.name}: ${plural(unsure.length, 'row')} can no longer be seen, but no other row of their kind can either: they were not deleted. Is a project hidden from the account? Of a server that has no address for a single one no census can tell`;
   return { doubt, braked: false };
 }
 
