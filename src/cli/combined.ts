@@ -1,6 +1,7 @@
 /** What came of several runs together. */
 
-import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus } from '../core/run.ts';
+import { passesAfter } from '../core/errors.ts';
+import { addCounts, longestOf, noCounts, type RunKind, type RunReport, type RunStatus } from '../core/run.ts';
 import { said } from './exit.ts';
 import { ofPipeline } from './running.ts';
 
@@ -26,6 +27,9 @@ export function combinedReport(pipeline: string, kind: RunKind, parts: readonly 
         : bad.some(isFailed)
           ? 'partly_failed'
           : (worst.find((each) => reports.some((report) => report.status === each)) ?? 'partly_failed');
+  const passesAfterMs = longestOf(
+    bad.map((part) => ('report' in part ? part.report.passesAfterMs : passesAfter(part.error))),
+  );
   return {
     runId: null,
     pipeline,
@@ -38,6 +42,7 @@ export function combinedReport(pipeline: string, kind: RunKind, parts: readonly 
     retries: sum((report) => report.retries),
     throttledMs: sum((report) => report.throttledMs),
     seconds,
+    ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
     ...(bad.length === 0 ? {} : { error: { code: codeOf(bad), message: bad.map(sentence).join('; ') } }),
   };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nightly } from '../../pipelines/nightly.ts';
 import type { Config } from '../config.ts';
 import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
-import type { Observe, RunReport } from '../core/run.ts';
+import type { Observe, RunKind, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../run/deps.ts';
@@ -106,7 +106,10 @@ export function openRunner(
     const started = performance.now();
     const until = started + hours(config.runHours);
     const done: Part[] = [];
-    const waiting: Ask[] = names.filter((name) => takesPart(name, ask)).map((pipeline) => ({ ...ask, pipeline }));
+    const isDone = (name: string, kind: RunKind): boolean =>
+      how.done?.some((run) => run.pipeline === name && run.kind === kind) === true;
+    const parts = names.filter((name) => takesPart(name, ask) && !isDone(name, ask.does));
+    const waiting: Ask[] = parts.map((pipeline) => ({ ...ask, pipeline }));
     let censusAsked = ask.does !== 'sync' && ask.does !== 'full';
     for (;;) {
       const next = waiting.shift();

@@ -174,5 +174,11 @@ export class AccountsDoNotBalance extends TidemarkError {
   readonly code = 'accounts_do_not_balance';
 }
 
+/** So long (ms) the source asks to be left alone, 0 where it does not say, where the error may pass by itself; undefined where it will not. */
+export const passesAfter = (error: unknown): number | undefined => {
+  if (error instanceof Transient) return error.retryAfterMs ?? 0;
+  return error instanceof Unreachable || error instanceof UnexpectedContent ? 0 : undefined;
+};
+
 /** What was thrown, in its own words: it may be anything. */
 export const saidBy = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -79,6 +79,8 @@ export interface StreamReport {
   readonly seconds: number;
   /** Why it is not ok, in one sentence. */
   readonly reason?: string;
+  /** What kept it from being ok may pass by itself: so long the source asks to be left alone, ms; 0 where it does not say. */
+  readonly passesAfterMs?: number;
 }
 
 export interface RunReport {
@@ -95,7 +97,15 @@ export interface RunReport {
   readonly throttledMs: number;
   readonly seconds: number;
   readonly error?: { readonly code: string; readonly message: string };
+  /** As in the streams' reports, the longest of them: asked for again behind that, some of it may succeed. */
+  readonly passesAfterMs?: number;
 }
+
+/** The longest of several; undefined where none of them may pass. */
+export const longestOf = (all: readonly (number | undefined)[]): number | undefined => {
+  const known = all.filter((each) => each !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+};
 
 /** What a run tells while it goes. The CLI draws it, `--json` prints it, the log keeps a part of it. */
 export type RunEvent =

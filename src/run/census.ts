@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { Misconfigured, Missing, saidBy } from '../core/errors.ts';
+import { Misconfigured, Missing, passesAfter, saidBy } from '../core/errors.ts';
 import { noCounts, type RunReport, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { nameOf } from '../core/table.ts';
@@ -64,7 +64,11 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
   await patiently(() => beginStream(deps.warehouse.db, run, stream));
   const client = await patiently(() => deps.warehouse.pool.connect());
-  const finish = async (status: StreamReport['status'], reason?: string): Promise<StreamReport> => {
+  const finish = async (
+    status: StreamReport['status'],
+    reason?: string,
+    passesAfterMs?: number,
+  ): Promise<StreamReport> => {
     const report: StreamReport = {
       stream,
       status,
@@ -74,6 +78,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       slices: tally.slices,
       seconds: (performance.now() - started) / 1000,
       ...(reason === undefined ? {} : { reason }),
+      ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
     };
     await patiently(() => finishStream(deps.warehouse.db, run, report, flow.table));
     deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
@@ -85,7 +90,7 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
     const due = await dueBefore(context, flow);
     const seen = await walkIds(execution, flow, client, tally, everything(context, flow, due));
     if (!seen.complete)
-      return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`);
+      return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`, 0);
     const lacking = due === undefined ? undefined : await lackingIn(context, flow, client, seen, due);
     const { doubt, braked } = await conclude(execution, flow, client, tally, lacking?.places ?? []);
     // Where too much is gone it may be another site: nothing is taken over from it either.
@@ -93,13 +98,17 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       await noteLacking(context, flow, client, lacking);
       const problem = await readLacking(execution, flow, lacking, tally);
       if (problem !== undefined)
-        return await finish(problem.status, doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`);
+        return await finish(
+          problem.status,
+          doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`,
+          problem.passesAfterMs,
+        );
       await forgetUnseen(context, flow, client);
     }
     return await finish(doubt === undefined ? 'ok' : 'attention', doubt);
   } catch (error) {
     const message = saidBy(error);
-    const report = await finish('failed', message);
+    const report = await finish('failed', message, passesAfter(error));
     if (endsRun(error)) throw error;
     return report;
   } finally {

@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { Fenced, Interrupted, OutOfTime, saidBy, TidemarkError } from '../core/errors.ts';
-import { addCounts, noCounts, type RunKind, type RunReport, type RunStatus, type StreamReport } from '../core/run.ts';
+import { Fenced, Interrupted, OutOfTime, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
+import {
+  addCounts,
+  longestOf,
+  noCounts,
+  type RunKind,
+  type RunReport,
+  type RunStatus,
+  type StreamReport,
+} from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
 import { hurried } from '../warehouse/connect.ts';
@@ -78,6 +86,7 @@ export async function withRun(
       throttledMs: counters.throttledMs - before.throttledMs,
       seconds: (performance.now() - started) / 1000,
       ...errorOf(streams, thrown),
+      ...passing(streams, thrown),
     };
     await Promise.all([pruneWalks(db, sourceId), pruneCommits(db)]).catch((error: unknown) => {
       deps.observe({
@@ -240,6 +249,12 @@ function statusOf(streams: readonly StreamReport[], thrown: unknown): RunStatus 
   return bad.length === streams.length && bad.every((stream) => stream.status === 'failed')
     ? 'failed'
     : 'partly_failed';
+}
+
+function passing(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'passesAfterMs'> {
+  const passesAfterMs =
+    thrown === undefined ? longestOf(streams.map((stream) => stream.passesAfterMs)) : passesAfter(thrown);
+  return passesAfterMs === undefined ? {} : { passesAfterMs };
 }
 
 function errorOf(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'error'> {

@@ -11,11 +11,15 @@ import {
   Unreachable,
   WarehouseFull,
 } from '../core/errors.ts';
-import type { StreamStatus } from '../core/run.ts';
+import { longestOf, type StreamStatus } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 
-/** Why a stream is not ok though it went on. */
-export type Problem = { readonly status: StreamStatus; readonly reason: string };
+/** Why a stream is not ok though it went on. `passesAfterMs` as in its report. */
+export interface Problem {
+  readonly status: StreamStatus;
+  readonly reason: string;
+  readonly passesAfterMs?: number | undefined;
+}
 
 /** Errors that end the whole run, not just the stream they happened in. */
 export const endsRun = (error: unknown): boolean =>
@@ -33,7 +37,8 @@ export const endsRun = (error: unknown): boolean =>
 export const worst = (problems: readonly Problem[]): Problem | undefined => {
   const first = problems.find((problem) => problem.status === 'failed') ?? problems[0];
   if (first === undefined || problems.length === 1) return first;
-  return { status: first.status, reason: `${first.reason} (and ${problems.length - 1} more slices)` };
+  const passesAfterMs = longestOf(problems.map((problem) => problem.passesAfterMs));
+  return { status: first.status, reason: `${first.reason} (and ${problems.length - 1} more slices)`, passesAfterMs };
 };
 
 /** The stream and the slice of it, for people. */

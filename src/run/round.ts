@@ -1,6 +1,15 @@
 /** One round over slices of a walk: each is read, or it is found out why it cannot be. */
 
-import { Fenced, Forbidden, HasNone, Missing, SeemsMissing, TidemarkError, TooOld } from '../core/errors.ts';
+import {
+  Fenced,
+  Forbidden,
+  HasNone,
+  Missing,
+  passesAfter,
+  SeemsMissing,
+  TidemarkError,
+  TooOld,
+} from '../core/errors.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
 import { patiently } from '../warehouse/patience.ts';
@@ -101,7 +110,7 @@ async function readPart(
   const end = await readSlice(stream, open, { again, count: split.count });
   // Of an owner that has no entities yet in its days nothing is asked: nobody has answered.
   findings.answered ||= end.passes > 0;
-  if (end.status === 'partial') findings.problems.push({ status: 'partial', reason: partly(flow, open.slice, end) });
+  if (end.status === 'partial') findings.problems.push(partOf(flow, open.slice, end));
   return [];
 }
 
@@ -155,13 +164,23 @@ async function problemOf(stream: StreamContext, open: OpenSlice, error: unknown)
     return { status: 'forbidden', reason: `${where(flow, open.slice)}: ${error.message}` };
   }
   if (error instanceof Missing || error instanceof Forbidden) throw error;
-  return { status: 'failed', reason: `${where(flow, open.slice)}: ${error.message}` };
+  return {
+    status: 'failed',
+    reason: `${where(flow, open.slice)}: ${error.message}`,
+    passesAfterMs: passesAfter(error),
+  };
 }
 
-/** Why a slice is done only in part. */
-const partly = (flow: Flow, slice: Slice, { expected, fetched, braked }: SliceEnd): string =>
-  `${where(flow, slice)}: ${
-    braked === true
-      ? `the list, of ${plural(fetched, 'record')}, would have removed unbelievably many rows; nothing was removed`
-      : `the source says ${expected ?? 'nothing'} records, ${fetched} could be read`
-  }`;
+/** A slice that is done only in part. What changed while it was read may stand still when it is read again; what the brake held, people look at. */
+function partOf(flow: Flow, slice: Slice, { expected, fetched, braked }: SliceEnd): Problem {
+  const place = where(flow, slice);
+  if (braked === true) {
+    const list = `the list, of ${plural(fetched, 'record')}`;
+    return {
+      status: 'partial',
+      reason: `${place}: ${list}, would have removed unbelievably many rows; nothing was removed`,
+    };
+  }
+  const reason = `${place}: the source says ${expected ?? 'nothing'} records, ${fetched} could be read`;
+  return { status: 'partial', reason, passesAfterMs: 0 };
+}

@@ -1,4 +1,4 @@
-import { Fenced, Forbidden, Interrupted, Missing, SeemsMissing, saidBy } from '../core/errors.ts';
+import { Fenced, Forbidden, Interrupted, Missing, passesAfter, SeemsMissing, saidBy } from '../core/errors.ts';
 import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
@@ -26,7 +26,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
   const tally = newTally();
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
   await patiently(() => beginStream(deps.warehouse.db, run, stream));
-  const report = (status: StreamStatus, reason?: string): StreamReport => ({
+  const report = (status: StreamStatus, reason?: string, passesAfterMs?: number): StreamReport => ({
     stream,
     status,
     counts: tally.counts,
@@ -35,6 +35,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     slices: tally.slices,
     seconds: (performance.now() - started) / 1000,
     ...(reason === undefined ? {} : { reason }),
+    ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
   });
   const end = async (done: StreamReport): Promise<StreamReport> => {
     const { superseded } = done.counts;
@@ -61,7 +62,9 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
     await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
     await patiently(() => forgetOpened(deps.warehouse.db, run.sourceId, flow));
     await afterwards(context, flow, times, tally, problems !== undefined);
-    return await end(problems === undefined ? report('ok') : report(problems.status, problems.reason));
+    return await end(
+      problems === undefined ? report('ok') : report(problems.status, problems.reason, problems.passesAfterMs),
+    );
   } catch (error) {
     const message = saidBy(error);
     if (error instanceof Missing || error instanceof Forbidden) {
@@ -78,12 +81,13 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
       return end(report(state, filled === undefined ? message : `${message}; ${filled}`));
     }
     const status = error instanceof Interrupted || error instanceof Fenced ? 'interrupted' : 'failed';
-    await end(report(status, message)).catch((second: unknown) => {
+    const failed = report(status, message, passesAfter(error));
+    await end(failed).catch((second: unknown) => {
       // The warehouse itself may be what failed: the first error is the one to tell.
       tell(context, 'warn', `${stream}: its end could not be recorded: ${String(second)}`);
     });
     if (endsRun(error)) throw error;
-    return report(status, message);
+    return failed;
   }
 }
 

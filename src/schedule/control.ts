@@ -1,6 +1,6 @@
 /** What may be asked of the pipelines from outside: the API, the dashboard and the scheduler all ask here, and nowhere else. */
 
-import type { Observe, RunReport } from '../core/run.ts';
+import type { Observe, RunKind, RunReport } from '../core/run.ts';
 
 /** What a run is to do. */
 export interface Ask {
@@ -17,12 +17,24 @@ export interface Ask {
 export interface Runner {
   run(
     ask: Ask,
-    how: { readonly trigger: 'schedule' | 'api'; readonly signal: AbortSignal; readonly observe: Observe },
+    how: {
+      readonly trigger: 'schedule' | 'api';
+      readonly signal: AbortSignal;
+      readonly observe: Observe;
+      /** What of it succeeded already, before its process ended or before it was asked for again. */
+      readonly done?: readonly Done[];
+    },
   ): Promise<RunReport>;
   /** Names of the pipelines that are configured here. */
   readonly configured: readonly string[];
   /** What a backfill would do, without doing it: slices, requests and seconds as far as they can be told. */
   preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
+}
+
+/** A run that a request became. */
+export interface Done {
+  readonly pipeline: string;
+  readonly kind: RunKind;
 }
 
 /** One stream's part in a plan. */
@@ -75,6 +87,8 @@ export interface DagRun {
   readonly error: { readonly code: string; readonly message: string } | null;
   /** A person asked it to stop and it has not ended yet. */
   readonly stopping: boolean;
+  /** It failed of what may pass by itself, and is asked for again then; null of every other, and once that began. */
+  readonly againAt: Date | null;
 }
 
 /** A slice in progress, or a stream where it has no slices yet. */

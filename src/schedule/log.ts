@@ -66,15 +66,20 @@ const shown = (message: string): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 };
 
-/** Adds lines at the end. Several processes may: the request's row is held meanwhile, so that numbers become visible in their order. */
-export function append(db: Kysely<AnyDatabase>, id: string, lines: readonly Line[]): Promise<void> {
-  return db.transaction().execute(async (trx) => {
-    await sql`select from ops.dag_runs where dag_run_id = ${id} for no key update`.execute(trx);
-    await sql`insert into ops.run_log (dag_run_id, at, level, message)
-      select ${id}, at, level, message from unnest(${lines.map(({ at }) => at)}::timestamptz[],
-        ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => shown(message))}::text[])
-        with ordinality as line (at, level, message, place) order by place`.execute(trx);
-  });
+/** Adds lines at the end, in a transaction of their own. */
+export const append = (db: Kysely<AnyDatabase>, id: string, lines: readonly Line[]): Promise<void> =>
+  db.transaction().execute((trx) => appendIn(trx, id, lines));
+
+/**
+ * Adds lines at the end. Several processes may: the request's row is held until the transaction ends, so that numbers become visible in their
+ * order.
+ */
+export async function appendIn(trx: Db, id: string, lines: readonly Line[]): Promise<void> {
+  await sql`select from ops.dag_runs where dag_run_id = ${id} for no key update`.execute(trx);
+  await sql`insert into ops.run_log (dag_run_id, at, level, message)
+    select ${id}, at, level, message from unnest(${lines.map(({ at }) => at)}::timestamptz[],
+      ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => shown(message))}::text[])
+      with ordinality as line (at, level, message, place) order by place`.execute(trx);
 }
 
 /** At most so many lines are read at once. */

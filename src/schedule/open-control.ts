@@ -4,6 +4,7 @@ import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { Misconfigured } from '../core/errors.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
+import { dropLater, giveUpLater } from './again.ts';
 import { type AskRow, askOf, paramsOf, rowOf, sameAsk } from './asks.ts';
 import { type Catalogue, checkAsk, dagOf, type KnownDag } from './catalogue.ts';
 import type { Ask, Control, Dag, DagRun, DagStatus } from './control.ts';
@@ -66,6 +67,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
       });
       // Another pipeline took the id in this very moment.
       if (!isNew) throw taken(how.id);
+      if (row.streams === null) await dropLater(trx, row, how.id);
       return found(await anyDagRun(trx, how.id), how.id);
     });
     nudge();
@@ -103,6 +105,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
       dagOf(catalogue, name);
       const active = await activeRun(db, name);
       if (active === undefined) {
+        await db.transaction().execute((trx) => giveUpLater(trx, name, by));
         const [last] = await dagRuns(db, name, { limit: 1 });
         if (last === undefined) throw new NothingActive(`${name} has never run: there is nothing to stop`);
         return last;

@@ -15,6 +15,8 @@ export interface Request {
   readonly trigger: 'schedule' | 'api';
   readonly by: string;
   readonly retryOf?: string;
+  /** It is not taken up before that. Default 0. */
+  readonly pauseMs?: number;
 }
 
 /** Until the transaction ends, nobody else decides what is queued for this pipeline. */
@@ -26,9 +28,10 @@ export async function turnFor(trx: Db, pipeline: string): Promise<void> {
 export async function insert(trx: Db, request: Request): Promise<boolean> {
   const { ask } = request;
   const { numAffectedRows } = await sql`insert into ops.dag_runs
-      (dag_run_id, pipeline, does, streams, window_from, window_to, params, trigger, asked_by, retry_of)
+      (dag_run_id, pipeline, does, streams, window_from, window_to, params, trigger, asked_by, retry_of, not_before)
     values (${request.id}, ${ask.pipeline}, ${ask.does}, ${ask.streams && [...ask.streams]}::text[], ${ask.window_from},
-      ${ask.window_to}, ${request.params}, ${request.trigger}, ${request.by}, ${request.retryOf ?? null})
+      ${ask.window_to}, ${request.params}, ${request.trigger}, ${request.by}, ${request.retryOf ?? null},
+      clock_timestamp() + ${request.pauseMs ?? 0} * interval '1 millisecond')
     on conflict (dag_run_id) do nothing`.execute(trx);
   return Number(numAffectedRows ?? 0) === 1;
 }

@@ -2,6 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../run/history/db.ts';
+import { isLater } from './again.ts';
 import { type AskRow, paramsOf } from './asks.ts';
 import type { DagRun } from './control.ts';
 
@@ -17,6 +18,7 @@ interface Row {
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
   readonly stopping: boolean;
+  readonly again_at: Date | null;
   readonly runs: readonly string[];
   readonly received: number;
   readonly changed: number;
@@ -43,15 +45,16 @@ const selected = (where: RawBuilder<unknown>): RawBuilder<Row> => sql<Row>`
       case when d.status = 'running' and d.stuck_since is not null then 'stuck' else d.status end as status,
       d.params, null::jsonb as asked, d.queued_at, d.started_at, d.finished_at,
       d.stop_asked_at is not null and d.finished_at is null as stopping, d.error_code, d.error_message,
+      (select l.not_before from ops.dag_runs l where l.retry_of = d.dag_run_id and ${isLater('l')}) as again_at,
       null::bigint as run_id
-    from ops.dag_runs d
+    from ops.dag_runs d where not ${isLater('d')}
     union all
     select 'manual-' || r.run_id, r.pipeline, r.kind, 'manual',
       case when r.status = 'running' and not ${isAlive('r')} then 'lost' else r.status end,
-      null, r.params, r.started_at, r.started_at, r.finished_at, false, r.error_code, r.error_message, r.run_id
+      null, r.params, r.started_at, r.started_at, r.finished_at, false, r.error_code, r.error_message, null, r.run_id
     from ops.runs r where r.trigger = 'manual')
   select d.dag_run_id, d.pipeline, d.does, d.trigger, d.status, d.params, d.asked, d.queued_at, d.started_at,
-    d.finished_at, d.stopping, d.error_code, d.error_message, coalesce(n.runs, '{}') as runs,
+    d.finished_at, d.stopping, d.error_code, d.error_message, d.again_at, coalesce(n.runs, '{}') as runs,
     coalesce(n.received, 0)::float8 as received, coalesce(n.changed, 0)::float8 as changed,
     coalesce(n.rejected, 0)::float8 as rejected
   from (select * from d where ${where}) d
@@ -105,8 +108,8 @@ export async function dagRuns(
 export async function activeRun(db: Db, pipeline: string): Promise<DagRun | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from (
-      select dag_run_id as id, case status when 'running' then 0 else 2 end as rank, seq from ops.dag_runs
-      where pipeline = ${pipeline} and status in ('queued', 'running', 'interrupted', 'lost')
+      select dag_run_id as id, case status when 'running' then 0 else 2 end as rank, seq from ops.dag_runs d
+      where pipeline = ${pipeline} and status in ('queued', 'running', 'interrupted', 'lost') and not ${isLater('d')}
       union all
       select coalesce(n.dag_run_id, 'manual-' || r.run_id), 1, r.run_id
       from ops.runs r left join ops.dag_run_runs n using (run_id)
@@ -136,6 +139,7 @@ const dagRunOf = (row: Row): DagRun => ({
       ? null
       : { code: row.error_code ?? 'internal', message: row.error_message ?? '' },
   stopping: row.stopping,
+  againAt: row.again_at,
 });
 
 /** What a run of the command line was asked, from `ops.runs.params`. */

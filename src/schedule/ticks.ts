@@ -6,6 +6,7 @@
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
+import { dropLater, isAgain } from './again.ts';
 import { paramsOf, rowOf } from './asks.ts';
 import type { Catalogue, Timed } from './catalogue.ts';
 import { type Due, due } from './cron.ts';
@@ -99,6 +100,7 @@ async function make(trx: Kysely<AnyDatabase>, { pipeline, does, missed, by }: Mi
     on conflict do nothing`.execute(trx);
   if (Number(numAffectedRows ?? 0) === 0) return undefined;
   const ask = { pipeline, does };
+  await dropLater(trx, { pipeline, does }, dagRunId);
   if (there === undefined)
     await insert(trx, { id: dagRunId, ask: rowOf(ask), params: paramsOf(ask), trigger: 'schedule', by: 'schedule' });
   return { pipeline, does, scheduledFor: newest, covers: missed.length, dagRunId, joined: there !== undefined };
@@ -114,8 +116,8 @@ async function covering(
 ): Promise<string | undefined> {
   // A complete walk does what an incremental one would.
   const enough = does === 'sync' ? ['sync', 'full'] : [does];
-  const { rows } = await sql<{ id: string }>`select dag_run_id as id from ops.dag_runs
-    where pipeline = ${pipeline} and does = any (${enough}::text[]) and streams is null and stop_asked_at is null
+  const { rows } = await sql<{ id: string }>`select dag_run_id as id from ops.dag_runs d
+    where pipeline = ${pipeline} and does = any (${enough}::text[]) and streams is null and stop_asked_at is null and not ${isAgain('d')}
       and (status = 'queued' or (status in ('running', 'interrupted', 'lost') and started_at >= ${at}))
     order by seq limit 1`.execute(trx);
   return rows[0]?.id;

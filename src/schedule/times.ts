@@ -1,4 +1,4 @@
-import { days, minutes, seconds } from '../core/time.ts';
+import { days, hours, minutes, seconds } from '../core/time.ts';
 
 /** How long things take and wait, in milliseconds. All of it is measured by the database clock or by one that only grows. */
 export interface Times {
@@ -14,6 +14,8 @@ export interface Times {
   readonly backoffMs: number;
   /** A run whose pipeline is held by another one waits so long before it tries again. */
   readonly heldMs: number;
+  /** So long after each failure of what may pass the schedule's request is asked for again; after as many tries more it is left. */
+  readonly againMs: readonly number[];
   /** A run that does not get ahead for so long is stuck. */
   readonly stuckMs: number;
   /** Between looks for what people are to be told. */
@@ -34,6 +36,7 @@ export const usualTimes: Times = {
   reapMs: seconds(3),
   backoffMs: seconds(30),
   heldMs: seconds(5),
+  againMs: [minutes(5), minutes(15), minutes(30), hours(1), hours(2)],
   stuckMs: minutes(15),
   lookMs: minutes(1),
   endMs: seconds(12),

@@ -3,11 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
-import { Fenced, Interrupted, LockHeld, saidBy, TidemarkError } from '../core/errors.ts';
+import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import { silence } from '../core/silence.ts';
 import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
+import { askAgain, doneBefore } from './again.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
@@ -164,16 +165,17 @@ async function runOne(deps: WorkerDeps, hand: InHand): Promise<void> {
   const again = claimed.claim > 1 ? `, for the ${ordinal(claimed.claim)} time` : '';
   log.add('info', `taken up by ${name}${again}`);
   try {
-    const outcome = await runner
-      .run(askOf(claimed.ask), {
+    const work = async (): Promise<RunReport> =>
+      runner.run(askOf(claimed.ask), {
         trigger: claimed.trigger,
         signal: hand.stop.signal,
         observe: observing(db, hand, log, runs),
-      })
-      .then(
-        (report) => outcomeOf(report, hand),
-        (error: unknown) => outcomeOfError(error, hand),
-      );
+        done: await patiently(() => doneBefore(db, claimed.id)),
+      });
+    const outcome = await work().then(
+      (report) => outcomeOf(report, hand),
+      (error: unknown) => outcomeOfError(error, hand),
+    );
     // Whoever follows the log takes what is there when the request is over for all of it.
     await log.flush().catch(() => undefined);
     await settle(deps, hand, runs, outcome, log);
@@ -204,14 +206,14 @@ function observing(db: Kysely<AnyDatabase>, hand: InHand, log: RunLog, runs: str
 
 /** What is to be done with a request whose run is over. */
 type Outcome =
-  | { readonly do: 'close'; readonly ended: Ended }
+  | { readonly do: 'close'; readonly ended: Ended; readonly passesAfterMs?: number | undefined }
   | { readonly do: 'put back'; readonly as: 'queued' | 'interrupted'; readonly why: string }
   | { readonly do: 'give up'; readonly why: string };
 
-function outcomeOf({ status, error }: RunReport, hand: InHand): Outcome {
+function outcomeOf({ status, error, passesAfterMs }: RunReport, hand: InHand): Outcome {
   if (status === 'running' || status === 'lost') return { do: 'give up', why: error?.message ?? 'the run was lost' };
   if (status === 'interrupted') return outcomeOfError(new Interrupted(error?.message ?? 'it was interrupted'), hand);
-  return { do: 'close', ended: { status, error: error ?? null } };
+  return { do: 'close', ended: { status, error: error ?? null }, passesAfterMs };
 }
 
 function outcomeOfError(error: unknown, { stopped, lost }: InHand): Outcome {
@@ -223,7 +225,7 @@ function outcomeOfError(error: unknown, { stopped, lost }: InHand): Outcome {
       : { do: 'put back', as: 'interrupted', why: message };
   if (error instanceof LockHeld) return { do: 'put back', as: 'queued', why: message };
   const code = error instanceof TidemarkError ? error.code : 'defect';
-  return { do: 'close', ended: { status: 'failed', error: { code, message } } };
+  return { do: 'close', ended: { status: 'failed', error: { code, message } }, passesAfterMs: passesAfter(error) };
 }
 
 async function settle(
@@ -243,7 +245,10 @@ async function settle(
     let tries = 0;
     const ours = await noted(() => {
       tries += 1;
-      return close(db, claimed, runs, outcome.ended, (trx) => ended(claimed, outcome.ended, trx));
+      return close(db, claimed, runs, outcome.ended, async (trx) => {
+        await ended(claimed, outcome.ended, trx);
+        if (outcome.passesAfterMs !== undefined) await askAgain(trx, claimed, outcome.passesAfterMs, times.againMs);
+      });
     });
     // Tried again it may be closed by us: the answer was lost then.
     if (!ours && tries === 1)

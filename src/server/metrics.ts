@@ -5,6 +5,7 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { isLater } from '../schedule/again.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
 import type { ServerDeps } from './deps.ts';
 
@@ -42,7 +43,8 @@ const metrics: readonly Metric[] = [
     name: 'queue_length',
     help: 'Requests that wait to be taken up.',
     type: 'gauge',
-    samples: sql`select count(*)::float8 as value from ops.dag_runs where status in ('queued', 'interrupted', 'lost')`,
+    samples: sql`select count(*)::float8 as value from ops.dag_runs d
+      where status in ('queued', 'interrupted', 'lost') and not ${isLater('d')}`,
   },
   {
     name: 'stuck_runs',

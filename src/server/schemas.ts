@@ -37,6 +37,7 @@ export const run = {
     'rejected',
     'error',
     'stopping',
+    'againAt',
   ],
   properties: {
     runId,
@@ -78,6 +79,11 @@ export const run = {
       properties: { code: { type: 'string' }, message: { type: 'string' } },
     },
     stopping: { type: 'boolean', description: 'Somebody asked it to stop and it has not ended yet.' },
+    againAt: {
+      ...maybe(instant),
+      description:
+        'Of a request of a schedule that failed of what may pass by itself: when the same is asked for again. Null of every other, and once that began.',
+    },
     handoffs: {
       type: 'array',
       description:

@@ -153,6 +153,9 @@ const lasting: readonly Lasting[] = [
   },
 ];
 
+/** So long (ms) the source asks to be left alone, of what may pass by itself. */
+const leaveAloneMs: Readonly<Record<string, number>> = { rate_limited: 3_600_000, transient: 0, unexpected_content: 0 };
+
 describe('a fault that lasts fails the stream as what it is, keeps what was read, and the next run finishes', () => {
   test.each(lasting)('$id: $what is $code', async ({ fault, code: expected, how = {} }) => {
     await open();
@@ -162,6 +165,7 @@ describe('a fault that lasts fails the stream as what it is, keeps what was read
     expect(rule.fired).toBeGreaterThan(0);
     expect(report).toMatchObject({ status: 'failed', error: { code: 'failed' } });
     expect(await code()).toBe(expected);
+    expect(report.passesAfterMs).toBe(leaveAloneMs[expected]);
     expect(process.memoryUsage().rss - before).toBeLessThan(256 << 20);
     // The first page stays, nothing is taken for the end of the list, no checkpoint moves.
     expect(await rig.rows('select count(*)::int as n from tracker.issues where _deleted_at is null')).toEqual([

@@ -63,6 +63,7 @@ test('a start is in the warehouse before it is answered', async () => {
     params: '',
     finishedAt: null,
     stopping: false,
+    againAt: null,
   });
   expect(await query('select dag_run_id, status, asked_by from ops.dag_runs')).toEqual([
     { dag_run_id: run.runId, status: 'queued', asked_by: by },

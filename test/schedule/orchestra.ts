@@ -16,6 +16,7 @@ export const quick: Times = {
   reapMs: 50,
   backoffMs: 150,
   heldMs: 100,
+  againMs: [],
   stuckMs: 400,
   lookMs: 50,
   logMs: 20,

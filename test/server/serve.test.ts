@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { everyNight } from '../../pipelines/schedules.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { startWorkflow } from '../../src/simulator/workflow/server.ts';
+import { freePort } from '../../src/warehouse/ports.ts';
 import { startReceiver } from '../outbound/receiver.ts';
 import { differences } from '../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
@@ -246,6 +249,31 @@ test('what was missed while nobody served is made up for by one nightly run', as
   ]);
   expect(both).toHaveLength(2);
   expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('a source that is away at night is asked again later, it alone, and then the night is whole', async () => {
+  const port = await freePort();
+  const engine = { WORKFLOW_BASE_URL: `http://127.0.0.1:${port}`, WORKFLOW_DAGS: 'etl' };
+  const { cron, timeZone } = everyNight;
+  await rows(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
+    values ('nightly', 'sync', '${cron}', '${timeZone}', clock_timestamp() - interval '1 day')`);
+  const at = await serve(engine);
+  const requests = () => rows<{ status: string }>('select status from ops.dag_runs order by seq');
+  await until('it failed', async () => (await requests())[0]?.status === 'partly_failed', 30_000);
+  const failed = await statusOf(at, 'nightly');
+  expect(failed.run.error).toMatchObject({ code: 'unreachable', message: expect.stringContaining('ECONNREFUSED') });
+  expect(new Date(failed.run.againAt).getTime() - Date.now()).toBeGreaterThan(4 * 60_000);
+  const workflow = await startWorkflow({ port });
+  onTestFinished(() => workflow.close());
+  workflow.state.add('etl');
+  await rows(`update ops.dag_runs set not_before = clock_timestamp() where status = 'queued'`);
+  await until('it succeeded', async () => (await requests())[1]?.status === 'succeeded', 30_000);
+  expect((await statusOf(at, 'nightly')).runId).toBe(`${failed.runId}-again-1`);
+  expect(await rows('select pipeline, trigger, status from ops.runs order by run_id')).toEqual([
+    { pipeline: 'tracker', trigger: 'schedule', status: 'succeeded' },
+    { pipeline: 'workflow', trigger: 'schedule', status: 'failed' },
+    { pipeline: 'workflow', trigger: 'schedule', status: 'succeeded' },
+  ]);
 }, 60_000);
 
 test('people are told of a request that fails before it becomes a run, once, and that it is well again', async () => {

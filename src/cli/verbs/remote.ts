@@ -213,6 +213,7 @@ function factsOf(data: Fields): readonly (readonly [string, string])[] {
     ['received', `${numberOf(run.received)}, ${numberOf(run.changed)} changed, ${numberOf(run.rejected)} rejected`],
     ...(steps.length === 0 ? [] : [['running', steps.map((step) => shown(step.name)).join(', ')] as const]),
     ...(error === undefined ? [] : [['error', escaped(error)] as const]),
+    ...(textOf(run.againAt) ? [['again', when(run.againAt)] as const] : []),
   ];
 }
 

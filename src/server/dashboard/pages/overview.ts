@@ -106,7 +106,7 @@ function lastOf(dag: Dag, own: readonly Night[], view: View): Html {
   const { last } = dag;
   const night = own.at(-1);
   if (last !== null)
-    return html`${state(last.stopping && isActive(last) ? 'stopping' : last.status)} <a href="/requests/${last.pipeline}/${last.runId}">${ago(last.startedAt ?? last.queuedAt, view.now)}</a>`;
+    return html`${state(last.stopping && isActive(last) ? 'stopping' : last.status)} <a href="/requests/${last.pipeline}/${last.runId}">${ago(last.startedAt ?? last.queuedAt, view.now)}</a>${last.againAt !== null && html`, again ${ago(last.againAt, view.now)}`}`;
   return night === undefined
     ? html`<span class="nil">has not run</span>`
     : html`${state(night.status)} <a href="/runs/${night.lastRunId}">${night.day}</a>`;

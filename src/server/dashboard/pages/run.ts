@@ -103,6 +103,7 @@ function head({ run, request }: Known, view: View): readonly (readonly [string, 
       : undefined,
     ['By', run?.trigger ?? request?.trigger],
     request && run === undefined ? ['Asked for', ago(request.queuedAt, view.now)] : undefined,
+    request && request.againAt !== null ? ['Again', at(request.againAt)] : undefined,
     request && request.params !== '' ? ['Parameters', html`<code>${request.params}</code>`] : undefined,
     request && [
       'Request',
