@@ -2,7 +2,7 @@ import { baseUrl, directory, instant, integer, list, oneOf, rate } from './confi
 import { Secret } from './config/secret.ts';
 import { type Variables, variables } from './config/variables.ts';
 import { Misconfigured } from './core/errors.ts';
-import { isThisMachine } from './core/this-machine.ts';
+import { bareHost, isThisMachine } from './core/this-machine.ts';
 
 export { parseInstant } from './config/parse.ts';
 export { Secret };
@@ -298,7 +298,8 @@ function readWorkflow(from: Variables): WorkflowConfig | undefined {
 }
 
 function readServer(from: Variables): ServerConfig {
-  const host = from.text('TIDEMARK_HOST') ?? '127.0.0.1';
+  // As in a URL, an address of IPv6 may stand in brackets.
+  const host = bareHost(from.text('TIDEMARK_HOST') ?? '127.0.0.1');
   const port = integer(from, 'TIDEMARK_PORT', 8080, 0, 65_535);
   const apiToken = bearer(from, 'TIDEMARK_API_TOKEN');
   if (!isThisMachine(host) && !apiToken && !isSet(from, 'TIDEMARK_API_TOKEN_FILE')) {
@@ -364,8 +365,7 @@ function readNotify(from: Variables): NotifyConfig {
 /** Named as all programs name them, in lower case first. What is no proxy of HTTP is left alone: it was set for others. */
 function readProxies(from: Variables): ProxyConfig {
   const one = (name: string): Secret | undefined => {
-    const lower = from.text(name.toLowerCase());
-    const given = lower === undefined ? from.secret(name) : new Secret(lower);
+    const given = from.secret(name, name.toLowerCase());
     if (given === undefined) return undefined;
     const text = given.reveal();
     const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
@@ -378,7 +378,7 @@ function readProxies(from: Variables): ProxyConfig {
   };
   const http = one('HTTP_PROXY');
   const https = one('HTTPS_PROXY');
-  const except = (from.text('no_proxy') ?? from.text('NO_PROXY') ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
+  const except = (from.text('NO_PROXY', 'no_proxy') ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
   return { ...(http ? { http } : {}), ...(https ? { https } : {}), except };
 }
 

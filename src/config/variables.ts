@@ -15,10 +15,10 @@ export interface Found {
 
 /** Reads one variable after the other; keeps what is wrong and what is doubtful. */
 export interface Variables {
-  /** The value without surrounding blanks; undefined if absent or empty. */
-  text(name: string): string | undefined;
+  /** The value without surrounding blanks; undefined if absent or empty. `alias`: another name, which wins where both are set in one place. */
+  text(name: string, alias?: string): string | undefined;
   /** As `text`, or from the file that NAME_FILE names. */
-  secret(name: string): Secret | undefined;
+  secret(name: string, alias?: string): Secret | undefined;
   problem(name: string, what: string): void;
   warn(name: string, what: string): void;
   readonly problems: readonly string[];
@@ -38,17 +38,19 @@ export function variables(env: NodeJS.ProcessEnv, cwd: string): Variables {
     { where: '.env', values: dotenv(cwd, problem, warn) },
   ];
 
-  const text = (name: string): string | undefined => {
+  const text = (name: string, alias = name): string | undefined => {
     for (const { values } of layers) {
-      const value = values[name]?.trim();
+      const value = values[alias]?.trim() || values[name]?.trim();
       if (value) return value;
     }
     return undefined;
   };
 
-  const secret = (name: string): Secret | undefined => {
+  const secret = (name: string, alias = name): Secret | undefined => {
     const pointer = `${name}_FILE`;
     for (const { values, where } of layers) {
+      const other = alias === name ? undefined : values[alias]?.trim();
+      if (other) return new Secret(other);
       const value = values[name]?.trim();
       const file = values[pointer]?.trim();
       if (value && file) {

@@ -121,6 +121,7 @@ function validation(error: Error, otherwise: string): string {
   if (first === undefined) return otherwise;
   const { instancePath, keyword, message, params } = first;
   const name = String(instancePath).slice(1) || String(where);
+  if (keyword === 'pattern') return `${name} is not of the form that /openapi.json tells`;
   const extra =
     keyword === 'additionalProperties' ? `: ${JSON.stringify(String(params.additionalProperty).slice(0, 40))}` : '';
   return `${name} ${String(message)}${extra}`;

@@ -141,6 +141,7 @@ test.each([
 
 test.each([
   ['::1', 'http://[::1]:9 '],
+  ['[::1]', 'http://[::1]:9 '],
   ['::', 'http://[::1]:9 '],
   ['0.0.0.0', 'http://127.0.0.1:9 '],
 ])('remote reaches a serve that listens on %s', async (host, address) => {

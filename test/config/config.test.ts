@@ -351,6 +351,13 @@ test('proxies are named as all programs name them, in lower case first', () => {
   expect(proxies.except).toEqual(['a.corp', '.b.corp']);
 });
 
+test('a proxy of the environment wins over one of .env, in whatever case each is written', () => {
+  const cwd = directory({ '.env': 'https_proxy=http://file.corp:3128\nno_proxy=file.corp\n' });
+  const { proxies } = readConfig({ HTTPS_PROXY: 'http://set.corp:3128', NO_PROXY: 'set.corp' }, cwd);
+  expect(proxies.https?.reveal()).toBe('http://set.corp:3128/');
+  expect(proxies.except).toEqual(['set.corp']);
+});
+
 test('a proxy that is none of HTTP is not used, with a warning that shows no password', () => {
   const wrong = [
     'me:50%hunter2@proxy.corp',

@@ -284,6 +284,12 @@ test.each([
   if (code === 405) expect(headers.get('allow')).toMatch(/GET|POST/);
 });
 
+test('what is wrong with a question is said in words, not as a pattern', async () => {
+  const told = async (path: string) => (await ask(`${base}${path}`)).body.message;
+  expect(await told('/dags/tracker/history?limit=1000')).toBe('limit: a whole number from 1 to 200');
+  expect(await told('/dags/tracker/history?before=%20')).not.toContain('pattern');
+});
+
 test.each([
   ['../../x', '..%2F..%2Fx'],
   ["x';drop table ops.runs", `x';drop%20table%20ops.runs`],

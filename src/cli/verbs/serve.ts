@@ -1,7 +1,7 @@
 import { nightly } from '../../../pipelines/nightly.ts';
 import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
-import { isThisMachine } from '../../core/this-machine.ts';
+import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
 import { connectionsFor } from '../../run/at-once.ts';
 import type { Catalogue } from '../../schedule/catalogue.ts';
@@ -115,7 +115,7 @@ function listening(
   { server }: Config,
   flags: { readonly host?: string | undefined; readonly port?: number | undefined },
 ) {
-  const host = flags.host ?? server.host;
+  const host = flags.host === undefined ? server.host : bareHost(flags.host);
   if (!isThisMachine(host) && server.apiToken === undefined)
     throw new Misconfigured(
       `--host ${host} can be reached from outside: set TIDEMARK_API_TOKEN, or listen on 127.0.0.1`,

@@ -41,7 +41,7 @@ const historyQuery = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    limit: { type: 'string', pattern: '^[1-9][0-9]{0,2}$', description: 'At most so many, up to 200; 50 if absent.' },
+    limit: { type: 'string', description: 'At most so many, 1 to 200; 50 if absent.' },
     before: { ...runId, description: 'Go on behind this run: `next` of the page before.' },
   },
 } as const;
@@ -198,7 +198,8 @@ export function dagRoutes(app: FastifyInstance, { control, db }: ServerDeps): vo
       async (request) => {
         const { limit: text = '50', before } = textsOf(request.query);
         const limit = Number(text);
-        if (limit > 200) throw new Misconfigured('limit: at most 200');
+        if (!/^[0-9]{1,3}$/.test(text) || limit < 1 || limit > 200)
+          throw new Misconfigured('limit: a whole number from 1 to 200');
         const runs = await control.history(nameOf(request), {
           limit: limit + 1,
           ...(before === undefined ? {} : { before }),
