@@ -24,7 +24,7 @@ const isPlainTable = ({ occurrence, versions, revisions }: Table): boolean =>
   occurrence === undefined && versions === undefined && revisions === undefined;
 
 /**
- * Copies the records' rows into their tables, if none of their keys is there. False, and nothing written, where one is: a row of a child
+ * Copies the rows of the records, of which there is one at least, into their tables, if none of their keys is there. False, and nothing written, where one is: a row of a child
  * that another parent left, or a record that somebody else wrote just now. Then they must be merged.
  */
 export async function copyOrNot(
@@ -33,7 +33,6 @@ export async function copyOrNot(
   records: readonly BatchRecord[],
   merge: Merge,
 ): Promise<boolean> {
-  await sql`savepoint fresh`.execute(session.trx);
   try {
     for (const [index, layout] of batch.layouts.entries())
       await copyInto(session, batch, index, layout, records, merge);
@@ -86,5 +85,8 @@ function copyInto(
       return behind.bytes(0, behind.length);
     },
   };
-  return copyRows(session, batch, index, records, { into: `"${table.schema}"."${table.name}"`, columns }, tail);
+  // In one message with the first rows: whoever waits for an answer in between has nothing to do.
+  const first = isRoot ? { first: 'savepoint fresh' } : {};
+  const into = `"${table.schema}"."${table.name}"`;
+  return copyRows(session, batch, index, records, { into, columns, ...first }, tail);
 }

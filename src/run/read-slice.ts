@@ -30,8 +30,8 @@ interface Size {
 const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
 /** Of one of many slices that are read at once: the others are read while it is loaded, and a second batch for each would be memory times many. */
 const ofMany: Size = { ...usual, underWay: 0 };
-/** Of a listing that is loaded as one: one after the other. */
-const ofListing: Size = { records: 5_000, bytes: 1 << 20, underWay: 1 };
+/** Of a listing that is loaded as one: one after the other. While a large one is sent the next is filled; small ones wait for each other. */
+const ofListing: Size = { records: 5_000, bytes: 1 << 21, underWay: 1 };
 /** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
 const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
 

@@ -332,7 +332,7 @@ test('D18: crashed runs leave no staging tables behind', async () => {
       rig.tracker.state.update(id, { summary: `Round ${run} ${id}` });
     const heard = wire.on(/copy .*stage_tracker_issues/i, () => {
       void direct.pool.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tidemark' and pid <> pg_backend_pid() and query ilike 'copy%'",
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tidemark' and pid <> pg_backend_pid() and query ilike '%copy%from stdin%'",
       );
     });
     await rig.sync(issues);

@@ -87,7 +87,7 @@ test.each([
     await until('the COPY waits for the other transaction', async () => {
       const waiting = await rowsOf(
         warehouse,
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike 'copy "lab"."things"%'`,
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%; copy "lab"."things"%'`,
       );
       return waiting.length === 1;
     });
