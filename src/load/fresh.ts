@@ -24,8 +24,8 @@ const isPlainTable = ({ occurrence, versions, revisions }: Table): boolean =>
   occurrence === undefined && versions === undefined && revisions === undefined;
 
 /**
- * Copies the rows of the records, of which there is one at least, into their tables, if none of their keys is there. False, and nothing written, where one is: a row of a child
- * that another parent left, or a record that somebody else wrote just now. Then they must be merged.
+ * Copies the rows of the records, of which there is one at least, into their tables, if none of their keys is there. False, and nothing written,
+ * where one is: a row of a child that another parent left, or a record that somebody else wrote just now. Then they must be merged.
  */
 export async function copyOrNot(
   session: Session,
