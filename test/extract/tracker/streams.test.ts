@@ -398,9 +398,27 @@ describe('groups', () => {
     const tracker = await opened({ dialect: 'vendor' });
     const shut = tracker.simulator.script.at({ endpoint: '/rest/api/3/group/bulk', times: Infinity }, status(403));
     await expect(tracker.read('groups')).rejects.toThrow(Forbidden);
-    await expect(tracker.read('groups')).rejects.toThrow('TRACKER_GROUPS');
+    await expect(tracker.read('groups')).rejects.toThrow(/"Browse users and groups".*TRACKER_GROUPS/);
     expect(shut.fired).toBe(2);
   });
+});
+
+describe('users', () => {
+  it.each(['contract', 'vendor'] as const)(
+    'of a %s that may not be listed are closed, and the reason says what is missing',
+    async (dialect) => {
+      const tracker = await opened({ dialect });
+      const shut = tracker.simulator.script.at(
+        { match: ({ path }) => /users?\/search$/.test(path), times: Infinity },
+        status(403),
+      );
+      await expect(tracker.read('users')).rejects.toThrow(Forbidden);
+      await expect(tracker.read('users')).rejects.toThrow(
+        /^GET \/rest\/api\/3\/users?\/search answered 403.*"Browse users and groups"/,
+      );
+      expect(shut.fired).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('answers that are not lists', () => {

@@ -17,21 +17,27 @@ const groupMember = '/rest/api/3/group/member';
 const tooLong = 409;
 const person = { id: ['accountId', 'key', 'name'] };
 
+/** What these lists take at the vendor (its OpenAPI, "Permissions required"). */
+const browse = 'the global permission "Browse users and groups"';
+
 /** The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at `/user/search`. */
 export const users = (tracker: Tracker): Stream => ({
   name: 'users',
   about: 'Users of the site.',
   endpoint: `GET ${userSearch}`,
   promised: true,
-  walk: (_, signal) =>
-    firstThere(
-      tracker.http,
-      [usersSearch, userSearch].map((endpoint) => {
-        const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
-        return { ...walk, first: { ...walk.first, passing: tooLong } };
-      }),
-      signal,
-    ),
+  async walk(_, signal) {
+    const walks = [usersSearch, userSearch].map((endpoint) => {
+      const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
+      return { ...walk, first: { ...walk.first, passing: tooLong } };
+    });
+    try {
+      return await firstThere(tracker.http, walks, signal);
+    } catch (cause) {
+      if (!(cause instanceof Forbidden)) throw cause;
+      throw new Forbidden(`${cause.message}; listing users takes ${browse}`, { cause });
+    }
+  },
   exists: existsAt(tracker, '/rest/api/3/user', (accountId) => ({ path: '/rest/api/3/user', query: { accountId } })),
 });
 
@@ -51,10 +57,11 @@ export const groups = ({ http, groups: configured }: Tracker): Stream => ({
     } catch (cause) {
       if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
       if (configured.length > 0) return named(configured);
-      const what = 'so name the groups to read in TRACKER_GROUPS (comma separated)';
-      if (cause instanceof Forbidden) throw new Forbidden(`these credentials may not list groups, ${what}`, { cause });
+      const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
+      if (cause instanceof Forbidden)
+        throw new Forbidden(`these credentials may not list groups: give them ${browse}, or ${what}`, { cause });
       const Kind = cause instanceof SeemsMissing ? SeemsMissing : Missing;
-      throw new Kind(`the server has no list of groups, ${what}`, cause.status, { cause });
+      throw new Kind(`the server has no list of groups, so ${what}`, cause.status, { cause });
     }
   },
 });
