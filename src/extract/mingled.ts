@@ -1,7 +1,7 @@
 /** Several streams read at once, in bounds, their items as they come. */
 
 import { Interrupted } from '../core/errors.ts';
-import { either } from './http/wait.ts';
+import { either } from '../core/stopping.ts';
 
 /**
  * The items of all streams, each stream's in its own order, those of different streams as they arrive; at most `atOnce` streams are open, and of

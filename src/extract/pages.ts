@@ -3,8 +3,8 @@
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
 import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Http, Request } from '../core/request.ts';
+import { either } from '../core/stopping.ts';
 import { Course, defaultWalkLimits, type WalkLimits } from './course.ts';
-import { either } from './http/wait.ts';
 
 export type { WalkEnd } from '../core/paging.ts';
 export type { WalkLimits } from './course.ts';

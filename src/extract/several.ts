@@ -1,7 +1,7 @@
 /** Several things at once, in bounds. */
 
 import { Interrupted } from '../core/errors.ts';
-import { either } from './http/wait.ts';
+import { either } from '../core/stopping.ts';
 
 /**
  * What `work` makes of each item, in the items' order, at most `atOnce` under way or waiting to be taken. The first failure ends it.

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe, RunReport } from '../core/run.ts';
 import { silence } from '../core/silence.ts';
+import { orStopped } from '../core/stopping.ts';
 import { type AnyDatabase, hurried, type Warehouse } from '../warehouse/connect.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { askAgain, doneBefore } from './again.ts';
@@ -170,7 +171,10 @@ async function runOne(deps: WorkerDeps, hand: InHand): Promise<void> {
         trigger: claimed.trigger,
         signal: hand.stop.signal,
         observe: observing(db, hand, log, runs),
-        done: await patiently(() => doneBefore(db, claimed.id)),
+        done: await orStopped(
+          patiently(() => doneBefore(db, claimed.id)),
+          hand.stop.signal,
+        ),
       });
     const outcome = await work().then(
       (report) => outcomeOf(report, hand),

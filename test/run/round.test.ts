@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { AuthFailed, Transient } from '../../src/core/errors.ts';
+import { stopped } from '../../src/core/stopping.ts';
 import type { Slice } from '../../src/core/stream.ts';
-import { stopped } from '../../src/extract/http/wait.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Lab, makeFacts, openLab } from './facts.ts';
 

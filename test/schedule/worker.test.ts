@@ -419,7 +419,7 @@ test('a worker that is cut off from the warehouse stops its runs within a lease 
   const cut = conduct(far, known, runner, { name: 'cut off' });
   try {
     const queued = await start();
-    await isNow(queued, 'running');
+    await until('the run is on its way', () => calls === 1);
     const frozenAt = performance.now();
     wire.freeze();
     await until('the run is told', () => lostAfter > 0);
@@ -436,6 +436,37 @@ test('a worker that is cut off from the warehouse stops its runs within a lease 
     await wire.close();
   }
 }, 40_000);
+
+test('a request that still waits for what the warehouse knows of it is stopped at once', async () => {
+  let calls = 0;
+  const runner = runnerOf(names, (ask) => {
+    calls += 1;
+    return Promise.resolve(report(ask));
+  });
+  const queued = await start();
+  const keeper = await warehouse.pool.connect();
+  try {
+    // What was done of it before cannot be read while this is held.
+    await keeper.query('begin');
+    await keeper.query('lock table ops.dag_run_runs in access exclusive mode');
+    await during(runner, async () => {
+      await until('it is taken up', async () => {
+        const [row] = await query('select status from ops.dag_runs');
+        return row?.['status'] === 'running';
+      });
+      await query('update ops.dag_runs set stop_asked_at = clock_timestamp()');
+      await until('it is stopped', async () => {
+        const [row] = await query('select status from ops.dag_runs');
+        return row?.['status'] === 'stopped';
+      });
+      expect(calls).toBe(0);
+      await keeper.query('rollback');
+      expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'stopped' });
+    });
+  } finally {
+    keeper.release(true);
+  }
+});
 
 test('a run that does not get ahead is stuck and told, and no longer when it does', async () => {
   const news: { tell?: () => void } = {};

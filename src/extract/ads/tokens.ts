@@ -12,10 +12,10 @@ import {
   Unreachable,
 } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
+import { orStopped } from '../../core/stopping.ts';
 import type { TokenStore } from '../../core/token-store.ts';
 import { createHttp } from '../http/http.ts';
 import type { HttpOptions } from '../http/options.ts';
-import { orStopped } from '../http/wait.ts';
 import { at, textAt } from '../lists.ts';
 
 /** What opens the platform to us. */

@@ -7,11 +7,11 @@ import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { ForeignOrigin, TooLarge, Transient, UnexpectedContent } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
+import { either, stopped } from '../../core/stopping.ts';
 import { Late } from '../http/exchange.ts';
 import { faultOf } from '../http/faults.ts';
 import { retryAfterMs } from '../http/headers.ts';
 import { type Proxies, wayTo } from '../http/proxy.ts';
-import { either, stopped } from '../http/wait.ts';
 import type { Place } from './place.ts';
 
 export interface DownloadLimits {

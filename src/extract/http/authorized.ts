@@ -2,8 +2,8 @@
 
 import { AuthFailed, TidemarkError } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
+import { orStopped } from '../../core/stopping.ts';
 import type { Attempt, Try } from './attempt.ts';
-import { orStopped } from './wait.ts';
 
 /** Headers that let a request in. */
 export type Credentials = Readonly<Record<string, string>>;

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Interrupted } from '../../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../../core/request.ts';
+import { either, stopped } from '../../core/stopping.ts';
 import type { Failed } from './attempt.ts';
 import { authorized, type Course, type Told } from './authorized.ts';
 import { exchange, type Received, type Sent } from './exchange.ts';
@@ -15,7 +16,7 @@ import { type Pace, pace } from './pace.ts';
 import { wayTo } from './proxy.ts';
 import { retrying } from './retrying.ts';
 import { baseOf, pathOf } from './target.ts';
-import { either, sleep, stopped, type Time } from './wait.ts';
+import { sleep, type Time } from './wait.ts';
 
 /**
  * An `Http` for one source. Throws `Misconfigured` for a base URL that is none. `send` throws `ForeignOrigin` before any socket opens, `Interrupted` or the signal's own TidemarkError on abort, else what the answer is worth: `Unreachable`, `AuthFailed`,

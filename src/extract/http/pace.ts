@@ -1,7 +1,8 @@
 /** When a request may leave: slots, the source's wishes for quiet, and one token bucket an endpoint. */
 
+import { stopped } from '../../core/stopping.ts';
 import type { Rate, RateOptions } from './options.ts';
-import { stopped, type Time } from './wait.ts';
+import type { Time } from './wait.ts';
 
 /** After `X-RateLimit-NearLimit` requests keep this distance, for so long. */
 const nearLimit = { spacingMs: 100, forMs: 10_000 };
