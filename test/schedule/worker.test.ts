@@ -444,21 +444,17 @@ test('a request that still waits for what the warehouse knows of it is stopped a
     return Promise.resolve(report(ask));
   });
   const queued = await start();
+  const state = async (status: string): Promise<boolean> =>
+    (await query('select from ops.dag_runs where status = $1', [status])).length === 1;
   const keeper = await warehouse.pool.connect();
   try {
     // What was done of it before cannot be read while this is held.
     await keeper.query('begin');
     await keeper.query('lock table ops.dag_run_runs in access exclusive mode');
     await during(runner, async () => {
-      await until('it is taken up', async () => {
-        const [row] = await query('select status from ops.dag_runs');
-        return row?.['status'] === 'running';
-      });
+      await until('it is taken up', () => state('running'));
       await query('update ops.dag_runs set stop_asked_at = clock_timestamp()');
-      await until('it is stopped', async () => {
-        const [row] = await query('select status from ops.dag_runs');
-        return row?.['status'] === 'stopped';
-      });
+      await until('it is stopped', () => state('stopped'));
       expect(calls).toBe(0);
       await keeper.query('rollback');
       expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'stopped' });
