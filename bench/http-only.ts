@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Slice } from '../src/core/stream.ts';
 import { pages } from '../src/extract/pages.ts';
-import { cutInto, mostRecords, partsOf } from '../src/run/cut.ts';
+import { cutInto, mostRecords, partsOf } from '../src/run/walk/cut.ts';
 import { openTracker } from '../src/sources/tracker.ts';
 
 /**

@@ -13,7 +13,7 @@ import { type Sink, sinkOn } from './cli/terminal.ts';
 import type { Told } from './cli/waiting.ts';
 import type { Config } from './config.ts';
 import type { Source } from './core/stream.ts';
-import { connectionsFor } from './run/at-once.ts';
+import { connectionsFor } from './run/shared/at-once.ts';
 
 /** How long a command may take to end in good order (guarantee G9). */
 const graceMs = 20_000;

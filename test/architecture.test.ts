@@ -66,6 +66,21 @@ test('imports flow one way through the rooms', () => {
   expect(wrong).toEqual([]);
 });
 
+/** The rooms of the engine, each above those it may import from; '' is what lies beside them. */
+const engine = ['history', 'books', 'shared', 'records', 'walk', '', 'census'];
+
+test('within the engine they do, too', () => {
+  const floorOf = (file: string): number => engine.indexOf(/^src\/run\/([^/]+)\//.exec(file)?.[1] ?? '');
+  const ofEngine = files.filter((file) => file.startsWith('src/run/'));
+  expect(ofEngine.filter((file) => floorOf(file) < 0)).toEqual([]);
+  const wrong = ofEngine.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => target.startsWith('src/run/') && floorOf(target) > floorOf(file))
+      .map((target) => `${file} imports ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test('every file lies in a room of the drawing', () => {
   expect(files.filter((file) => roomOf(file) === undefined).sort()).toEqual(['src/main.ts', 'src/tidemark.js']);
 });

@@ -1,7 +1,7 @@
 /** Streams that are asked for alone, and whose owners the warehouse does not know. */
 import { nameOf } from '../core/table.ts';
-import type { RunDeps } from '../run/deps.ts';
 import { streamStates } from '../run/history/status.ts';
+import type { RunDeps } from '../run/shared/deps.ts';
 
 /**
  * One sentence for each of the named streams that is read owner by owner (sprints by their boards) while the owners' stream was never loaded and is

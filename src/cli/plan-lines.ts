@@ -1,7 +1,7 @@
 /** A plan as the control API and the dashboard show it. */
 
-import type { RunDeps } from '../run/deps.ts';
 import { type PlannedStream, plan } from '../run/preview.ts';
+import type { RunDeps } from '../run/shared/deps.ts';
 import type { Ask, PlanLine } from '../schedule/control.ts';
 import { minute } from './text.ts';
 

@@ -7,7 +7,7 @@ import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts'
 import type { Observe, RunKind, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
-import type { RunDeps } from '../run/deps.ts';
+import type { RunDeps } from '../run/shared/deps.ts';
 import type { Ask, PlanLine, Runner } from '../schedule/control.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { censusDue } from './census-due.ts';
@@ -161,7 +161,7 @@ async function runOf({ does, streams, window }: Ask, deps: RunDeps): Promise<Run
   const some = streams === undefined ? {} : { streams };
   switch (does) {
     case 'census':
-      return (await import('../run/census.ts')).census(deps, some);
+      return (await import('../run/census/census.ts')).census(deps, some);
     case 'backfill':
       if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
       return (await import('../run/backfill.ts')).backfill(deps, { ...window, ...some });

@@ -1,7 +1,7 @@
 /** What sync, backfill and census have in common: parts brought up, progress told, the outcome summed up in one exit code. */
 import type { Observe, RunReport } from '../core/run.ts';
 import { hours } from '../core/time.ts';
-import type { RunDeps } from '../run/deps.ts';
+import type { RunDeps } from '../run/shared/deps.ts';
 import type { Context } from './context.ts';
 import { causes, codeOfAll, codeOfError, codeOfReport, said } from './exit.ts';
 import type { Chosen } from './named-streams.ts';

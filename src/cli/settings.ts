@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { days, hours } from '../core/time.ts';
-import type { RunDeps } from '../run/deps.ts';
+import type { RunDeps } from '../run/shared/deps.ts';
 
 /** What differs between the sources in a run. */
 export type Settings = Pick<RunDeps, 'concurrency' | 'lookbackMs' | 'createdWindowMs' | 'historyStart'>;

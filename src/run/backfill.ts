@@ -1,7 +1,7 @@
 import { Misconfigured } from '../core/errors.ts';
 import type { RunReport } from '../core/run.ts';
-import type { RunDeps } from './deps.ts';
 import { runFlows } from './flows.ts';
+import type { RunDeps } from './shared/deps.ts';
 
 /** Walks exactly the records created in `[from, to)`, resumable by the same words; no watermark moves. */
 export function backfill(

@@ -15,13 +15,13 @@ import { pruneCommits, transientIf } from '../load/session.ts';
 import { hurried } from '../warehouse/connect.ts';
 import { patiently, usualPatience } from '../warehouse/patience.ts';
 import { isPassing, unreachable } from '../warehouse/refusals.ts';
-import { mostLoads, slicesAtOnce } from './at-once.ts';
-import type { RunContext } from './context.ts';
-import type { RunDeps } from './deps.ts';
-import { type Lease, takeLease } from './lease.ts';
-import { countRejections } from './rejections.ts';
-import { beginRun, finishRun, movedText, moveSource, type Run, registerSource, writtenBy } from './runs.ts';
-import { hasOpenWalk, pruneWalks } from './walks.ts';
+import { type Lease, takeLease } from './books/lease.ts';
+import { countRejections } from './books/rejections.ts';
+import { beginRun, finishRun, movedText, moveSource, type Run, registerSource, writtenBy } from './books/runs.ts';
+import { hasOpenWalk, pruneWalks } from './books/walks.ts';
+import { mostLoads, slicesAtOnce } from './shared/at-once.ts';
+import type { RunContext } from './shared/context.ts';
+import type { RunDeps } from './shared/deps.ts';
 
 /** What the body of a run is given. */
 export interface Execution {

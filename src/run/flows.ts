@@ -1,10 +1,10 @@
 import { Misconfigured } from '../core/errors.ts';
 import type { RunKind, RunReport, StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
-import type { RunDeps } from './deps.ts';
 import { withRun } from './execution.ts';
-import type { Asked } from './plan.ts';
+import type { RunDeps } from './shared/deps.ts';
 import { runStream } from './stream.ts';
+import type { Asked } from './walk/plan.ts';
 
 /** Runs the chosen flows, each as soon as those it comes after are done. */
 export function runFlows(

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Days, Flow } from '../core/stream.ts';
-import { slicesOf } from './days.ts';
-import type { RunDeps } from './deps.ts';
 import { chooseFlows } from './flows.ts';
-import { givenTo } from './given.ts';
-import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './plan.ts';
+import { givenTo } from './records/given.ts';
+import type { RunDeps } from './shared/deps.ts';
+import { slicesOf } from './walk/days.ts';
+import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './walk/plan.ts';
 
 /** What a run would do for one stream. */
 export interface PlannedStream {

@@ -5,10 +5,10 @@ import type { StreamReport } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
 import { newBatch } from '../load/batch.ts';
 import { load } from '../load/load.ts';
-import type { RunDeps } from './deps.ts';
+import { beginStream, countBatch, finishStream } from './books/runs.ts';
 import { type Execution, withRun } from './execution.ts';
-import { beginStream, countBatch, finishStream } from './runs.ts';
-import { tailsOf } from './tails.ts';
+import { tailsOf } from './records/tails.ts';
+import type { RunDeps } from './shared/deps.ts';
 
 interface Stored {
   readonly reject_id: string;

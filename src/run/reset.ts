@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { fenced } from './fenced.ts';
-import { takeLease } from './lease.ts';
+import { fenced } from './books/fenced.ts';
+import { takeLease } from './books/lease.ts';
 
 /**
  * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it whole. The rows stay. Throws LockHeld while a run is

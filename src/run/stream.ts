@@ -5,15 +5,15 @@ import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { patiently } from '../warehouse/patience.ts';
-import { forgetOpened } from './closed.ts';
-import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './context.ts';
-import { fenced } from './fenced.ts';
-import { isNews, stateBy } from './last-word.ts';
-import type { Asked } from './plan.ts';
-import { endsRun, type Problem } from './problem.ts';
-import { beginStream, countBatch, finishStream, markStream, wasRead } from './runs.ts';
-import { type Times, walkAll } from './walking.ts';
-import { abandonWalks } from './walks.ts';
+import { fenced } from './books/fenced.ts';
+import { beginStream, countBatch, finishStream, markStream, wasRead } from './books/runs.ts';
+import { abandonWalks } from './books/walks.ts';
+import { forgetOpened } from './records/closed.ts';
+import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './shared/context.ts';
+import { endsRun, type Problem } from './shared/problem.ts';
+import { isNews, stateBy } from './walk/last-word.ts';
+import type { Asked } from './walk/plan.ts';
+import { type Times, walkAll } from './walk/walking.ts';
 
 /**
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends

@@ -1,8 +1,8 @@
 import type { RunReport } from '../core/run.ts';
-import type { RunDeps } from './deps.ts';
 import { runFlows } from './flows.ts';
+import type { RunDeps } from './shared/deps.ts';
 
-export type { RunDeps } from './deps.ts';
+export type { RunDeps } from './shared/deps.ts';
 
 /**
  * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on). `full` walks everything

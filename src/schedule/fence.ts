@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely';
 import { LockHeld } from '../core/errors.ts';
-import { takeLease, usualTimes } from '../run/lease.ts';
+import { takeLease, usualTimes } from '../run/books/lease.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { instantOf, isHereFor } from './queue.ts';
 

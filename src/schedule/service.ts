@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { Interrupted } from '../core/errors.ts';
 import type { Finding } from '../outbound/health.ts';
-import { usualTimes as runTimes } from '../run/lease.ts';
+import { usualTimes as runTimes } from '../run/books/lease.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Runner } from './control.ts';

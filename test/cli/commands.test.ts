@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { takeLease } from '../../src/run/lease.ts';
+import { takeLease } from '../../src/run/books/lease.ts';
 import { delay, status } from '../../src/simulator/shared/faults.ts';
 import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
 import { catalogue, controlOf, dag } from '../schedule/orchestra.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { mostRecords } from '../../src/run/cut.ts';
+import { mostRecords } from '../../src/run/walk/cut.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 const issues = { streams: ['issues'] };

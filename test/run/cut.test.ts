@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cutInto, mostRecords, partsOf } from '../../src/run/cut.ts';
+import { cutInto, mostRecords, partsOf } from '../../src/run/walk/cut.ts';
 
 const at = (text: string): Date => new Date(`2026-${text}:00Z`);
 const clock = at('03-10T09:00');

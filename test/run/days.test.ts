@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Days } from '../../src/core/stream.ts';
-import { daysDue } from '../../src/run/days.ts';
+import { daysDue } from '../../src/run/walk/days.ts';
 
 const at = (day: string): Date => new Date(`2026-${day}T02:00:00Z`);
 const days: Days = {

@@ -7,7 +7,7 @@ import type { RunReport } from '../../src/core/run.ts';
 import type { Days, Flow, Given, Slice, Source, Stream } from '../../src/core/stream.ts';
 import { type Row, table } from '../../src/core/table.ts';
 import { backfill } from '../../src/run/backfill.ts';
-import type { RunDeps } from '../../src/run/deps.ts';
+import type { RunDeps } from '../../src/run/shared/deps.ts';
 import { sync } from '../../src/run/sync.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Flow } from '../../src/core/stream.ts';
-import type { RunContext } from '../../src/run/context.ts';
-import { lackingIn, noteLacking } from '../../src/run/lacking.ts';
+import { lackingIn, noteLacking } from '../../src/run/census/lacking.ts';
+import type { RunContext } from '../../src/run/shared/context.ts';
 import { issues } from '../../src/tables/tracker.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced, LockHeld } from '../../src/core/errors.ts';
 import { kyselyOn } from '../../src/load/session.ts';
-import { fenced } from '../../src/run/fenced.ts';
-import { type LeaseTimes, takeLease, usualTimes } from '../../src/run/lease.ts';
+import { fenced } from '../../src/run/books/fenced.ts';
+import { type LeaseTimes, takeLease, usualTimes } from '../../src/run/books/lease.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 

@@ -10,7 +10,7 @@ import type { Table } from '../../src/core/table.ts';
 import { scan } from '../../src/extract/csv/lines.ts';
 import { recordsBy } from '../../src/extract/csv/records.ts';
 import { newBatch } from '../../src/load/batch.ts';
-import { rawEncoders } from '../../src/run/map.ts';
+import { rawEncoders } from '../../src/run/records/map.ts';
 import * as tables from '../../src/tables/ads.ts';
 import { metricsOf } from '../../src/tables/ads.ts';
 import * as transform from '../../src/transform/ads.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced } from '../../src/core/errors.ts';
 import type { Slice } from '../../src/core/stream.ts';
-import { splitSlice, unreadSlices } from '../../src/run/slices.ts';
+import { splitSlice, unreadSlices } from '../../src/run/books/slices.ts';
 import {
   checkpointOf,
   closeIfLast,
@@ -11,7 +11,7 @@ import {
   pruneWalks,
   type Walk,
   type WalkPlan,
-} from '../../src/run/walks.ts';
+} from '../../src/run/books/walks.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Misconfigured } from '../../src/core/errors.ts';
-import { takeLease, usualTimes } from '../../src/run/lease.ts';
+import { takeLease, usualTimes } from '../../src/run/books/lease.ts';
 import type { Ask, Control } from '../../src/schedule/control.ts';
 import { due } from '../../src/schedule/cron.ts';
 import { append } from '../../src/schedule/log.ts';

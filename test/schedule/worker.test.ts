@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { AuthFailed, Fenced, Interrupted, LockHeld } from '../../src/core/errors.ts';
 import type { RunEvent } from '../../src/core/run.ts';
-import { takeLease } from '../../src/run/lease.ts';
+import { takeLease } from '../../src/run/books/lease.ts';
 import type { Ask, Control, DagRun, Runner } from '../../src/schedule/control.ts';
 import { fenceDead } from '../../src/schedule/fence.ts';
 import { claim, close, putBack, reap } from '../../src/schedule/queue.ts';

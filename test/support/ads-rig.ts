@@ -1,8 +1,8 @@
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import { backfill } from '../../src/run/backfill.ts';
-import type { RunDeps } from '../../src/run/deps.ts';
 import { type PlannedStream, plan } from '../../src/run/preview.ts';
 import { replayRejects } from '../../src/run/replay.ts';
+import type { RunDeps } from '../../src/run/shared/deps.ts';
 import { sync } from '../../src/run/sync.ts';
 import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
 import { type AdsSettings, openAds } from '../../src/sources/ads.ts';

@@ -1,8 +1,8 @@
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
 import { backfill } from '../../src/run/backfill.ts';
-import { census } from '../../src/run/census.ts';
-import type { RunDeps } from '../../src/run/deps.ts';
+import { census } from '../../src/run/census/census.ts';
+import type { RunDeps } from '../../src/run/shared/deps.ts';
 import { sync } from '../../src/run/sync.ts';
 import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
 import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/sources/tracker.ts';

@@ -1,7 +1,7 @@
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
 import { backfill } from '../../src/run/backfill.ts';
-import type { RunDeps } from '../../src/run/deps.ts';
+import type { RunDeps } from '../../src/run/shared/deps.ts';
 import { sync } from '../../src/run/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 

@@ -12,5 +12,7 @@ export const census: Verb<{ readonly pipeline: string; readonly stream?: readonl
   const { name } = pipelineNamed(pipeline, config);
   checkCensus(name);
   const asked = await owning([name], stream, config, context.version);
-  return runAll(context, asked, async (deps, streams) => (await import('../../run/census.ts')).census(deps, streams));
+  return runAll(context, asked, async (deps, streams) =>
+    (await import('../../run/census/census.ts')).census(deps, streams),
+  );
 };

@@ -131,7 +131,7 @@ async function writable(warehouse: Warehouse): Promise<readonly string[]> {
 
 /** Sources that are configured at another place than the one whose rows are here. */
 async function moved({ pool }: Warehouse, config: Config): Promise<readonly string[]> {
-  const { movedText } = await import('../../run/runs.ts');
+  const { movedText } = await import('../../run/books/runs.ts');
   const { rows: there } = await pool.query<{ there: boolean }>(
     `select to_regclass('ops.sources') is not null as there`,
   );

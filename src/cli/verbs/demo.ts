@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Config, readConfig } from '../../config.ts';
 import { LockHeld, Misconfigured } from '../../core/errors.ts';
 import type { RunEvent, RunReport } from '../../core/run.ts';
-import type { RunDeps } from '../../run/deps.ts';
+import type { RunDeps } from '../../run/shared/deps.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { advertise } from '../demo/ads-changes.ts';
@@ -75,7 +75,7 @@ export const demo: Verb<{
   });
 
   const { sync } = await import('../../run/sync.ts');
-  const { census } = await import('../../run/census.ts');
+  const { census } = await import('../../run/census/census.ts');
   const runs: (readonly [string, RunReport])[] = [];
   const run = async (
     what: string,

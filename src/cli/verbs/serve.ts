@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
-import { connectionsFor } from '../../run/at-once.ts';
+import { connectionsFor } from '../../run/shared/at-once.ts';
 import type { Catalogue } from '../../schedule/catalogue.ts';
 import { due } from '../../schedule/cron.ts';
 import { openControl } from '../../schedule/open-control.ts';

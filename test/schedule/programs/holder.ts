@@ -1,5 +1,5 @@
 /** Holds the tracker's lease with a run, as a sync of the command line does, until it is killed: `URL`. Says `holding`. */
-import { takeLease } from '../../../src/run/lease.ts';
+import { takeLease } from '../../../src/run/books/lease.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 
 const [url = ''] = process.argv.slice(2);
