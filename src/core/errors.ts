@@ -103,6 +103,9 @@ export class Transient extends TidemarkError {
   }
 }
 
+/** The server, or a gateway before it, did not make the answer in time (our deadlines, 408, 504, 524). */
+export class TimedOut extends Transient {}
+
 /** The source asked for more patience than the run has (429 for ever, or a Retry-After beyond the bound). Progress is kept. */
 export class RateLimited extends Transient {
   override readonly code = 'rate_limited';

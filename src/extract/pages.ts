@@ -12,7 +12,7 @@ export type { WalkLimits } from './course.ts';
 /**
  * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
  * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
- * all. The place behind a single record of a list without a total is its end where the server refuses it. Throws what `http.send` and
+ * all. A page that is too much is asked for with fewer records where the walk can say how. The place behind a single record of a list without a total is its end where the server refuses it. Throws what `http.send` and
  * `walk.list` throw, and `PagingLoop` where the server sends us round in circles. A page token that the server refuses half-way (it expired)
  * restarts the walk, once. Leaving the generator early aborts the request under way.
  */
@@ -34,16 +34,21 @@ export async function* pages(
   try {
     let sent = walk.first;
     let pending = send(sent);
-    for (let restarted = false; ; ) {
-      const answer = await pending.catch((error: unknown) => {
-        if (course.mayBeOver && isBeyond(error)) return 'over' as const;
-        if (restarted || !isTokenRefused(error, walk, sent)) throw error;
-        return undefined;
-      });
-      if (answer === 'over') return course.end();
-      if (answer === undefined) {
-        restarted = true;
-        sent = course.restart();
+    let restarted = false;
+    /** What to ask for instead of what failed; undefined where nothing is left but to end. */
+    const instead = (error: unknown): Request | undefined => {
+      if (course.mayBeOver && isBeyond(error)) return undefined;
+      const fewer = walk.fewer?.(sent, error);
+      if (fewer !== undefined) return fewer;
+      if (restarted || !isTokenRefused(error, walk, sent)) throw error;
+      restarted = true;
+      return course.restart();
+    };
+    for (;;) {
+      const answer = await pending.catch(instead);
+      if (answer === undefined) return course.end();
+      if (!('raw' in answer)) {
+        sent = answer;
         pending = send(sent);
         continue;
       }

@@ -1,7 +1,7 @@
 /** Names what went wrong below HTTP: the network, TLS, our deadlines, a body cut short. */
 
 import { errors } from 'undici';
-import { TidemarkError, TooLarge, Transient, Unreachable } from '../../core/errors.ts';
+import { TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../../core/errors.ts';
 import type { Request } from '../../core/request.ts';
 import type { Failed } from './attempt.ts';
 import { Late } from './exchange.ts';
@@ -34,7 +34,7 @@ export const faultOf = (request: Request, origin: string, error: unknown, proxy?
     return { error: new TooLarge(`${what}: ${error.message}`, { cause: error }), again: 'no' };
   if (error instanceof TidemarkError) return { error, again: 'no' };
   if (error instanceof Late)
-    return { error: new Transient(`${what}: ${error.message}`, { cause: error }), again: 'yes' };
+    return { error: new TimedOut(`${what}: ${error.message}`, { cause: error }), again: 'yes' };
   const blamed = proxy === undefined ? undefined : proxyFault(origin, proxy, error);
   if (blamed !== undefined) return blamed;
   const facts = { cause: error };

@@ -8,6 +8,7 @@ import {
   RateLimited,
   Refused,
   type TidemarkError,
+  TimedOut,
   Transient,
   UnexpectedContent,
 } from '../../core/errors.ts';
@@ -81,10 +82,14 @@ const judgeStatus = (request: Request, got: Received, facts: Facts): Failed => {
   if (status === 403) return never(new Forbidden(line));
   if (status === 404 || status === 405 || status === 410 || status === 501)
     return never(new Missing(line, status, { body: bodyOf(got.raw, headers['content-type']) }));
-  if (status === 408 || status === 425 || status >= 500 || request.passing === status)
+  if (late.has(status)) return { error: new TimedOut(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
+  if (status === 425 || status >= 500 || request.passing === status)
     return { error: new Transient(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
   return never(new Refused(line, status, messages, { whole }));
 };
+
+/** The answer was not made in time: by the server, a gateway, or the network in front of it (524 is Cloudflare's). */
+const late = new Set([408, 504, 524]);
 
 const redirected = (said: string, location: string | undefined, facts: Facts): string => {
   // Without its query, which may carry anything.

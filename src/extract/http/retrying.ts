@@ -1,6 +1,6 @@
 /** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and patience with rate limits. */
 
-import { OutOfTime, RateLimited, type TidemarkError, Transient } from '../../core/errors.ts';
+import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../../core/errors.ts';
 import type { Answer, Request } from '../../core/request.ts';
 import { absenceOf } from './absence.ts';
 import type { Failed, Try } from './attempt.ts';
@@ -104,7 +104,7 @@ const outOfTime = ({ error, afterMs }: Failed): RateLimited =>
 /** The error of the last try, which says how many there were. */
 const given = (error: TidemarkError, tries: number): TidemarkError =>
   tries > 1 && error instanceof Transient
-    ? new Transient(`${error.message} (${tries} tries)`, {
+    ? new (error instanceof TimedOut ? TimedOut : Transient)(`${error.message} (${tries} tries)`, {
         cause: error.cause ?? error,
         retryAfterMs: error.retryAfterMs,
       })

@@ -3,6 +3,7 @@
 import type { PageWalk } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { once } from '../once.ts';
+import { pageSizeOf } from '../page-size.ts';
 import { offset, pageToken } from '../paging.ts';
 import { idsPage, issuesOf, type SearchBody, searchRequest, totalOf } from './asking.ts';
 import { countsBy } from './counts.ts';
@@ -26,6 +27,7 @@ export const openSearch = (options: SearchOptions): Search => {
   const { http, scope } = options;
   const dialect = once((signal) => findDialect(options, signal));
   const counts = countsBy(http);
+  const size = pageSizeOf(100, options.note);
   const query = async (slice: Slice, signal: AbortSignal) => {
     const found = await dialect(signal);
     return { found, jql: windowJql(found.dates, scope, slice.window) };
@@ -36,8 +38,8 @@ export const openSearch = (options: SearchOptions): Search => {
     async walk(slice, signal) {
       const { found, jql } = await query(slice, signal);
       const fields = await options.fields(signal);
-      const body = { jql, maxResults: 100, fields };
-      return walkOf(found.tongue, found.changelog ? { ...body, expand: 'changelog' } : body);
+      const body = { jql, maxResults: size.most, fields };
+      return { ...walkOf(found.tongue, found.changelog ? { ...body, expand: 'changelog' } : body), fewer: size.fewer };
     },
     async ids(slice, signal) {
       const { found, jql } = await query(slice, signal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AuthFailed, Misconfigured } from '../../../src/core/errors.ts';
 import type { Window } from '../../../src/core/stream.ts';
 import { readingOf } from '../../../src/extract/reading.ts';
-import { type Fault, status } from '../../../src/simulator/shared/faults.ts';
+import { type Fault, gzipBomb, status } from '../../../src/simulator/shared/faults.ts';
 import { type Opened, opened, readAll } from './opened.ts';
 
 const search = '/rest/api/3/search/jql';
@@ -49,6 +49,51 @@ describe.each(dialects)('against %s', (_, options) => {
     }
     expect(walked.map(({ maxResults }) => maxResults)).toEqual(walked.map(() => 100));
     expect(tracker.simulator.errors).toEqual([]);
+  });
+
+  it.each([
+    ['larger than we take', gzipBomb()],
+    ['more than the server can make in time', status(504)],
+  ])('pages that are %s are asked for with fewer issues, and later ones at once', async (_, fault) => {
+    const tracker = await opened(options);
+    await tracker.source.preflight(tracker.signal);
+    const most = (body: unknown): number => (body as { maxResults: number }).maxResults;
+    // Not the walk's first page: what was read before stands.
+    const rule = tracker.simulator.script.at(
+      {
+        endpoint: search,
+        nth: 2,
+        times: Infinity,
+        match: ({ body }) => most(body) > 40,
+      },
+      fault,
+    );
+    const { ids, end } = await tracker.read('issues');
+    expect(ids).toHaveLength(250);
+    expect(new Set(ids)).toEqual(truth(tracker, { field: 'created' }));
+    expect(end).toMatchObject({ matched: true, passes: 1 });
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(tracker.events).toContainEqual(
+      expect.objectContaining({ message: expect.stringContaining('25 at once from now on') }),
+    );
+    const fired = rule.fired;
+    expect((await tracker.read('issues')).ids).toHaveLength(250);
+    expect(rule.fired).toBe(fired);
+  });
+
+  it('an issue that alone is too large is told as such', async () => {
+    const tracker = await opened(options);
+    await tracker.source.preflight(tracker.signal);
+    tracker.simulator.script.at({ endpoint: search, times: Infinity }, gzipBomb());
+    await expect(tracker.read('issues')).rejects.toMatchObject({ code: 'page_too_large' });
+    expect(
+      new Set(
+        tracker
+          .searches()
+          .slice(-4)
+          .map(({ maxResults }) => maxResults),
+      ),
+    ).toEqual(new Set([100, 25, 6, 1]));
   });
 
   it('a total is asked for once, however often it is wanted', async () => {
