@@ -30,7 +30,7 @@ export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal)
     ...accountIds.map((id): Request => ({ method: 'GET', path: ofAccount(id), endpoint: '/ad_accounts/{id}' })),
   ];
   let refusal: Forbidden | Missing | undefined;
-  const failed = failures();
+  const failed = failures(http.origin, requests.length);
   for (const request of requests) {
     const answer = await tried(http, request, signal);
     if (answer instanceof Forbidden || answer instanceof Missing) {

@@ -44,7 +44,7 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
     let fetched = 0;
     let passed = 0;
     const refusals = new Map<string, Missing | Forbidden>();
-    const failed = failures();
+    const failed = failures(endpoint, ids.length);
     for await (const one of several(ids, concurrency, ask, signal)) {
       if (one.is === 'failed') {
         failed.keep(one.id, one.failure);
@@ -69,8 +69,7 @@ export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: A
       yield page(stand, { raw, date: undefined, receivedAt: performance.now() }, ids.length);
     }
     const [first] = refusals.values();
-    const [failure = owed] = failed.all.values();
-    if (failed.all.size > 0) note(`${endpoint}: ${failed.all.size} of ${ids.length} failed: ${named(failed.all)}`);
+    const failure = failed.asOne() ?? owed;
     if (failure === undefined && first !== undefined && fetched === 0) throw first;
     if (first !== undefined)
       note(`${endpoint}: ${refusals.size} of ${ids.length} cannot be read and stay as they are: ${named(refusals)}`);

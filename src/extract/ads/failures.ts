@@ -17,13 +17,20 @@ export interface Failures {
   /** By what was asked for, in the order of asking. */
   readonly all: ReadonlyMap<string, Failure>;
   readonly answered: () => void;
-  /** Keeps a failure for the end. Throws it where too many came one after the other: that bounds what a broken source costs. */
+  /** Keeps a failure for the end. Throws all of them where too many came one after the other: that bounds what a broken source costs. */
   readonly keep: (what: string, failure: Failure) => void;
+  /** All of them as one, which says whose they are; undefined where nothing failed. */
+  readonly asOne: () => Failure | undefined;
 }
 
-export const failures = (): Failures => {
+/** `where` the questions are asked, and how many there are. */
+export const failures = (where: string, asked: number): Failures => {
   const all = new Map<string, Failure>();
   let inARow = 0;
+  const asOne = (): Failure | undefined => {
+    const [first] = all.values();
+    return first && retold(first, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
+  };
   return {
     all,
     answered() {
@@ -32,9 +39,20 @@ export const failures = (): Failures => {
     keep(what, failure) {
       all.set(what, failure);
       inARow += 1;
-      if (inARow === mostInARow) throw failure;
+      if (inARow === mostInARow) throw asOne();
     },
+    asOne,
   };
+};
+
+/** A failure in other words: what it calls for is the same. */
+const retold = (cause: Failure, message: string): Failure => {
+  if (cause instanceof Refused)
+    return new Refused(message, cause.status, cause.messages, { cause, whole: cause.whole });
+  if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
+  if (cause instanceof Forbidden) return new Forbidden(message, { cause });
+  if (cause instanceof TooLarge) return new TooLarge(message, { cause });
+  return new UnexpectedContent(message, { cause });
 };
 
 /** Which ones, for people: the first five, and the first reason. */

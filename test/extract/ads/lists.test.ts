@@ -298,13 +298,13 @@ describe('ad sets', () => {
     ['is closed', play.json({ messages: ['not yours'] }, {}, 403), Forbidden],
     ['is refused', play.json({ messages: ['no'] }, {}, 422), Refused],
     ['answers with another one', play.json({ id: 'other' }), UnexpectedContent],
-  ])('of which one %s are read but for that one, and it is told which', async (_, odd, error) => {
+  ])('of which one %s are read but for that one, and the error tells which', async (_, odd, error) => {
     const oddly = { '/ad_accounts/a1/ad_sets/s-0': odd };
     const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
     const { records, failure } = await readTo(streams.adSets(on.ads), slice, given);
     expect(failure).toBeInstanceOf(error);
     expect(records.toSorted(byId)).toEqual(sets.slice(1).toSorted(byId));
-    expect(on.notes).toEqual([expect.stringMatching(/\{ad_set_id\}: 1 of 130 failed: s-0 \(/)]);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/\{ad_set_id\}: 1 of 130 failed: s-0 \(/) });
   });
 
   test('of which none answers are not asked for one after the other to the last', async () => {
@@ -371,16 +371,17 @@ describe('ad accounts', () => {
       const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
       expect(records).toEqual([a('a2'), a('a3')]);
       expect(failure).toBeInstanceOf(Transient);
-      expect(on.notes).toEqual([expect.stringMatching(/1 of 3 failed: a1 \(.*500/)]);
+      expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 3 failed: a1 \(.*500/) });
     }
   });
 
-  test('of a business whose list fails keep those of the others not out', async () => {
+  test('of a business whose list fails keep those of the others not out, and the error tells which business', async () => {
     const oddly = { '/businesses/b1/ad_accounts': play.json({ messages: ['broken'] }, {}, 500) };
     const on = await opened({ lists: { '/businesses/b2/ad_accounts': [a('a2'), a('a3')] }, entities, oddly });
     const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
     expect(records).toEqual([a('a2'), a('a3')]);
     expect(failure).toBeInstanceOf(Transient);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 2 failed: b1 \(.*500/) });
   });
 
   test('restrict what is read below them, in either case, whatever their names hold', () => {

@@ -7,7 +7,7 @@ import type { Given, Slice, Stream } from '../../../core/stream.ts';
 import { listNamed, textAt } from '../../lists.ts';
 import { several } from '../../several.ts';
 import { ofAccount } from '../ads.ts';
-import { type Failure, failures, isOfOne, named } from '../failures.ts';
+import { type Failure, failures, isOfOne } from '../failures.ts';
 import { canonicalId } from '../ids.ts';
 import { accountIn } from '../streams/of-account.ts';
 import { insightDimensions, insightFields } from './fields.ts';
@@ -123,7 +123,7 @@ function reading(
   };
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
-    const failed = failures();
+    const failed = failures(endpoint, all.length);
     for await (const answered of several(all, concurrency, ask, signal)) {
       if (answered?.failure !== undefined) {
         failed.keep(Object.values(answered.question).join('/'), answered.failure);
@@ -134,11 +134,8 @@ function reading(
       fetched += 1;
       yield pageOf(answered, dayOf(given.clock), all.length);
     }
-    const [failure] = failed.all.values();
-    if (failure !== undefined) {
-      note(`${endpoint}: ${failed.all.size} of ${all.length} failed: ${named(failed.all)}`);
-      throw failure;
-    }
+    const failure = failed.asOne();
+    if (failure !== undefined) throw failure;
     const [missing] = gone;
     // Where nothing answers it is not the entities that are not there.
     if (missing !== undefined && fetched === 0) throw missing;

@@ -74,7 +74,7 @@ const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<
     throw new Misconfigured('the token sees no business: name the ad accounts to read in ADS_ACCOUNT_IDS');
   const found = new Map<string, Json>();
   const refusals: (Forbidden | Missing)[] = [];
-  const failed = failures();
+  const failed = failures(accountsOfBusiness, owners.length);
   for (const { id: business = '' } of owners) {
     try {
       for (const record of await accountsOf(ads, business, signal)) found.set(idBy('id')(record), record);
@@ -92,7 +92,7 @@ const discovered = async (ads: Ads, given: Given, signal: AbortSignal): Promise<
     );
   for (const { message } of refusals) ads.note(`ad accounts of a business cannot be found: ${message}`);
   found.delete('');
-  const [owed] = failed.all.values();
+  const owed = failed.asOne();
   return { listed: found, ...(owed !== undefined && { owed }) };
 };
 
