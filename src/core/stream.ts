@@ -238,6 +238,11 @@ export interface Flow {
    */
   readonly cells?: (shape: Shape, slice: Slice) => Cells | undefined;
   /**
+   * Of days: the row that a record is about, by columns of the key, as text. What stands of it stays where the record cannot become a row. Throws
+   * `BadData` where the record does not say.
+   */
+  readonly keyOf?: (record: Json, slice: Slice) => Readonly<Record<string, string>>;
+  /**
    * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
    * 'replaced' for relations and reports (they have no life of their own) and for entities whose list is the truth about them (rows of a
    * table with tombstones are tombstoned, under the brake), 'kept' for entities (deletion is the census's business).

@@ -20,6 +20,8 @@ export interface Reject {
   readonly field: string | undefined;
   readonly message: string;
   readonly slice: Slice;
+  /** The row that the record is about (`Flow.keyOf`); absent where it does not say. */
+  readonly row?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One record of a batch, encoded: where its rows lie in the batch's bytes. */

@@ -2,9 +2,9 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Table } from '../core/table.ts';
-import type { Layout } from './layout.ts';
-import { type Merge, withHashJoin } from './merge.ts';
-import { inScope, type Scope } from './scope.ts';
+import { type Layout, rootExtras } from './layout.ts';
+import { type Listing, type Merge, notRejected, withHashJoin } from './merge.ts';
+import { inScope } from './scope.ts';
 import type { Session } from './session.ts';
 import { stageOf } from './stage.ts';
 
@@ -52,21 +52,18 @@ export async function keepVersions(session: Session, layout: Layout, merge: Merg
 
 /**
  * Notes every number that is about to change, to come late or to go: old beside new. Call it before the merge and before absent rows are
- * removed; `scope` is what the staged rows speak for completely. A day that is read for the first time has nothing to be noted.
+ * removed; `listing` is what the staged rows speak for completely. A day that is read for the first time has nothing to be noted.
  */
-export async function keepRevisions(
-  session: Session,
-  layout: Layout,
-  scope: Scope | undefined,
-  merge: Merge,
-): Promise<void> {
+export async function keepRevisions(session: Session, layout: Layout, listing: Listing, merge: Merge): Promise<void> {
   const { table } = layout;
-  if (table.revisions === undefined || scope === undefined) return;
+  const { scope } = listing;
+  if (table.revisions === undefined) return;
   const known = await sql<{ there: boolean }>`select exists (
     select from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) as there`.execute(session.trx);
   if (known.rows[0]?.there !== true) return;
   const key = keyOf(layout);
   const { days } = scope;
+  const staged = sql.id('s', key[0] ?? '');
   const sameDay =
     days === undefined
       ? sql`true`
@@ -80,8 +77,26 @@ export async function keepRevisions(
     from (select * from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) t
     full join ${stageOf(table)} s on ${equal(key, 't', 's')}
     cross join lateral (${metrics(table)}) m
-    where m.old_value is distinct from m.new_value and (t.source_id is not null or ${sameDay})`.execute(session.trx),
+    where m.old_value is distinct from m.new_value and (t.source_id is not null or ${sameDay})
+      and (${staged} is not null or ${notRejected(layout, listing)})`.execute(session.trx),
   );
+}
+
+/**
+ * The same of staged rows that speak for nothing but themselves: records that were fetched long ago (`Merge.late`). What was written since stays as
+ * it is. Call it before the merge.
+ */
+export async function keepLateRevisions(session: Session, layout: Layout, merge: Merge): Promise<void> {
+  const { table } = layout;
+  if (table.revisions === undefined) return;
+  const key = keyOf(layout);
+  await sql`
+    insert into ${sql.table(table.revisions.into)} (source_id, ${columns(key)}, metric, old_value, new_value, seen_at, _run_id)
+    select ${merge.sourceId}::smallint, ${columns(key, 's')}, m.metric, m.old_value, m.new_value, now(), ${merge.runId}::bigint
+    from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equal(key, 't', 's')}
+      and t._synced_at <= ${sql.id('s', rootExtras.fetched)}
+    cross join lateral (${metrics(table)}) m
+    where m.old_value is distinct from m.new_value`.execute(session.trx);
 }
 
 /** metric, old_value, new_value of one pair of rows. */

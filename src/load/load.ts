@@ -5,7 +5,7 @@ import type { Counts } from '../core/run.ts';
 import { type Batch, type BatchRecord, byKey, type Reject } from './batch.ts';
 import { copyOrNot, isPlain } from './fresh.ts';
 import type { Gathered } from './gather.ts';
-import { keepRevisions, keepVersions } from './history.ts';
+import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
 import { isOlder, type Known, knownRows, settle } from './known.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import {
@@ -137,10 +137,11 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
       const verdict = await verdictOn(session, root, listed, how, { rows: staged, rejects: rejects.length });
       ({ braked, spared } = verdict);
       if (!braked && spared === 0) {
-        await keepRevisions(session, root, how.replaces, how);
+        await keepRevisions(session, root, listed, how);
         deleted += await replaceScope(session, root, listed, how);
       }
     }
+    if (how.late === true) await keepLateRevisions(session, root, how);
     written = await mergeRoot(session, root, how);
     const left = staged - written.inserted - written.updated;
     if (left > 0) {
@@ -163,18 +164,24 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
 }
 
 /**
- * A listing with its rejects: an entity whose record was rejected is shown as well as any other (guarantee G10). Of a relation the record is the
- * other end alone: which row it is cannot be told. Days of a report are told anew as a whole.
+ * A listing with its rejects: what a rejected record is about is shown as well as anything else (guarantee G10), and stays as it was. Of a relation
+ * the record is the other end alone: which row it is cannot be told. A row of a report says it, or is told anew with the rest of its days.
  */
 function listingOf(
   { table }: Layout,
   scope: Scope,
   rejects: readonly Reject[],
 ): Listing & { readonly nameless: boolean } {
-  if (!table.tombstones && scope.days !== undefined) return { scope, rejected: [], nameless: false };
+  if (!table.tombstones && scope.days !== undefined)
+    return {
+      scope,
+      rejected: [],
+      about: rejects.flatMap(({ row }) => (row === undefined ? [] : [row])),
+      nameless: false,
+    };
   const names = rejects.map(({ key }) => key);
-  if (table.key.length > 1) return { scope, rejected: [], nameless: names.length > 0 };
-  return { scope, rejected: names, nameless: names.includes('') };
+  if (table.key.length > 1) return { scope, rejected: [], about: [], nameless: names.length > 0 };
+  return { scope, rejected: names, about: [], nameless: names.includes('') };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Child, Table } from '../core/table.ts';
+import type { Child, ColumnType, Table } from '../core/table.ts';
 import { type Layout, layoutOf, rootExtras } from './layout.ts';
 import { inScope, type Scope } from './scope.ts';
 import type { Session } from './session.ts';
@@ -217,14 +217,24 @@ export interface Listing {
   readonly scope: Scope;
   /** Names of its records that could not become rows: those with such a key are shown, too. */
   readonly rejected: readonly string[];
+  /** The same of records that say by several columns which row they are about. */
+  readonly about: readonly Readonly<Record<string, string>>[];
 }
 
 /** Whether the row `t` is not one of those whose records were rejected. No row has a NUL in its key, and no list of texts takes one. */
-function notRejected(layout: Layout, { rejected }: Listing): RawBuilder<unknown> {
+export function notRejected(layout: Layout, { rejected, about }: Listing): RawBuilder<unknown> {
   const [key] = keyOf(layout);
   const names = rejected.filter((name) => name !== '' && !name.includes('\0'));
-  if (key === undefined || names.length === 0) return sql`true`;
-  return sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
+  const byName =
+    key === undefined || names.length === 0 ? sql`true` : sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
+  const [first] = about;
+  if (first === undefined) return byName;
+  const types = new Map<string, ColumnType>(layout.content);
+  const same = Object.keys(first).map(
+    (name) => sql`${sql.id('t', name)} = (r ->> ${name}::text)::${sql.raw(types.get(name) ?? 'text')}`,
+  );
+  return sql`${byName} and not exists (
+    select from jsonb_array_elements(${JSON.stringify(about)}::jsonb) r where ${sql.join(same, sql` and `)})`;
 }
 
 /** Away with the rows of one scope that the staged complete listing does not show. */

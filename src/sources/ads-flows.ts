@@ -51,8 +51,8 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
   ];
 };
 
-/** A transform that can also say what it does as a declaration. */
-type Transform = Pick<Flow, 'via' | 'cells'>;
+/** A transform that can also say what it does as a declaration, and which row a record is about that cannot become one. */
+type Transform = Pick<Flow, 'via' | 'cells' | 'keyOf'>;
 
 /** What the platform archives but never deletes. */
 const kept = (stream: Stream, table: Table, how: Flow['via'] | Transform): Flow => ({

@@ -439,6 +439,37 @@ test('a report that fails is asked for again, and one that was being made when t
   ]);
 });
 
+test('a number that stands stays where its restatement cannot be stored, and nothing says that it went', async () => {
+  rig = await openAdsRig(small);
+  const { state, clock } = rig.platform;
+  await rig.sync(days);
+  const yesterday = new Date(midnight().getTime() - day).toISOString().slice(0, 10);
+  const ofYesterday = (all: readonly string[]) => all.filter((line) => line.split(' ')[2] === yesterday);
+  const stored = async () => ofYesterday(await lines(dailyQuery));
+  const [told = ''] = ofYesterday(truth()).filter((line) => line.startsWith('AD '));
+  const [, bad = ''] = told.split(' ');
+  const spends = () =>
+    lines(`select concat_ws(' ', trim_scale(new_value), new_value is null) as line from ads.report_revisions
+      where entity_id = '${bad}' and day = '${yesterday}' and metric = 'spend' order by seen_at`);
+  clock.advance(day);
+  state.restate('AD', bad, yesterday, 'SPEND', '1e30');
+  expect(await rig.sync(days)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await stored()).toEqual(
+    ofYesterday(truth())
+      .map((line) => (line.startsWith(`AD ${bad} `) ? told : line))
+      .sort(),
+  );
+  expect(await spends()).toEqual([]);
+  // As if we could read it by now.
+  await rig.rows("update ops.rejects set payload = replace(convert_from(payload, 'UTF8'), '1e30', '6.5')::bytea");
+  expect(await rig.replay()).toEqual({ replayed: 1, stillRejected: 0 });
+  expect(await spends()).toEqual(['6.5 f']);
+  state.restate('AD', bad, yesterday, 'SPEND', '7.5');
+  expect(await rig.sync(days)).toMatchObject({ counts: { rejected: 0 } });
+  expect(await stored()).toEqual(ofYesterday(truth()));
+  expect(await spends()).toEqual(['6.5 f', '7.5 f']);
+});
+
 test('a reject of a list is resolved when the list no longer shows it, of the history of changes it is not', async () => {
   rig = await openAdsRig({ ...small, dialect: 'vendor' });
   const only = { streams: ['ad_accounts', 'campaigns', 'change_history'] };

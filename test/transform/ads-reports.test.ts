@@ -443,6 +443,40 @@ describe('a row of a CSV report', () => {
   });
 });
 
+describe('a record that cannot become a row', () => {
+  const bad = stat('SPEND', '"much"');
+
+  it('of a day, an hour or a lifetime says which row stays', () => {
+    expect(() => dailyRow.via(row(bad), slice)).toThrow(BadData);
+    const of = { entity_type: 'AD', entity_id: 'a' };
+    expect(dailyRow.keyOf?.(row(bad), slice)).toEqual({ ...of, day: '2024-03-01' });
+    const hour = { entity_id: 'a', start_time: '2024-03-01T05:00:00Z' };
+    expect(hourlyRow.keyOf?.(hour, slice)).toEqual({ ...of, hour_start: '2024-03-01T05:00:00.000Z' });
+    const window = { field: 'day', from: new Date('2024-03-09T00:00:00Z') } as const;
+    expect(lifetimeRow.keyOf?.(row(bad), { ...slice, window })).toEqual({ ...of, captured_on: '2024-03-09' });
+  });
+
+  it('of a CSV report says it by day and names', () => {
+    const record = { Date: '2024-03-01', 'Campaign Name': 'C', 'Ad Name': 'A', Spend: 'much' };
+    expect(csvRow.keyOf?.(record, slice)).toEqual({
+      ad_account_id: 'acc',
+      day: '2024-03-01',
+      campaign_name: 'C',
+      ad_set_name: '',
+      ad_name: 'A',
+    });
+  });
+
+  it('says nothing where it has no entity or no day, is of another level, or was cut', () => {
+    for (const record of [{ ...Object(row(bad)), entity_id: null }, { entity_id: 'a' }])
+      expect(() => dailyRow.keyOf?.(record, slice)).toThrow(BadData);
+    expect(() => dailyRow.keyOf?.({ ...Object(row(bad)), entity_type: 'AD_SET' }, slice)).toThrow(
+      /another entity_type/,
+    );
+    expect(() => csvRow.keyOf?.({ '#ragged': 2 }, slice)).toThrow(BadData);
+  });
+});
+
 describe('the vendor knows', () => {
   it('49 metrics of aggregate reports and 57 of CSV reports; each has a column', () => {
     const names = (report: 'aggregate' | 'csv'): readonly string[] =>

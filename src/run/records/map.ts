@@ -41,6 +41,7 @@ export function rawEncoders(flow: Flow, slice: Slice): (record: RawRecord) => Ra
 
 /** The reject of a record, with its bytes exactly as they stood in the page. */
 export function rejectOf(
+  flow: Flow,
   bad: BadData,
   record: Json,
   stage: Reject['stage'],
@@ -54,5 +55,15 @@ export function rejectOf(
     field: bad.field,
     message: bad.message,
     slice: from.slice,
+    row: keyIn(flow, record, from.slice),
   };
 }
+
+const keyIn = (flow: Flow, record: Json, slice: Slice): Reject['row'] => {
+  try {
+    return flow.keyOf?.(parsedOf(record), slice);
+  } catch (bad) {
+    if (bad instanceof BadData) return undefined;
+    throw bad;
+  }
+};

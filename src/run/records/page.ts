@@ -30,7 +30,7 @@ export async function takePage(
   const fetchedAt = stream.clock();
   const wanted = inWindow(stream, page, slice);
   const refuse = (bad: BadData, record: Json, stage: Reject['stage']): void =>
-    batch.reject(rejectOf(bad, record, stage, { page, reading, slice }));
+    batch.reject(rejectOf(flow, bad, record, stage, { page, reading, slice }));
   const refusals: Refusal[] = [];
   const take = (outcome: Outcome, tails?: Fetched | BadData): void => {
     const bad = 'bad' in outcome ? outcome.bad : tails;

@@ -165,6 +165,26 @@ const via: Flow['via'] = (record, slice) => {
   return { row, children: {}, ...(notes.length > 0 && { notes }) };
 };
 
+/** By day and names; which of several rows of the same names it is, nothing tells. */
+const keyOf: NonNullable<Flow['keyOf']> = (record, slice) => {
+  const r = new Reading('ads.report_csv', 'row', record);
+  const cells = requireRecord(r, record);
+  const key: Record<string, string> = {
+    ad_account_id: accountOf(slice),
+    campaign_name: '',
+    ad_set_name: '',
+    ad_name: '',
+  };
+  for (const { header, meaning } of meaningsOf(Object.keys(cells))) {
+    const cell = cells[header];
+    if (typeof cell !== 'string' || cell === '') continue;
+    if (meaning.is === 'text' && KEYS.has(meaning.column)) key[meaning.column] = keyText(r, header, cell);
+    else if (meaning.is === 'day') key.day = dayIn(r, cell);
+  }
+  if (key.day === undefined) throw r.reject('missing_field', 'day', 'has no %');
+  return key;
+};
+
 /** The same for a header in which every column is known, and no two mean the same. */
 const cells: NonNullable<Flow['cells']> = (shape, slice) => {
   const { sample } = shape;
@@ -200,4 +220,4 @@ const dayCell = (from: number): Cell => ({
  * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
  * without a day or with another number of cells than its header.
  */
-export const csvRow: Pick<Flow, 'via' | 'cells'> = { via, cells };
+export const csvRow: Pick<Flow, 'via' | 'cells' | 'keyOf'> = { via, cells, keyOf };

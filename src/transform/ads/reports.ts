@@ -24,15 +24,33 @@ const PARENT_KEYS = words('id name status');
 
 /** The columns that say for what time a row speaks, out of `start_time` and `end_time`. */
 interface Times {
+  /** The first is one of the key. */
   readonly columns: readonly string[];
   readonly fill: (cells: Filling, r: Reading, record: JsonObject, slice: Slice) => void;
 }
 
-/** A transform of report rows, and the same as a declaration. */
-const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'cells'> => ({
+/** A transform of report rows, the same as a declaration, and which row a record is about. */
+const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'cells' | 'keyOf'> => ({
   via: viaOf(stream, times),
   cells: cellsOf(stream, times),
+  keyOf: keyOf(stream, times),
 });
+
+const keyOf =
+  (stream: string, { columns, fill }: Times): NonNullable<Flow['keyOf']> =>
+  (record, slice) => {
+    const r = new Reading(stream, 'row of', record);
+    const found = requireRecord(r, record);
+    const cells: Filling = {};
+    fill(cells, r, found, slice);
+    const [time = ''] = columns;
+    const at = cells[time];
+    return {
+      entity_type: level(r, found, slice),
+      entity_id: requiredKey(r, found, 'entity_id'),
+      [time]: typeof at === 'bigint' ? formatInstant(at) : String(at),
+    };
+  };
 
 const viaOf = (stream: string, { columns: times, fill }: Times): Flow['via'] => {
   const columns = [
