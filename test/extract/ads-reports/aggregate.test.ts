@@ -76,12 +76,12 @@ const open = async (script: (arrived: play.Arrived, n: number) => play.Reply, mo
   return { server, reports, notes, queries };
 };
 
-const warehouse = (ads: number) =>
-  lending({
-    'ads.ads': Array.from({ length: ads }, (_, n) => ({ id: id(n), ad_account_id: account })),
-    'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
-    'ads.ad_sets': [{ id: 's1', ad_account_id: account, campaign_id: 'c1' }],
-  });
+const entities = (ads: number) => ({
+  'ads.ads': Array.from({ length: ads }, (_, n) => ({ id: id(n), ad_account_id: account })),
+  'ads.campaigns': [{ id: 'c1', ad_account_id: account }],
+  'ads.ad_sets': [{ id: 's1', ad_account_id: account, campaign_id: 'c1' }],
+});
+const warehouse = (ads: number) => lending(entities(ads));
 
 const rowsOf = async (
   make: (reports: Reports) => ReturnType<typeof reportDaily>,
@@ -215,6 +215,18 @@ describe('an aggregate report', () => {
     const { reports, notes } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02')] }));
     expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(120))).toHaveLength(1);
     expect(notes).toEqual([expect.stringContaining('2 rows were of other entities or days')]);
+  });
+
+  test('of which one piece has rows of other entities alone, twice, is not the one that was asked for where some of these had numbers', async () => {
+    const known = {
+      ...entities(120),
+      'ads.report_daily': [{ entity_id: id(60), ad_account_id: account, entity_type: 'AD' }],
+    };
+    const { reports, server } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02')] }));
+    const asked = rowsOf(reportDaily, reports, slice('AD'), lending(known));
+    await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
+    await expect(asked).rejects.toThrow(/1 row, none of what was asked for/);
+    expect(server.requests.length).toBeGreaterThan(3);
   });
 
   test('of the day behind the last one alone is that of a server which takes an end otherwise: it has no rows', async () => {

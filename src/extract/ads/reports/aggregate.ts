@@ -214,8 +214,8 @@ interface Fitting extends Page {
 
 /**
  * The pages of one walk; a question that is too long for the server (413, 414) is asked in two, and one that shows nothing of entities that something
- * is known of is asked again: said twice it is believed. Throws `UnexpectedContent` where all that is told of the entities is of other days or hours:
- * it must not pass for their having none.
+ * is known of is asked again: said twice it is believed, unless there are rows, and all of others. Throws `UnexpectedContent` then, and where all that is
+ * told of the entities is of other days or hours: it must not pass for their having none.
  */
 async function* asking(
   http: Http,
@@ -242,8 +242,9 @@ async function* asking(
       if (step.done === true) {
         checkWhole(step.value);
         if (whole.row === 0 && whole.outside > 0) throw another(whole.outside, words);
-        const isEmpty = kinds.every((kind) => whole[kind] === 0);
-        if (isEmpty && again !== true && (await isKnown(ids))) instead = [{ ...one, again: true }];
+        const showsNone = whole.row + whole.behind === 0;
+        if (showsNone && again === true && whole.stranger > 0) throw another(whole.stranger, words);
+        if (showsNone && again !== true && (await isKnown(ids))) instead = [{ ...one, again: true }];
         break;
       }
       const { value: page } = step;
