@@ -198,6 +198,36 @@ test('days that were left open end, though who answered for them had no rows, an
   expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'ok' });
 });
 
+test('an account that is closed to us is asked for its days a few times a night, not once for each piece of years', async () => {
+  rig = await openAdsRig({ ...small, accounts: 2 }, { start: new Date('2021-01-01T00:00:00Z') });
+  const streams = [...lists, 'report_daily'];
+  const [closed = ''] = rig.platform.state.accounts.keys();
+  rig.platform.state.forbid(closed);
+  const requests = () =>
+    rig.platform.log.filter(({ path }) => path.includes(closed) && path.endsWith('/aggregate_reports')).length;
+  const asked: number[] = [];
+  for (let night = 0; night < 2; night += 1) {
+    const before = requests();
+    const report = await rig.sync({ streams });
+    expect(streamOf(report, 'report_daily')).toMatchObject({
+      status: 'forbidden',
+      reason: expect.stringContaining(closed),
+    });
+    asked.push(requests() - before);
+    rig.platform.clock.advance(day);
+  }
+  // Of 23 pieces; four are asked for at once, and what is news is asked for a second time.
+  expect(asked[0]).toBeLessThan(12);
+  expect(asked[1]).toBeLessThan(8);
+  rig.platform.state.forbid(closed, false);
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  expect(
+    await rig.rows(
+      "select count(distinct ad_account_id)::int as accounts from ads.report_daily where day < '2026-06-20'",
+    ),
+  ).toEqual([{ accounts: 2 }]);
+});
+
 test('insights that no account ever had (404) fail, also beside an account that has nobody to ask about', async () => {
   rig = await openAdsRig(small);
   const streams = [...lists, 'insight_reports'];

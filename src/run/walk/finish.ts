@@ -44,6 +44,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
     for (const { open, error } of findings.gone) if (error instanceof SeemsMissing) doubtful.add(open);
   if (doubtful.size > 0) {
     findings.gone = findings.gone.filter(({ open }) => !doubtful.has(open));
+    findings.refusals.clear();
     unread.waiting += doubtful.size;
     await readRound(stream, [...doubtful], findings, { again: true, clock });
   }

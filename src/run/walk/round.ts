@@ -31,7 +31,7 @@ export interface Findings {
   gone: readonly Gone[];
   /** Slices to be asked for once more: that there is no list or nothing in it is news, or it showed less than was counted. One bad answer is none. */
   readonly doubtful: Set<OpenSlice>;
-  /** What owners of days have said twice: they have many slices, of which no other is asked for again. */
+  /** What owners of days have said in this round: they have many slices, and for the others of them it stands. */
   readonly refusals: Map<string, Missing | Forbidden>;
   /** Some slice was answered, in this run or in one before it. */
   answered: boolean;
@@ -131,11 +131,14 @@ async function settle(
     return;
   }
   const isRefused = error instanceof Forbidden || (error instanceof Missing && !(error instanceof SeemsMissing));
-  if (again && isRefused && flow.stream.days !== undefined) findings.refusals.set(ownerOf(open.slice), error);
   const isGone = error instanceof Missing && flow.stream.parents !== undefined;
   if (isGone) findings.gone = [...findings.gone, { open, error }];
   const isOfAll = isGone && isUnavailable(flow, findings.gone, findings.answered, false);
-  if (!isOfAll && !again && (await isDoubtful(stream, open.slice, error))) {
+  const isNews = !isOfAll && !again && (await isDoubtful(stream, open.slice, error));
+  // A closed door is the owner's. What is not there may be these days alone, unless that is to be asked again.
+  const isOfOwner = isRefused && (again || isNews || error instanceof Forbidden);
+  if (isOfOwner && flow.stream.days !== undefined) findings.refusals.set(ownerOf(open.slice), error);
+  if (isNews) {
     findings.doubtful.add(open);
     return;
   }
