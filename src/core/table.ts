@@ -52,12 +52,14 @@ export interface Table<R extends Row = Row> {
 
 /**
  * Into a table with the key columns, `columns`, `valid_from`, `valid_to` (null: current) and `_run_id`. `valid_from` is the row's order
- * column where the table has one, else the moment it was seen.
+ * column where the table has one, else what `changed` says if that can be, else the moment it was seen.
  */
 export interface Versions {
   /** `schema.table` */
   readonly into: string;
   readonly columns: readonly string[];
+  /** A column that says when the row was last changed at the source, of which no more is demanded than that it may. */
+  readonly changed?: string;
 }
 
 /**

@@ -18,20 +18,32 @@ const equal = (names: readonly string[], a: string, b: string): RawBuilder<unkno
     sql` and `,
   );
 
+/** When a row `t` became what it is: a change that is told can be that of the row if it lies between the last complete walk and our seeing it. */
+function toldChange({ table, order }: Layout, { sourceId, stream }: Merge & { readonly stream: string }) {
+  const { changed } = table.versions ?? {};
+  if (order !== undefined) return sql`coalesce(${sql.id('t', order)}, t._synced_at)`;
+  if (changed === undefined) return sql`t._synced_at`;
+  const at = sql.id('t', changed);
+  return sql`case when ${at} <= t._synced_at and ${at} > coalesce((select watermark from ops.checkpoints
+    where source_id = ${sourceId}::smallint and stream = ${stream}), '-infinity') then ${at} else t._synced_at end`;
+}
+
 /**
  * Closes the open version of every row that the merge just wrote with other values, and opens the new one. Call it behind the merge, in
  * its transaction. A version begins when the source says that the row changed, never before the one it follows.
  */
-export async function keepVersions(session: Session, layout: Layout, merge: Merge): Promise<void> {
+export async function keepVersions(
+  session: Session,
+  layout: Layout,
+  merge: Merge & { readonly stream: string },
+): Promise<void> {
   const { table } = layout;
   const { versions } = table;
   if (versions === undefined) return;
   const key = keyOf(layout);
-  const told =
-    layout.order === undefined ? sql`t._synced_at` : sql`coalesce(${sql.id('t', layout.order)}, t._synced_at)`;
   await sql`
     with written as (
-      select ${columns(key, 't')}, ${columns(versions.columns, 't')}, ${told} as told
+      select ${columns(key, 't')}, ${columns(versions.columns, 't')}, ${toldChange(layout, merge)} as told
       from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equal(key, 't', 's')}
       where t._run_id = ${merge.runId}::bigint and t.xmin = pg_current_xact_id()::xid
     ), changed as (

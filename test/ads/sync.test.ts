@@ -177,7 +177,7 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     ).toEqual(['ACTIVE 12.345678']);
   });
 
-  test('a budget and a status that change are kept as history', async () => {
+  test('a budget and a status that change are kept as history, from when the platform says that they did, if that can be', async () => {
     rig = await openAdsRig({ ...small, dialect });
     const { state, clock } = rig.platform;
     await rig.sync(entities);
@@ -185,14 +185,21 @@ describe.each(['contract', 'vendor'] as const)('an ads platform that speaks %s',
     const first = adSet?.budget ?? 0n;
     clock.advance(day);
     state.update(adSet?.id ?? '', { budget: 1_000_001n });
+    const changed = clock.now().toISOString();
+    clock.advance(day / 2);
     await rig.sync(entities);
     clock.advance(day);
     state.update(adSet?.id ?? '', { status: 'ARCHIVED' });
+    // Before the run that saw it otherwise: that was another change.
+    Object.assign(adSet ?? {}, { updatedAt: Date.parse(changed) + 1000 });
     await rig.sync(entities);
-    const versions = await rig.rows<{ budget: string; status: string; open: boolean }>(
-      'select budget::text, status, valid_to is null as open from ads.ad_set_versions where id = $1 order by valid_from',
+    const versions = await rig.rows<{ budget: string; status: string; open: boolean; since: string }>(
+      `select v.budget::text, v.status, valid_to is null as open,
+        case when valid_from = s._synced_at then 'seen' else to_char(valid_from at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"') end as since
+      from ads.ad_set_versions v join ads.ad_sets s using (source_id, id) where id = $1 order by valid_from`,
       [adSet?.id],
     );
+    expect(versions.map(({ since }) => since).slice(1)).toEqual([changed, 'seen']);
     expect(versions.map(({ status, open }) => [status, open])).toEqual([
       ['ACTIVE', false],
       ['ACTIVE', false],

@@ -1,7 +1,7 @@
 /**
  * The ads platform's own objects, live ones. Ids are text as the source gives them (UUIDs), instants are UTC, amounts are exact decimals in
  * currency units with six digits behind the point. Times of change are as the source tells them, and may be missing: a contract server
- * promises none, so versions are told apart by when they were read.
+ * promises none, so an older record is told from a newer one by when it was read.
  */
 import { type Child, table } from '../../core/table.ts';
 import type { Instant } from '../../core/time.ts';
@@ -116,7 +116,7 @@ export const campaigns = table<CampaignRow>({
   dated: true,
   tombstones: true,
   entity: true,
-  versions: { into: 'ads.campaign_versions', columns: ['name', 'status', 'objective'] },
+  versions: { into: 'ads.campaign_versions', columns: ['name', 'status', 'objective'], changed: 'updated_at' },
 });
 
 /** What an ad set and its draft have in common. */
@@ -207,6 +207,7 @@ export const adSets = table<AdSetRow>({
   versions: {
     into: 'ads.ad_set_versions',
     columns: ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'],
+    changed: 'updated_at',
   },
 });
 
