@@ -521,6 +521,23 @@ describe('answers that say no', () => {
     expect(server.fired).toEqual([`status ${code}`]);
   });
 
+  const gateways = play.status(400, { 'content-type': 'text/html' }, '<h1>400 Bad Request</h1>');
+
+  test("a gateway's page for 400 is no word of the server: it is asked once more, and never a third time", async () => {
+    const passing = await serve(gateways, page);
+    expect((await open(passing.url).send(get('/x'), signal())).body).toMatchObject({ isLast: true });
+    const lasting = await serve(gateways);
+    expect(await caught(open(lasting.url).send(get('/x'), signal()))).toMatchObject({ status: 400, messages: [] });
+    expect([passing.fired.length, lasting.fired.length]).toEqual([2, 2]);
+  });
+
+  test('but not for a request that must not arrive twice', async () => {
+    const server = await serve(gateways, page);
+    const http = open(server.url, { idempotent: ({ method }) => method === 'GET' });
+    expect(await caught(http.send(get('/x', { method: 'POST' }), signal()))).toBeInstanceOf(Refused);
+    expect(server.fired).toEqual(['status 400']);
+  });
+
   test.each<[string, unknown, string, readonly string[]]>([
     [
       'Jira',

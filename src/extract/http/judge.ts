@@ -85,11 +85,18 @@ const judgeStatus = (request: Request, got: Received, facts: Facts): Failed => {
   if (late.has(status)) return { error: new TimedOut(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
   if (status === 425 || status >= 500 || request.passing === status)
     return { error: new Transient(line, { retryAfterMs: afterMs }), again: 'yes', afterMs };
-  return never(new Refused(line, status, messages, { whole }));
+  return { error: new Refused(line, status, messages, { whole }), again: isGateways(got) ? 'once' : 'no' };
 };
 
 /** The answer was not made in time: by the server, a gateway, or the network in front of it (524 is Cloudflare's). */
 const late = new Set([408, 504, 524]);
+
+/**
+ * Whether a refusal (400) is a page for people: APIs refuse in JSON (so do the vendors' OpenAPIs), the page is of a gateway before them, whose reason may
+ * have been that one connection.
+ */
+const isGateways = ({ status, headers }: Received): boolean =>
+  status === 400 && /^\s*text\/html\b/i.test(headers['content-type'] ?? '');
 
 const redirected = (said: string, location: string | undefined, facts: Facts): string => {
   // Without its query, which may carry anything.
