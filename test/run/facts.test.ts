@@ -132,6 +132,25 @@ describe('facts by day', () => {
     ]);
   });
 
+  test('a row whose restatement is rejected stays, and no revision says that it went; what is no longer told goes', async () => {
+    const more = ['ad', 'ad', 'gone', 'late'].map((name, i) => fact('a', '2026-06-29', { name, clicks: i + 10 }));
+    lab.facts = [...lab.facts.filter(({ day }) => day !== '2026-06-29'), ...more];
+    await lab.run();
+    moveTo('2026-07-01');
+    lab.facts = lab.facts.flatMap((one) =>
+      one.name === 'gone' ? [] : one.name === 'late' ? [{ ...one, spend: 'NaN' }] : one.clicks === 11 ? [] : [one],
+    );
+    expect(await lab.run()).toMatchObject({ status: 'succeeded', deleted: 2, counts: { rejected: 1 } });
+    expect((await stored()).filter((line) => line.includes('2026-06-29'))).toEqual([
+      'a 2026-06-29 ad 0 9007199254.740993 10',
+      'a 2026-06-29 late 0 9007199254.740993 13',
+    ]);
+    expect((await revisions()).filter((line) => line.includes(' clicks ')).sort()).toEqual([
+      'a 2026-06-29 clicks 11 none',
+      'a 2026-06-29 clicks 12 none',
+    ]);
+  });
+
   test('nothing is written where nothing was restated', async () => {
     await lab.run();
     const before = await rows('select (xmin::text || _run_id) as line from lab.facts order by 1');

@@ -177,6 +177,11 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
         const { owner, day, name, spend, clicks } = record as Fact;
         return { row: { owner, day, name, nth: 0, spend, clicks, extra: null } satisfies Row, children: {} };
       },
+      keyOf: (record) => ({
+        owner: field(record, 'owner'),
+        day: field(record, 'day'),
+        name: field(record, 'name'),
+      }),
       absent: 'replaced',
       afterwards: [
         {
