@@ -1,6 +1,6 @@
 /** A list that the server does not have, made of its entities, asked for one by one. */
 
-import { Forbidden, Missing } from '../../core/errors.ts';
+import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
 import { idBy } from '../lists.ts';
@@ -17,24 +17,30 @@ export interface Wanted {
   readonly path: (id: string) => string;
   /** For entities that are closed (403) each for itself: what stands for one, undefined where nothing does. Absent: a 403 is a failure. */
   readonly closed?: (id: string) => Json | undefined;
+  /** For entities that somebody has named: whether one that is not there (404, 410) was there before. Absent: each was. */
+  readonly known?: (id: string) => boolean;
   /** Why there may be more ids than these: thrown when these have been read. */
   readonly owed?: Failure;
 }
 
 /**
  * One page an entity, several asked for at once. One that is not there (404, 410), or closed each for itself, is no failure: its row stays as
- * it is, and a note at the end tells of it. Where none can be read, the first refusal is thrown. One that fails is thrown at the end, too:
+ * it is, and a note at the end tells of it; one that never was there is. Where none can be read, the first refusal is thrown. One that fails is thrown at the end, too:
  * what can be read is read, and the run says that this was not all. The receipt expects as many as there are ids, less the refused: of those
  * the source itself says that it has nothing for us (guarantee G13).
  */
 export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: AbortSignal): Reading => {
-  const { ids, endpoint, path, closed, owed } = wanted;
+  const { ids, endpoint, path, closed, known = () => true, owed } = wanted;
   const ask = async (id: string, until: AbortSignal): Promise<Asked> => {
     try {
       const answer = await http.send({ method: 'GET', path: path(id), endpoint }, until);
       return { id, is: 'read', answer, entity: entityOf(endpoint, id, answer.body) };
     } catch (cause) {
       const absent = cause instanceof Missing && (cause.status === 404 || cause.status === 410);
+      if (absent && !known(id)) {
+        const message = `${cause.message}; it was never there: is its id right?`;
+        return { id, is: 'failed', failure: new Refused(message, cause.status, [], { cause }) };
+      }
       if (absent || (cause instanceof Forbidden && closed !== undefined)) return { id, is: 'refused', refusal: cause };
       if (!isOfOne(cause)) throw cause;
       return { id, is: 'failed', failure: cause };

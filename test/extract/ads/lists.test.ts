@@ -356,6 +356,16 @@ describe('ad accounts', () => {
     expect(on.notes).toEqual(Array(2).fill(expect.stringContaining('1 of 3 cannot be read and stay as they are: a2')));
   });
 
+  test('that are configured and not there are a failure, unless they were there before; the others are read', async () => {
+    const on = await opened({ lists: {}, entities }, ['a1', 'typo', 'a3']);
+    const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+    expect(records).toEqual([a('a1'), a('a3')]);
+    expect(failure).toBeInstanceOf(Refused);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 3 failed: typo \(.*404.*is its id right/) });
+    const gone = await read(on, streams.adAccounts(on.ads), {}, lending({ 'ads.ad_accounts': [{ id: 'typo' }] }));
+    expect(gone.end).toMatchObject({ matched: true, fetched: 2 });
+  });
+
   test('that are all closed are a failure', async () => {
     const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/'] }, ['a1', 'a2']);
     const known = lending({ 'ads.ad_accounts': [{ id: 'a1' }, { id: 'a2' }] });

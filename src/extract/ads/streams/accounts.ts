@@ -28,7 +28,8 @@ export const businesses = ({ http, accountIds }: Ads): Stream => ({
 
 /**
  * Each account is asked for by its id: those of ADS_ACCOUNT_IDS, else those of the businesses. One that is closed to us keeps the row it has;
- * a new one gets a row of its id alone, so that its slices are tried and told of.
+ * a new one gets a row of its id alone, so that its slices are tried and told of. One of ADS_ACCOUNT_IDS that is not there and never was is a failure:
+ * nothing else would say that all of it is missing.
  */
 export const adAccounts = (ads: Ads): Stream => ({
   name: 'ad_accounts',
@@ -49,6 +50,7 @@ export const adAccounts = (ads: Ads): Stream => ({
         endpoint: account,
         path: (id) => ofAccount(id),
         closed: (id) => (known.has(id.toLowerCase()) ? undefined : listed.get(id)),
+        ...(ads.accountIds.length > 0 && { known: (id) => known.has(id.toLowerCase()) }),
         ...(owed !== undefined && { owed }),
       },
       signal,
