@@ -206,7 +206,7 @@ export interface Fallback {
   readonly reason: string;
   /** Streams that must have been loaded before `sql` runs. */
   readonly after: readonly string[];
-  /** One statement of ours; $1 is the source_id, $2 the run_id. Returns one row: `inserted`, `updated` (bigint). Safe to run again. */
+  /** One statement of ours; $1 is the source_id, $2 the run_id. Returns one row: `inserted`, `updated`, and `deleted` if it may be (bigint). Safe to run again. */
   readonly sql: string;
 }
 

@@ -102,32 +102,37 @@ export const boardsOfSprints: Afterwards = {
 };
 
 /** Their lists are not read, which would have said the same: the vendor answers that the board does not support sprints. */
+const leavingKanban = `
+      delete from tracker.board_sprints s using tracker.boards b
+      where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}`;
+
 export const kanbanBoardsShowNone: Afterwards = {
   about: 'A board that has become one of kanban shows no sprints any more.',
   evenInPart: true,
   sql: `
-    with gone as (
-      delete from tracker.board_sprints s using tracker.boards b
-      where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}
+    with gone as (${leavingKanban}
         and $2::bigint is not null and $3::timestamptz is not null
       returning 1
     )
     select count(*) as deleted from gone`,
 };
 
-/** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says. Adds, never removes. */
+/** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says, unless that is one of kanban. */
 export const boardSprintsFromSprints: Fallback = {
   reason: 'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
   after: ['sprints'],
   sql: `
     with told as (
-      select board_id, id as sprint_id from tracker.sprints
-      where source_id = $1::smallint and board_id is not null and _deleted_at is null
+      select s.board_id, s.id as sprint_id from tracker.sprints s
+      left join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
+      where s.source_id = $1::smallint and s.board_id is not null and s._deleted_at is null and not (${isKanban('b')})
+    ), gone as (${leavingKanban}
+      returning 1
     ), written as (
       insert into tracker.board_sprints (source_id, board_id, sprint_id, _synced_at, _run_id)
       select $1::smallint, board_id, sprint_id, now(), $2::bigint from told
       on conflict (source_id, board_id, sprint_id) do nothing
       returning 1
     )
-    select count(*) as inserted, 0::bigint as updated from written`,
+    select count(*) as inserted, 0::bigint as updated, (select count(*) from gone) as deleted from written`,
 };

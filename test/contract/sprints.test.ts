@@ -253,6 +253,28 @@ test('a board that becomes one of kanban shows no sprints; they are as their iss
   expect(await shownElsewhere()).toEqual(others);
 });
 
+test('a board that becomes one of kanban shows no sprints where no board lists any, either', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
+  const { state, clock } = rig.tracker;
+  const shown = () =>
+    rig.rows<{ board_id: number }>('select board_id::int from tracker.board_sprints order by 1, sprint_id');
+  await rig.sync();
+  const before = await shown();
+  const [{ board_id } = { board_id: 0 }] = before;
+  const others = before.filter((row) => row.board_id !== board_id);
+  const board = state.boards.get(board_id);
+  if (board === undefined) throw new Error('the board is not there');
+  state.boards.set(board_id, { ...board, type: 'kanban' });
+  clock.advance(86_400_000);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: before.length - others.length });
+  expect(await shown()).toEqual(others);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0, counts: { inserted: 0 } });
+  expect(await shown()).toEqual(others);
+  state.boards.set(board_id, board);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await shown()).toEqual(before);
+});
+
 test('sprints that boards have listed stay as they were told where the list is gone for a night', async () => {
   const { id } = await open('vendor');
   const { state, clock, script } = rig.tracker;
