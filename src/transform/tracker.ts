@@ -176,11 +176,14 @@ export const board = mapper(
   ['id', 'name', 'type', 'location', 'self', 'admins', 'canEdit', 'favourite', 'isPrivate'],
   (r, record): Content<BoardRow> => {
     const location = object(r, record, 'location');
+    const project = location && id(r, location, 'projectId', 'location.projectId');
+    // A board of a person says there whose it is (the vendor's OpenAPI, `BoardLocationBean`).
+    if (location !== null && project === null) r.keep('location', location);
     return {
       id: requiredId(r, record, 'id'),
       name: requiredText(r, record, 'name'),
       type: text(r, record, 'type'),
-      project_id: location && id(r, location, 'projectId', 'location.projectId'),
+      project_id: project,
     };
   },
 );

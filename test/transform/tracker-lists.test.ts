@@ -130,6 +130,20 @@ describe('boards and sprints', () => {
     });
   });
 
+  it('a board of a person keeps whose it is, as it was told', () => {
+    const location = { userId: 10_100, userAccountId: ann.accountId, displayName: 'Ann', name: 'Ann' };
+    const { row, notes } = transform.board({ id: 3, name: 'Mine', type: 'kanban', location }, whole);
+    expect({ ...row, _extra: JSON.parse(String(row._extra)) }).toEqual({
+      id: 3,
+      name: 'Mine',
+      type: 'kanban',
+      project_id: null,
+      _extra: { location },
+    });
+    expect(notes).toBeUndefined();
+    expect(transform.board({ id: 4, name: 'Nowhere', location: null }, whole).row).toMatchObject({ _extra: null });
+  });
+
   it('a future sprint has no dates; a sprint shows on the board that lists it and belongs to the one it came from', () => {
     const slice = { partition: { board_id: '2' } };
     expect(transform.sprint({ id: 7, name: 'Sprint 7', state: 'FUTURE', originBoardId: 1 }, slice)).toEqual({
