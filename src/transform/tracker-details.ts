@@ -69,27 +69,26 @@ const isCount = (value: Json): value is number => typeof value === 'number' && N
 export const isOfIssue =
   (issueId: Integer) =>
   (record: Json): boolean => {
-    const told = isObject(record) ? own(record, 'issueId') : undefined;
-    const isNumber = typeof told === 'number' || (typeof told === 'string' && /^\d+$/.test(told));
-    return !isNumber || String(told) === String(issueId);
+    const told = idIn(record, 'issueId');
+    return told === undefined || !/^\d+$/.test(told) || told === String(issueId);
   };
 
 /** The ids of those that have one. */
 export const idsOf = (records: readonly Json[]): readonly string[] =>
-  records.flatMap((record) => {
-    const id = isObject(record) ? own(record, 'id') : undefined;
-    return typeof id === 'string' || typeof id === 'number' ? [String(id)] : [];
-  });
+  records.flatMap((record) => idIn(record, 'id') ?? []);
 
 /** Without repeated ids, the last of each; what has no id stays and is judged by its reader. */
 export const eachOnce = (records: readonly Json[]): readonly Json[] => {
   if (records.length < 2) return records;
   const byId = new Map<string | symbol, Json>();
-  for (const record of records) {
-    const id = isObject(record) ? own(record, 'id') : undefined;
-    byId.set(typeof id === 'string' || typeof id === 'number' ? String(id) : Symbol(), record);
-  }
+  for (const record of records) byId.set(idIn(record, 'id') ?? Symbol(), record);
   return byId.size === records.length ? records : [...byId.values()];
+};
+
+/** An id as text, given as text or as a number of any length. */
+const idIn = (record: Json, key: string): string | undefined => {
+  const id = isObject(record) ? own(record, key) : undefined;
+  return typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber ? String(id) : undefined;
 };
 
 /** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */

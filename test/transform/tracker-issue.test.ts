@@ -308,9 +308,20 @@ describe('lists that come with an issue', () => {
     expect('comments' in children).toBe(complete);
   });
 
-  it('do not become complete by repeating a record', () => {
-    const twice = { comments: [comment('1'), comment('1')], total: 2 };
-    expect(mapIssue(issue({ comment: twice })).children).not.toHaveProperty('comments');
+  it.each([
+    ['text', '1'],
+    ['a number', 1],
+    ['a number beyond doubles', new ExactNumber('9007199254740993')],
+  ])('do not become complete by repeating a record, whose id is %s', (_, id) => {
+    const twice = { comments: [comment('1', { id }), comment('1', { id })], total: 2 };
+    const { children, tails } = mapIssue(issue({ comment: twice }));
+    expect(children).not.toHaveProperty('comments');
+    expect(tails).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
+  });
+
+  it('are not told of another issue, whose id is a number beyond doubles', () => {
+    const other = { comments: [comment('1', { issueId: new ExactNumber('9007199254740993') })], total: 1 };
+    expect(mapIssue(issue({ comment: other })).children).not.toHaveProperty('comments');
   });
 
   it('tolerate an author who is missing, anonymous or known by key or name only', () => {
