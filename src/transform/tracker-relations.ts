@@ -129,6 +129,10 @@ export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): Told
     ({ direction }) => direction,
   );
 
+/** A number, or its digits: the contract does not say how ids are written. */
+const isSprintId = (value: Json): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && /^\d{1,18}$/.test(value));
+
 const SPRINT_STATES: ReadonlySet<Json> = new Set(['future', 'active', 'closed', 'FUTURE', 'ACTIVE', 'CLOSED']);
 
 /** A list whose first element has what only sprints have: how the sprint field is known where no catalogue names it. */
@@ -137,7 +141,7 @@ export const looksLikeSprints = (value: Json): value is readonly Json[] => {
   const first: Json = sprintOf(value[0]);
   return (
     isObject(first) &&
-    typeof own(first, 'id') === 'number' &&
+    isSprintId(own(first, 'id')) &&
     typeof own(first, 'name') === 'string' &&
     SPRINT_STATES.has(own(first, 'state'))
   );
@@ -151,7 +155,7 @@ const PART =
 
 /** A sprint as an object, where it is told as text or by its id alone; anything else as it is. */
 export const sprintOf = (told: Json): Json => {
-  if (typeof told === 'number' || (typeof told === 'string' && /^\d{1,18}$/.test(told))) return { id: told };
+  if (isSprintId(told)) return { id: told };
   const [, printed] = (typeof told === 'string' && PRINTED.exec(told)) || [];
   if (printed === undefined) return told;
   const {

@@ -466,6 +466,11 @@ describe('custom fields', () => {
 
   it('reveal the sprints by their shape where no catalogue names the field', () => {
     expect(mapIssue(issue(), noCatalogue).children.sprints).toEqual(mapIssue(issue()).children.sprints);
+    const one = { name: 'One', state: 'active' };
+    for (const id of [37, '37'])
+      expect(mapIssue(issue({ customfield_10020: [{ ...one, id }] }), noCatalogue).children.sprints).toMatchObject([
+        { ...one, sprint_id: 37 },
+      ]);
     const other = { customfield_10020: null, customfield_99: [{ id: 1, name: 'not a sprint', state: 'odd' }] };
     expect(mapIssue(issue(other), noCatalogue).children.sprints).toEqual([]);
   });
