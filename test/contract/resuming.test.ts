@@ -48,7 +48,7 @@ describe.each(tongues)('from a tracker that speaks $tongue', ({ options, bare })
   });
 });
 
-test('slices that are done are not read again after an interruption', async () => {
+test('slices that are done are not read again after an interruption, but those of sprints that go on: what changed since is in them', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor' });
   const { script, log } = rig.tracker;
   const stop = new AbortController();
@@ -65,7 +65,10 @@ test('slices that are done are not read again after an interruption', async () =
   const read = log
     .slice(from)
     .flatMap(({ path }) => /^\/rest\/agile\/1.0\/sprint\/(\d+)\/issue$/.exec(path)?.[1] ?? []);
-  expect(read.filter((id) => done.some((one) => one.id === id))).toEqual([]);
+  const twice = read.filter((id) => done.some((one) => one.id === id));
+  const over = await rig.rows<{ id: string }>("select id::text from tracker.sprints where state = 'closed'");
+  expect(twice.filter((id) => over.some((one) => one.id === id))).toEqual([]);
+  expect(twice.length).toBeLessThan(done.length / 2);
   expect(new Set([...read, ...done.map((one) => one.id)]).size).toBe(rig.tracker.oracle().sprints.length);
   expect(await differences(rig)).toEqual([]);
 });

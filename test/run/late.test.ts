@@ -24,6 +24,25 @@ test('a run that finishes an interrupted first walk also reads what has changed 
   expect(await summaryOf('10001')).toBe('changed while nobody ran');
 });
 
+test('a run that finishes an interrupted list shows it as it is now, also those parts that were read before', async () => {
+  rig = await openRig({ dialect: 'vendor', issues: 350, projects: 4 });
+  const streams = ['boards', 'sprints', 'board_sprints'];
+  const stop = new AbortController();
+  const sprints = { endpoint: '/rest/agile/1.0/board/{id}/sprint' } as const;
+  const isRead = 'select distinct (board_id)::text as id from tracker.board_sprints';
+  await rig.sync({ streams: ['boards', 'sprints'] });
+  const rule = rig.tracker.script.at({ ...sprints, nth: 4 }, () => stop.abort(new Interrupted('stopped')));
+  const cut = rig.sync({ streams: ['board_sprints'] }, { signal: stop.signal, deps: { concurrency: 1 } });
+  await expect(cut).rejects.toThrow(Interrupted);
+  expect(rule.fired).toBe(1);
+  const [board] = await rig.rows<{ id: string }>(isRead);
+  const { sprints: all } = rig.tracker.state;
+  const [id = 0] = [...all].find(([, sprint]) => String(sprint.boardId) === board?.id) ?? [];
+  all.delete(id);
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows('select from tracker.board_sprints where sprint_id = $1', [id])).toEqual([]);
+});
+
 test('a slice whose total never adds up stays red, moves no watermark, and does not keep new issues out', async () => {
   rig = await openRig({ dialect: 'contract', issues: 120 });
   rig.tracker.script.at(

@@ -78,6 +78,13 @@ export async function hasAnswered(db: Kysely<AnyDatabase>, walk: SlicedWalk): Pr
   return rows[0]?.answered === true;
 }
 
+/** Whether an earlier run than this has read slices of the walk to their ends. */
+export async function wasReadBefore(db: Kysely<AnyDatabase>, walk: SlicedWalk, runId: string): Promise<boolean> {
+  const { rows } = await sql<{ read: boolean }>`select exists (select from ops.slices
+    where walk_id = ${walk.walkId}::bigint and status = 'done' and run_id <> ${runId}::bigint) as read`.execute(db);
+  return rows[0]?.read === true;
+}
+
 /** Partitions that already have a slice in the walk, as canonical text. */
 export async function partitionsOf(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ partition: Partition }>`select partition from ops.slices

@@ -2,6 +2,7 @@ import type { Flow, Slice, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
 import { patiently } from '../../warehouse/patience.ts';
 import { hasOpenRejects } from '../books/runs.ts';
+import { wasReadBefore } from '../books/slices.ts';
 import { abandonWalk, abandonWalks, lacksOnlyClosed, openWalk, openWalks, type Walk } from '../books/walks.ts';
 import { newStreamContext, type StreamContext } from '../records/stream-context.ts';
 import { type RunContext, type Tally, tell } from '../shared/context.ts';
@@ -69,7 +70,11 @@ export async function walkAll(
     // What this run asks for a second time was not interrupted.
     if (open.runId !== run.runId)
       tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
+    const isOld = isList && (await patiently(() => wasReadBefore(db, open, run.runId)));
     const problem = await finishWalk(make(open), clock);
+    // A list as it is now: what an earlier run has read of it may have changed since, and what is closed to us is no reason to leave the rest as it was.
+    if (isOld && (problem === undefined || problem.status === 'forbidden'))
+      return walkAll(context, flow, asked, times, tally);
     if (problem !== undefined) {
       // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
       const late = await newSince(context, flow, open, plan);
@@ -79,7 +84,7 @@ export async function walkAll(
       }
       return problem;
     }
-    // A backfill or a list is done with that. A walk by time that began long ago is followed by what has changed since.
+    // A backfill is done with that, and a list of which this run has read all. A walk by time that began long ago is followed by what has changed since.
     if (open.window === undefined || plan.kind === 'backfill' || open.clock === undefined) return undefined;
     return walkAll(context, flow, { ...asked, full: false }, times, tally);
   }
