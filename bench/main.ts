@@ -174,8 +174,10 @@ async function fromNearby(): Promise<void> {
 }
 
 async function nothingChanged(url: string, at: Address, a: number, wal: number): Promise<void> {
-  const second = await syncOnce(url, at, '--full');
-  again = second.seconds;
+  const rounds: Synced[] = [];
+  for (let i = 0; i < times; i += 1) rounds.push(await syncOnce(url, at, '--full'));
+  again = median(rounds.map(({ seconds }) => seconds));
+  const written = median(rounds.map((round) => round.wal));
   figures.push({
     name: '(b) the same again, nothing changed: speed against (a)',
     value: a / again,
@@ -184,9 +186,9 @@ async function nothingChanged(url: string, at: Address, a: number, wal: number):
   });
   figures.push({
     name: '(b) its WAL against that of (a)',
-    value: second.wal / wal,
+    value: written / wal,
     goal: 'under 0.01',
-    ok: second.wal < wal / 100,
+    ok: written < wal / 100,
   });
 }
 
