@@ -1,16 +1,17 @@
 import { Fenced, Forbidden, Interrupted, Missing, passesAfter, SeemsMissing, saidBy } from '../core/errors.ts';
-import { noCounts, type StreamReport, type StreamStatus } from '../core/run.ts';
+import { noCounts, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
 import { plural } from '../core/words.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { patiently } from '../warehouse/patience.ts';
 import { fenced } from './books/fenced.ts';
-import { beginStream, countBatch, finishStream, markStream, wasRead } from './books/runs.ts';
+import { countBatch, markStream, wasRead } from './books/runs.ts';
 import { abandonWalks } from './books/walks.ts';
 import { forgetOpened } from './records/closed.ts';
-import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from './shared/context.ts';
+import { type RunContext, type Tally, tallyBatch, tell } from './shared/context.ts';
 import { endsRun, type Problem } from './shared/problem.ts';
+import { enterStream } from './shared/stream-in-run.ts';
 import { isNews, stateBy } from './walk/last-word.ts';
 import type { Asked } from './walk/plan.ts';
 import { type Times, walkAll } from './walk/walking.ts';
@@ -22,21 +23,8 @@ import { type Times, walkAll } from './walk/walking.ts';
 export async function runStream(context: RunContext, flow: Flow, asked: Asked, times: Times): Promise<StreamReport> {
   const { deps, run } = context;
   const stream = flow.stream.name;
-  const started = performance.now();
-  const tally = newTally();
-  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
-  await patiently(() => beginStream(deps.warehouse.db, run, stream));
-  const report = (status: StreamStatus, reason?: string, passesAfterMs?: number): StreamReport => ({
-    stream,
-    status,
-    counts: tally.counts,
-    receipt: receiptOf(tally),
-    deleted: tally.deleted,
-    slices: tally.slices,
-    seconds: (performance.now() - started) / 1000,
-    ...(reason === undefined ? {} : { reason }),
-    ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
-  });
+  const here = await enterStream(context, flow);
+  const { tally, report } = here;
   const end = async (done: StreamReport): Promise<StreamReport> => {
     const { superseded } = done.counts;
     // A late index heals itself. A clock that was set back, or a source that was restored, does not: nobody may believe the old rows silently.
@@ -47,9 +35,7 @@ export async function runStream(context: RunContext, flow: Flow, asked: Asked, t
         `${stream}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
           `Should the source have gone back in time, sync ${run.pipeline} --full takes it as it is`,
       );
-    await patiently(() => finishStream(deps.warehouse.db, run, done, flow.table));
-    deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
-    return done;
+    return here.end(done);
   };
   try {
     const walk = (): Promise<Problem | undefined> => walkAll(context, flow, asked, times, tally);

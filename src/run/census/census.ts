@@ -8,13 +8,14 @@ import { plural } from '../../core/words.ts';
 import type { Loaded } from '../../load/load.ts';
 import { patiently } from '../../warehouse/patience.ts';
 import { fenced } from '../books/fenced.ts';
-import { beginStream, countBatch, finishStream } from '../books/runs.ts';
+import { countBatch } from '../books/runs.ts';
 import { abandonWalks } from '../books/walks.ts';
 import { type Execution, withRun } from '../execution.ts';
 import { chooseFlows } from '../flows.ts';
-import { newTally, type RunContext, receiptOf, type Tally, tallyBatch, tell } from '../shared/context.ts';
+import { type RunContext, type Tally, tallyBatch, tell } from '../shared/context.ts';
 import type { RunDeps } from '../shared/deps.ts';
 import { endsRun } from '../shared/problem.ts';
+import { enterStream } from '../shared/stream-in-run.ts';
 import { compareWhole, walkIds } from './ids.ts';
 import {
   dropUnseen,
@@ -59,38 +60,15 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
   const { context } = execution;
   const { deps, run } = context;
   const stream = flow.stream.name;
-  const started = performance.now();
-  const tally = newTally();
-  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream });
-  await patiently(() => beginStream(deps.warehouse.db, run, stream));
+  const { tally, report, end } = await enterStream(context, flow);
   const client = await patiently(() => deps.warehouse.pool.connect());
-  const finish = async (
-    status: StreamReport['status'],
-    reason?: string,
-    passesAfterMs?: number,
-  ): Promise<StreamReport> => {
-    const report: StreamReport = {
-      stream,
-      status,
-      counts: tally.counts,
-      receipt: receiptOf(tally),
-      deleted: tally.deleted,
-      slices: tally.slices,
-      seconds: (performance.now() - started) / 1000,
-      ...(reason === undefined ? {} : { reason }),
-      ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
-    };
-    await patiently(() => finishStream(deps.warehouse.db, run, report, flow.table));
-    deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
-    return report;
-  };
   try {
     // What an earlier one was cut short in reading is met again.
     await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream, 'census %'));
     const due = await dueBefore(context, flow);
     const seen = await walkIds(execution, flow, client, tally, everything(context, flow, due));
     if (!seen.complete)
-      return await finish('partial', `${stream}: the list kept changing; nothing was concluded from it`, 0);
+      return await end(report('partial', `${stream}: the list kept changing; nothing was concluded from it`, 0));
     const lacking = due === undefined ? undefined : await lackingIn(context, flow, client, seen, due);
     const { doubt, braked } = await conclude(execution, flow, client, tally, lacking?.places ?? []);
     // Where too much is gone it may be another site: nothing is taken over from it either.
@@ -98,19 +76,21 @@ async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport>
       await noteLacking(context, flow, client, lacking);
       const problem = await readLacking(execution, flow, lacking, tally);
       if (problem !== undefined)
-        return await finish(
-          problem.status,
-          doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`,
-          problem.passesAfterMs,
+        return await end(
+          report(
+            problem.status,
+            doubt === undefined ? problem.reason : `${problem.reason}; ${doubt}`,
+            problem.passesAfterMs,
+          ),
         );
       await forgetUnseen(context, flow, client);
     }
-    return await finish(doubt === undefined ? 'ok' : 'attention', doubt);
+    return await end(report(doubt === undefined ? 'ok' : 'attention', doubt));
   } catch (error) {
     const message = saidBy(error);
-    const report = await finish('failed', message, passesAfter(error));
+    const failed = await end(report('failed', message, passesAfter(error)));
     if (endsRun(error)) throw error;
-    return report;
+    return failed;
   } finally {
     client.release(true);
   }
