@@ -5,6 +5,7 @@
 
 import { TimedOut, TooLarge } from '../core/errors.ts';
 import type { Request } from '../core/request.ts';
+import { parameterOf, withParameter } from './paging.ts';
 
 /** What all walks over one list have learnt. */
 export interface PageSize {
@@ -14,11 +15,14 @@ export interface PageSize {
   fewer(sent: Request, error: unknown): Request | undefined;
 }
 
+/** By which a request says how many. */
+const parameter = 'maxResults';
+
 /** Each step asks for so many times fewer. */
 const step = 4;
 
 /**
- * A page size that is `most` (the request's `maxResults`) until it proves too much. Every walk after that begins one step lower. A single record may be
+ * A page size that is `most` until it proves too much. Every walk after that begins one step lower. A single record may be
  * larger than any other: for what is too large a walk goes down to one record. A server that is late for a quarter, too, is late for
  * another reason. `note` is told of the step, once.
  */
@@ -30,17 +34,12 @@ export function pageSizeOf(most: number, note: (message: string) => void): PageS
       return now;
     },
     fewer(sent, error) {
-      const asked = Number(sent.body?.maxResults ?? sent.query?.maxResults);
+      const asked = Number(parameterOf(sent, parameter));
       const isSize = error instanceof TooLarge && asked > 1;
       if (!isSize && !(error instanceof TimedOut && asked > lower)) return undefined;
       if (now > lower) note(`${error.message}; ${lower} at once from now on`);
       now = lower;
-      return withSize(sent, Math.max(1, Math.floor(asked / step)));
+      return withParameter(sent, parameter, Math.max(1, Math.floor(asked / step)));
     },
   };
 }
-
-const withSize = (sent: Request, maxResults: number): Request =>
-  sent.body === undefined
-    ? { ...sent, query: { ...sent.query, maxResults } }
-    : { ...sent, body: { ...sent.body, maxResults } };

@@ -190,13 +190,14 @@ const following = (next: string, sent: Request, parameter: string): Request =>
   /^[\w.~=+%-]+$/.test(next) ? withParameter(sent, parameter, next) : { ...sent, url: next };
 
 /** The request with one parameter set, or taken out; in its JSON body where it has one, else in its query. */
-const withParameter = (sent: Request, parameter: string, value: string | number | undefined): Request => {
+export const withParameter = (sent: Request, parameter: string, value: string | number | undefined): Request => {
   if (sent.body === undefined) return { ...sent, query: { ...sent.query, [parameter]: value } };
   const { [parameter]: _, ...rest } = sent.body;
   return { ...sent, body: value === undefined ? rest : { ...rest, [parameter]: value } };
 };
 
-const parameterOf = (sent: Request, parameter: string): unknown => field(sent.body ?? sent.query, parameter);
+/** A request's parameter; from its JSON body where it has one, else from its query. */
+export const parameterOf = (sent: Request, parameter: string): unknown => field(sent.body ?? sent.query, parameter);
 
 const placeOf = (sent: Request, parameter: string): number | undefined => {
   const value = parameterOf(sent, parameter);

@@ -172,16 +172,12 @@ function listingOf(
   scope: Scope,
   rejects: readonly Reject[],
 ): Listing & { readonly nameless: boolean } {
+  const all = { scope, rejected: [], about: [], nameless: false };
   if (!table.tombstones && scope.days !== undefined)
-    return {
-      scope,
-      rejected: [],
-      about: rejects.flatMap(({ row }) => (row === undefined ? [] : [row])),
-      nameless: false,
-    };
+    return { ...all, about: rejects.flatMap(({ row }) => (row === undefined ? [] : [row])) };
+  if (table.key.length > 1) return { ...all, nameless: rejects.length > 0 };
   const names = rejects.map(({ key }) => key);
-  if (table.key.length > 1) return { scope, rejected: [], about: [], nameless: names.length > 0 };
-  return { scope, rejected: names, about: [], nameless: names.includes('') };
+  return { ...all, rejected: names, nameless: names.includes('') };
 }
 
 /**

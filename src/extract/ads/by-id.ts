@@ -25,9 +25,9 @@ export interface Wanted {
 
 /**
  * One page an entity, several asked for at once. One that is not there (404, 410), or closed each for itself, is no failure: its row stays as
- * it is, and a note at the end tells of it; one that never was there is. Where none can be read, the first refusal is thrown. One that fails is thrown at the end, too:
- * what can be read is read, and the run says that this was not all. The receipt expects as many as there are ids, less the refused: of those
- * the source itself says that it has nothing for us (guarantee G13).
+ * it is, and a note at the end tells of it; one that never was there fails. Where none can be read, the first refusal is thrown. One that
+ * fails is thrown at the end, too: what can be read is read, and the run says that this was not all. The receipt expects as many as there are
+ * ids, less the refused: of those the source itself says that it has nothing for us (guarantee G13).
  */
 export const byId = ({ http, concurrency, note }: Ads, wanted: Wanted, signal: AbortSignal): Reading => {
   const { ids, endpoint, path, closed, known = () => true, owed } = wanted;

@@ -169,12 +169,8 @@ const via: Flow['via'] = (record, slice) => {
 const keyOf: NonNullable<Flow['keyOf']> = (record, slice) => {
   const r = new Reading('ads.report_csv', 'row', record);
   const cells = requireRecord(r, record);
-  const key: Record<string, string> = {
-    ad_account_id: accountOf(slice),
-    campaign_name: '',
-    ad_set_name: '',
-    ad_name: '',
-  };
+  const key: Record<string, string> = { ad_account_id: accountOf(slice) };
+  for (const name of KEYS) key[name] = '';
   for (const { header, meaning } of meaningsOf(Object.keys(cells))) {
     const cell = cells[header];
     if (typeof cell !== 'string' || cell === '') continue;
