@@ -13,7 +13,7 @@ import { openapiDocument } from './openapi.ts';
 type Comments = ReadonlyMap<string, string>;
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
-const sources = (): readonly { readonly title: string; readonly source: Source }[] => [
+export const sources = (): readonly { readonly title: string; readonly source: Source }[] => [
   {
     title: 'The issue tracker',
     source: openTracker({

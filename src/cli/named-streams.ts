@@ -1,7 +1,7 @@
 /** Streams as people name them, over all chosen pipelines. */
 import type { Config } from '../config.ts';
 import { Misconfigured } from '../core/errors.ts';
-import { nearest } from './nearest.ts';
+import { noStream } from './nearest.ts';
 import { streamsOf } from './opening.ts';
 
 /** A pipeline, and those of its streams that were named; `streams` is undefined where none was: then all are meant. */
@@ -44,12 +44,11 @@ async function knownOf(pipeline: string, config: Config, version: string): Promi
   }));
 }
 
-function unknown(name: string, known: readonly Known[]): Misconfigured {
-  const near = nearest(
-    name,
-    known.flatMap(({ names }) => names),
+const unknown = (name: string, known: readonly Known[]): Misconfigured =>
+  new Misconfigured(
+    noStream(
+      name,
+      known.flatMap(({ names }) => names),
+      known.map(({ stream }) => stream),
+    ),
   );
-  return new Misconfigured(
-    `there is no stream “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; there are ${known.map(({ stream }) => stream).join(', ')}`,
-  );
-}

@@ -7,6 +7,12 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best?.each;
 }
 
+/** What is said of a name that no stream has. `names`: what could have been meant; `streams`: those that there are. */
+export function noStream(name: string, names: readonly string[], streams: readonly string[]): string {
+  const near = nearest(name, names);
+  return `there is no stream “${name}”${near === undefined ? '' : ` (did you mean ${near}?)`}; there are ${streams.join(', ')}`;
+}
+
 /** Letters to add, drop, change or swap with their neighbour (optimal string alignment). */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];

@@ -3,18 +3,33 @@ import type { AdsConfig, Config } from '../config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import type { Source } from '../core/stream.ts';
 import type { TokenStore } from '../core/token-store.ts';
+import { checkExcluded } from './excluded.ts';
+import { settingsOf } from './settings.ts';
 import type { Told } from './waiting.ts';
 
 /** How long a process waits for another one that renews the same token. */
 const tokenPatience = 60_000;
 
-/** Throws Misconfigured where the pipeline's source is not configured. `told` hears what the source finds out. */
+/**
+ * Throws Misconfigured where the pipeline's source is not configured, or leaves out what it does not have. `told` hears what the source finds out.
+ */
 export async function openSource(
   pipeline: string,
   config: Config,
   version: string,
   told: Told | undefined,
 ): Promise<Source> {
+  const source = await open(pipeline, config, version, told);
+  try {
+    checkExcluded(source, settingsOf(config, pipeline).exclude ?? []);
+    return source;
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+async function open(pipeline: string, config: Config, version: string, told: Told | undefined): Promise<Source> {
   const deps = {
     http: { version, proxies: config.proxies, ...(told === undefined ? {} : { observe: told.http }) },
     ...(told === undefined ? {} : { observe: told.observe }),

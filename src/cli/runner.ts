@@ -82,8 +82,8 @@ export function openRunner(
         await tell(ask.pipeline, { failed: said(error).message });
       throw error;
     } finally {
-      // Also of a run that ended with an error: it has said itself what became of it.
-      if (ended !== undefined) await tell(ask.pipeline, { ended });
+      // Also of a run that ended with an error: it has said itself what became of it. One that was lost is taken up again, or told when it is not.
+      if (ended !== undefined && ended.status !== 'lost') await tell(ask.pipeline, { ended });
     }
   };
 
@@ -121,8 +121,12 @@ export function openRunner(
         continue;
       }
       try {
-        done.push({ pipeline: next.pipeline, report: await part(next, how) });
+        const report = await part(next, how);
+        if (report.status === 'lost') throw new Fenced(report.error?.message ?? `${next.pipeline}: its run was lost`);
+        done.push({ pipeline: next.pipeline, report });
       } catch (error) {
+        // It is taken up again as a whole, with what is left.
+        if (error instanceof Fenced) throw error;
         if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
         if (error instanceof LockHeld && performance.now() < until) {
           how.observe({

@@ -5,7 +5,7 @@ import { days, hours } from '../core/time.ts';
 import type { RunDeps } from '../run/shared/deps.ts';
 
 /** What differs between the sources in a run. */
-export type Settings = Pick<RunDeps, 'concurrency' | 'lookbackMs' | 'createdWindowMs' | 'historyStart'>;
+export type Settings = Pick<RunDeps, 'exclude' | 'concurrency' | 'lookbackMs' | 'createdWindowMs' | 'historyStart'>;
 
 /** Requests at once where no variable says otherwise. */
 const usualConcurrency = 4;
@@ -17,14 +17,15 @@ export function settingsOf(config: Config, pipeline: string): Settings {
   const none = { lookbackMs: 0, createdWindowMs: 0 };
   if (pipeline === 'tracker' && tracker !== undefined)
     return {
+      exclude: tracker.exclude,
       concurrency: tracker.concurrency,
       lookbackMs: hours(tracker.lookbackHours),
       createdWindowMs: days(tracker.createdWindowDays),
       historyStart: tracker.start,
     };
   if (pipeline === 'ads' && ads !== undefined)
-    return { ...none, concurrency: ads.concurrency, historyStart: ads.start };
+    return { ...none, exclude: ads.exclude, concurrency: ads.concurrency, historyStart: ads.start };
   if (pipeline === 'workflow' && workflow !== undefined)
-    return { ...none, concurrency: usualConcurrency, historyStart: new Date(0) };
+    return { ...none, exclude: workflow.exclude, concurrency: usualConcurrency, historyStart: new Date(0) };
   throw new Misconfigured(`${pipeline} is not configured`);
 }

@@ -101,3 +101,6 @@ function whatIsWrong(url: URL): string | undefined {
 /** A directory, absolute. */
 export const directory = (from: Variables, name: string, fallback: string, cwd: string): string =>
   path.resolve(cwd, from.text(name) ?? fallback);
+
+/** Whether the user has set it. */
+export const isSet = (from: Variables, name: string): boolean => from.text(name) !== undefined;

@@ -13,6 +13,12 @@ export interface Found {
   readonly where: string;
 }
 
+/** The variables of a part of the configuration; each secret can be given as NAME_FILE too. */
+export interface Names {
+  readonly secrets: readonly string[];
+  readonly plain: readonly string[];
+}
+
 /** Reads one variable after the other; keeps what is wrong and what is doubtful. */
 export interface Variables {
   /** The value without surrounding blanks; undefined if absent or empty. `alias`: another name, which wins where both are set in one place. */

@@ -1,7 +1,8 @@
 import { Misconfigured } from '../core/errors.ts';
 import type { RunKind, RunReport, StreamReport } from '../core/run.ts';
-import type { Flow } from '../core/stream.ts';
 import { withRun } from './execution.ts';
+import { chosenFlows, excludedOf } from './shared/chosen.ts';
+import { tell } from './shared/context.ts';
 import type { RunDeps } from './shared/deps.ts';
 import { runStream } from './stream.ts';
 import type { Asked } from './walk/plan.ts';
@@ -14,14 +15,16 @@ export function runFlows(
   streams: readonly string[] | undefined,
   asked: Asked,
 ): Promise<RunReport> {
-  const chosen = chooseFlows(deps.source.flows, streams);
+  const chosen = chosenFlows(deps, streams);
   const flows =
     asked.window === undefined ? chosen : chosen.filter(({ stream }) => (stream.windows ?? stream.days) !== undefined);
   if (flows.length === 0)
     throw new Misconfigured(
-      `none of the streams ${streams?.join(', ')} can be cut by time: there is nothing to backfill`,
+      `none of the streams ${(streams ?? chosen.map(({ stream }) => stream.name)).join(', ')} can be cut by time: there is nothing to backfill`,
     );
   return withRun(deps, kind, params, async ({ context, clock, now, stop }) => {
+    const leftOut = streams === undefined ? [...excludedOf(deps)] : [];
+    if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
     const done = new Map<string, Promise<StreamReport>>();
     // A stream that failed does not stop the ones behind it: they work with the owners that the warehouse knows.
     const ready = async (names: readonly string[]): Promise<void> => {
@@ -39,16 +42,4 @@ export function runFlows(
     }
     return Promise.allSettled(done.values());
   });
-}
-
-/** The flows of the named streams (a child's name means its parent's flow), in the source's order. */
-export function chooseFlows(flows: readonly Flow[], names: readonly string[] | undefined): readonly Flow[] {
-  if (names === undefined || names.length === 0) return flows;
-  const owns = (flow: Flow, name: string): boolean => flow.stream.name === name || Object.hasOwn(flow.children, name);
-  const unknown = names.filter((name) => !flows.some((flow) => owns(flow, name)));
-  if (unknown.length > 0)
-    throw new Misconfigured(
-      `no stream is called ${unknown.join(', ')}; there are ${flows.map((flow) => flow.stream.name).join(', ')}`,
-    );
-  return flows.filter((flow) => names.some((name) => owns(flow, name)));
 }

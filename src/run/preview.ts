@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Days, Flow } from '../core/stream.ts';
-import { chooseFlows } from './flows.ts';
 import { givenTo } from './records/given.ts';
+import { chosenFlows } from './shared/chosen.ts';
 import type { RunDeps } from './shared/deps.ts';
 import { slicesOf } from './walk/days.ts';
 import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './walk/plan.ts';
@@ -37,7 +37,7 @@ export async function plan(
   const { clock } = await deps.source.preflight(deps.signal);
   const asked: Asked = { full: options.full === true, window: options.window };
   const planned: PlannedStream[] = [];
-  for (const flow of chooseFlows(deps.source.flows, options.streams)) {
+  for (const flow of chosenFlows(deps, options.streams)) {
     const { stream } = flow;
     const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
     if (what === undefined) continue;

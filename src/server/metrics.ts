@@ -58,7 +58,7 @@ const metrics: readonly Metric[] = [
     type: 'gauge',
     samples: sql`select s.name as source, t.stream, extract(epoch from f.at)::float8 as value
       from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
-      where f.at is not null order by 1, 2`,
+      where f.at is not null and not t.excluded order by 1, 2`,
   },
   {
     name: 'stream_lag_seconds',
@@ -66,7 +66,7 @@ const metrics: readonly Metric[] = [
     type: 'gauge',
     samples: sql`select s.name as source, t.stream, extract(epoch from clock_timestamp() - f.at)::float8 as value
       from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
-      where f.at is not null order by 1, 2`,
+      where f.at is not null and not t.excluded order by 1, 2`,
   },
   {
     name: 'stream_fresh',
@@ -75,7 +75,7 @@ const metrics: readonly Metric[] = [
     samples: sql`select s.name as source, t.stream,
         coalesce(clock_timestamp() - f.at <= t.freshness_seconds * interval '1 second', false)::int as value
       from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
-      where t.state not in ('unavailable', 'forbidden') order by 1, 2`,
+      where not t.excluded and t.state not in ('unavailable', 'forbidden') order by 1, 2`,
   },
   {
     name: 'stream_rows_total',

@@ -13,7 +13,7 @@ import * as transforms from '../transform/workflow.ts';
 
 export { openEngine } from '../extract/workflow/control.ts';
 
-/** What opening a workflow engine takes; `WorkflowConfig` of src/config.ts is one. */
+/** What opening a workflow engine takes; `WorkflowConfig` of src/config/workflow.ts is one. */
 export interface WorkflowSettings extends EngineSettings {
   /** DAGs to read, by name or file name; empty: all that the engine lists. */
   readonly dags: readonly string[];

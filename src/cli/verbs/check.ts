@@ -1,11 +1,14 @@
 import type { Config } from '../../config.ts';
 import { Misconfigured } from '../../core/errors.ts';
+import type { Source } from '../../core/stream.ts';
+import { excludedOf } from '../../run/shared/chosen.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
 import { configured, pipelines } from '../pipelines.ts';
 import { toJson } from '../progress/json.ts';
 import { soon } from '../schema.ts';
+import { settingsOf } from '../settings.ts';
 import { table } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import { duration, plural } from '../text.ts';
@@ -36,7 +39,12 @@ export const check: Verb<object> = async (context) => {
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
         const found = dialect.filter((line) => !line.startsWith('account:'));
         return {
-          facts: [...(account === undefined ? [] : [`signed in as ${account}`]), ...found, skew],
+          facts: [
+            ...(account === undefined ? [] : [`signed in as ${account}`]),
+            ...found,
+            ...leftOut(source, config),
+            skew,
+          ],
           ...(problems[0] && { problem: problems[0] }),
         };
       }),
@@ -59,6 +67,13 @@ export const check: Verb<object> = async (context) => {
   const codes = findings.map((each) => each.exitCode);
   return codes.includes(exit.connection) ? exit.connection : combined(codes.filter((code) => code !== exit.ok));
 };
+
+/** Streams that runs leave out. */
+function leftOut(source: Source, config: Config): readonly string[] {
+  const { exclude = [] } = settingsOf(config, source.name);
+  const names = [...excludedOf({ source, exclude })];
+  return names.length === 0 ? [] : [`left out: ${names.join(', ')}`];
+}
 
 /** What was found; with a problem, it is not enough. */
 interface Looked {

@@ -60,6 +60,7 @@ const styles: Readonly<Record<StreamState['freshness'], Style>> = {
   never: 'yellow',
   unavailable: 'dim',
   forbidden: 'yellow',
+  excluded: 'dim',
 };
 
 const heads = [

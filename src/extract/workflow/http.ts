@@ -6,7 +6,7 @@ import { createHttp } from '../http/http.ts';
 import type { HttpOptions } from '../http/options.ts';
 import { refusalIn } from './told.ts';
 
-/** What reaching an engine takes; `WorkflowConfig` of src/config.ts is one. */
+/** What reaching an engine takes; `WorkflowConfig` of src/config/workflow.ts is one. */
 export interface EngineSettings {
   /** Before `/api/v1`; without a slash at its end. */
   readonly baseUrl: string;

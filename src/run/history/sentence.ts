@@ -24,8 +24,12 @@ function freshness(streams: readonly StreamState[], now: Date): string {
     streams.filter((each) => kinds.includes(each.freshness));
   const late = of('stale', 'never');
   const absent = of('unavailable', 'forbidden');
-  const present = streams.length - absent.length;
-  const aside = absent.length === 0 ? '' : `, ${count(absent.length)} not available from the source`;
+  const excluded = of('excluded');
+  const present = streams.length - absent.length - excluded.length;
+  const aside = [
+    absent.length === 0 ? '' : `, ${count(absent.length)} not available from the source`,
+    excluded.length === 0 ? '' : `, ${count(excluded.length)} excluded`,
+  ].join('');
   if (late.length === 0) return `All ${plural(present, 'stream')} fresh${aside}`;
   const named = late
     .slice(0, 3)
@@ -34,7 +38,7 @@ function freshness(streams: readonly StreamState[], now: Date): string {
   return `${count(late.length)} of ${plural(present, 'stream')} not fresh (${named.join(', ')}${more})${aside}`;
 }
 
-const order: readonly StreamState['freshness'][] = ['stale', 'never', 'forbidden', 'fresh', 'unavailable'];
+const order: readonly StreamState['freshness'][] = ['stale', 'never', 'forbidden', 'fresh', 'unavailable', 'excluded'];
 
 /** Those first that somebody should look at. */
 export const inOrder = (streams: readonly StreamState[]): readonly StreamState[] =>

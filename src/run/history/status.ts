@@ -6,9 +6,9 @@ import type { Receipt } from './runs.ts';
 
 /**
  * fresh · stale (older than its promise) · never (not loaded yet) · unavailable (the server has no such endpoint) ·
- * forbidden (these credentials may not)
+ * forbidden (these credentials may not) · excluded (left out by configuration)
  */
-export type Freshness = 'fresh' | 'stale' | 'never' | 'unavailable' | 'forbidden';
+export type Freshness = 'fresh' | 'stale' | 'never' | 'unavailable' | 'forbidden' | 'excluded';
 
 export interface StreamState {
   readonly pipeline: string;
@@ -17,7 +17,7 @@ export interface StreamState {
   readonly about: string;
   readonly endpoint: string;
   readonly freshness: Freshness;
-  /** Why it is unavailable or forbidden, or what its last run said. */
+  /** Why it is unavailable, forbidden or excluded, or what its last run said. */
   readonly reason: string | null;
   /** The warehouse holds everything up to here (our clock: when the last complete walk began). */
   readonly freshAt: Date | null;
@@ -51,6 +51,7 @@ interface Row {
   readonly about: string;
   readonly endpoint: string;
   readonly state: string;
+  readonly excluded: boolean;
   readonly reason: string | null;
   readonly promise: number;
   readonly watermark: Date | null;
@@ -69,7 +70,7 @@ interface Row {
 }
 
 const states = sql<Row>`
-  select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, t.state, t.reason,
+  select src.name as pipeline, t.stream, t.target, t.about, t.endpoint, t.state, t.excluded, t.reason,
     t.freshness_seconds::float8 as promise, c.watermark, c.full_at, fresh.at as fresh_at,
     extract(epoch from now() - fresh.at)::float8 as age,
     (select count(*) from ops.rejects r
@@ -93,7 +94,7 @@ const stateOf = (row: Row): StreamState => ({
   about: row.about,
   endpoint: row.endpoint,
   freshness: freshnessOf(row),
-  reason: row.reason ?? row.last_reason,
+  reason: row.excluded ? 'left out by configuration' : (row.reason ?? row.last_reason),
   freshAt: row.fresh_at,
   promiseSeconds: row.promise,
   watermark: row.watermark,
@@ -112,6 +113,7 @@ const stateOf = (row: Row): StreamState => ({
 });
 
 function freshnessOf(row: Row): Freshness {
+  if (row.excluded) return 'excluded';
   if (row.state === 'unavailable' || row.state === 'forbidden') return row.state;
   if (row.age === null) return 'never';
   return row.age <= row.promise ? 'fresh' : 'stale';
