@@ -29,7 +29,7 @@ import { trackerFlows } from './tracker-flows.ts';
 
 export type { HttpEvent } from '../extract/http/options.ts';
 
-/** What opening a tracker takes; `TrackerConfig` of src/config.ts is one. */
+/** What opening a tracker takes; `TrackerConfig` of src/config/tracker.ts is one. */
 export interface TrackerSettings {
   /** Without a slash at its end. */
   readonly baseUrl: string;

@@ -15,7 +15,7 @@ export type Decimal = string;
 export type Day = string;
 
 type Maybe<T> = T | null;
-/** Every entity keeps what it has no column for. */
+/** Every entity keeps what it has no column for, and so does every change. */
 type Extra = { readonly _extra: Maybe<JsonText> };
 
 export type ProjectRow = Extra & {
@@ -293,6 +293,7 @@ export type IssueRow = Extra & {
   readonly fix_versions: readonly string[];
   readonly affects_versions: readonly string[];
   readonly security_level: Maybe<string>;
+  readonly security_level_id: Maybe<Integer>;
   readonly due_date: Maybe<Day>;
   readonly created_at: Instant;
   readonly updated_at: Instant;
@@ -340,6 +341,7 @@ export const issues = table<IssueRow>({
     fix_versions: 'text[]',
     affects_versions: 'text[]',
     security_level: 'text',
+    security_level_id: 'bigint',
     due_date: 'date',
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
@@ -380,12 +382,13 @@ export type IssueComponentRow = {
   readonly issue_id: Integer;
   readonly component_id: Integer;
   readonly name: Maybe<string>;
+  readonly description: Maybe<string>;
 };
 
 export const issueComponents = table<IssueComponentRow>({
   schema: 'tracker',
   name: 'issue_components',
-  columns: { issue_id: 'bigint', component_id: 'bigint', name: 'text' },
+  columns: { issue_id: 'bigint', component_id: 'bigint', name: 'text', description: 'text' },
   key: ['issue_id', 'component_id'],
   tombstones: false,
   entity: false,
@@ -399,6 +402,8 @@ export type IssueVersionRow = {
   readonly released: Maybe<boolean>;
   readonly archived: Maybe<boolean>;
   readonly release_date: Maybe<Day>;
+  readonly start_date: Maybe<Day>;
+  readonly description: Maybe<string>;
 };
 
 export const issueVersions = table<IssueVersionRow>({
@@ -412,6 +417,8 @@ export const issueVersions = table<IssueVersionRow>({
     released: 'bool',
     archived: 'bool',
     release_date: 'date',
+    start_date: 'date',
+    description: 'text',
   },
   key: ['issue_id', 'kind', 'version_id'],
   tombstones: false,
@@ -480,7 +487,7 @@ export const issueSprints = table<IssueSprintRow>({
   entity: false,
 });
 
-export type IssueChangeRow = {
+export type IssueChangeRow = Extra & {
   readonly history_id: Integer;
   /** Place of the item within its history, from 0. */
   readonly item: number;
@@ -510,6 +517,7 @@ export const issueChangelog = table<IssueChangeRow>({
     from_text: 'text',
     to_id: 'text',
     to_text: 'text',
+    _extra: 'jsonb',
   },
   key: ['history_id', 'item'],
   tombstones: false,

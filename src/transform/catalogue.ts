@@ -54,7 +54,7 @@ export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalog
  * Raised by whoever changes the transform of issues so that a record as it was becomes other rows, or who asks for more of it: every warehouse
  * then reads all issues once more, the next time it syncs.
  */
-export const edition = 'edition 4';
+export const edition = 'edition 5';
 
 /** What sprints are known by where no field is: said anew where that changes, for those alone that read by it. */
 const looks = 'by their looks, ids as number or text';

@@ -11,6 +11,23 @@ export const own = (object: JsonObject, key: string): Json => {
   return typeof value === 'function' || value === Object.prototype ? undefined : value;
 };
 
+/** The members under keys that are not known, without nulls; undefined where there are none. */
+export const unknownIn = (
+  object: JsonObject,
+  known: ReadonlySet<string>,
+  isNews: (value: Json) => boolean = () => true,
+): JsonObject | undefined => {
+  let found: Record<string, Json> | undefined;
+  for (const key of Object.keys(object)) {
+    if (known.has(key)) continue;
+    const value = object[key];
+    if (value === null || value === undefined || !isNews(value)) continue;
+    found ??= {};
+    put(found, key, value);
+  }
+  return found;
+};
+
 /** Sets a key as data; `__proto__` would otherwise call a setter and be lost. */
 export const put = (object: Record<string, Json>, key: string, value: Json): void => {
   if (key === '__proto__')

@@ -1,7 +1,7 @@
 import { BadData } from '../core/errors.ts';
 import { membersToJson, toJson } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
-import { isObject, type JsonObject, own, put } from './json-object.ts';
+import { isObject, type JsonObject, own, put, unknownIn } from './json-object.ts';
 
 /** Where in a record a reading stands; only errors and notes ever look at it. */
 interface Place {
@@ -68,10 +68,8 @@ export class Reading {
 
   /** A type nobody expected: the column stays null, the raw value is kept with the reason, and the note is made once. */
   flip(path: string, raw: Json, expected: string): null {
-    const field = this.#path(path);
-    const key = field.startsWith(this.#prefix) ? field.slice(this.#prefix.length) : `record.${field}`;
     const reason = `expected ${expected}, got ${kindOf(raw)}`;
-    this.#keeper.keep(key, { _raw: raw, _reason: reason });
+    this.#keeper.#put(this.#key(path), { _raw: raw, _reason: reason });
     // Without the index: one note a field, however many elements have it.
     this.note(`${this.#place === undefined ? path : `${this.#place.list}[].${path}`}: ${reason}`);
     return null;
@@ -84,19 +82,21 @@ export class Reading {
     whole.#notes.add(note);
   }
 
-  /** Keeps a value that has no column. */
+  /** Keeps a value that has no column; that of an element with the place of the element. */
   keep(key: string, value: Json): void {
+    if (this.#keeper === this) this.#put(key, value);
+    else this.#keeper.#put(this.#key(key), value);
+  }
+
+  #put(key: string, value: Json): void {
     this.#extra ??= {};
     put(this.#extra, key, value);
   }
 
   /** Keeps every key that is neither known nor null, under its name behind `as`. */
   keepUnknown(holder: JsonObject, known: ReadonlySet<string>, as = ''): void {
-    for (const key of Object.keys(holder)) {
-      if (known.has(key)) continue;
-      const value = holder[key];
-      if (value !== null && value !== undefined) this.keep(as + key, value);
-    }
+    const unknown = unknownIn(holder, known);
+    if (unknown !== undefined) for (const [key, value] of Object.entries(unknown)) this.keep(as + key, value);
   }
 
   /** JSON text of a value of this record. Rejects the record where `toJson` cannot take it. */
@@ -136,6 +136,12 @@ export class Reading {
   /** A fault in a value as the rejection of the record; anything else as it is. */
   because(error: unknown, path: string): unknown {
     return error instanceof BadData ? this.reject(error.code, path, `has a bad %: ${error.message}`, error) : error;
+  }
+
+  /** What a path is called in `_extra`. */
+  #key(path: string): string {
+    const field = this.#path(path);
+    return field.startsWith(this.#prefix) ? field.slice(this.#prefix.length) : `record.${field}`;
   }
 
   #path(path: string): string {

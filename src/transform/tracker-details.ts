@@ -3,7 +3,7 @@ import { ExactNumber } from '../core/json.ts';
 import type { Json } from '../core/request.ts';
 import type { CommentRow, Integer, IssueChangeRow, IssueKeyRow, WorklogRow } from '../tables/tracker.ts';
 import { type Catalogue, customFieldId, isCustomId, isIssueKey } from './catalogue.ts';
-import { isObject, type JsonObject, own } from './json-object.ts';
+import { isObject, type JsonObject, own, unknownIn } from './json-object.ts';
 import { identityOf, personId } from './people.ts';
 import { kindOf, type Reading } from './reading.ts';
 import { richText } from './rich-text.ts';
@@ -91,6 +91,12 @@ const idIn = (record: Json, key: string): string | undefined => {
   return typeof id === 'string' || typeof id === 'number' || id instanceof ExactNumber ? String(id) : undefined;
 };
 
+const HISTORY_KEYS: ReadonlySet<string> = new Set(['id', 'created', 'items']);
+const AUTHORED_KEYS: ReadonlySet<string> = new Set([...HISTORY_KEYS, 'author']);
+const ITEM_KEYS: ReadonlySet<string> = new Set([
+  ...['field', 'fieldtype', 'fieldId', 'from', 'fromString', 'to', 'toString'],
+]);
+
 /** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */
 export const changeRows = (
   r: Reading,
@@ -102,6 +108,8 @@ export const changeRows = (
   const historyId = requiredId(r, history, 'id');
   const changedAt = requiredInstant(r, history, 'created');
   const author = changedBy(r, own(history, 'author'));
+  // An author without an id has perhaps a name.
+  const ofAll = unknownIn(history, author === null ? HISTORY_KEYS : AUTHORED_KEYS);
   const items = own(history, 'items') ?? [];
   if (!Array.isArray(items)) throw r.reject('bad_type', 'items', `has ${kindOf(items)} as %, expected a list`);
   return items.map((item: Json, place): IssueChangeRow => {
@@ -110,6 +118,8 @@ export const changeRows = (
     const isCustom = own(item, 'fieldtype') === 'custom';
     const id = changedValue(r, item, 'fieldId') ?? (isCustom && name !== null ? customFieldId(name, catalogue) : name);
     if (id === null) throw r.reject('missing_field', 'items[].field', 'has no %');
+    const ofItem = besidesIn(item, id);
+    const extra = ofItem === undefined ? ofAll : { ...ofAll, ...ofItem };
     return {
       history_id: historyId,
       item: place,
@@ -122,8 +132,17 @@ export const changeRows = (
       from_text: changedValue(r, item, 'fromString'),
       to_id: changedValue(r, item, 'to'),
       to_text: changedValue(r, item, 'toString'),
+      _extra: extra === undefined ? null : r.jsonObject('', extra),
     };
   });
+};
+
+/** What an item tells that no column holds. A member that repeats a value is none (the vendor's `tmpToAccountId`), nor a type that the id implies. */
+const besidesIn = (item: JsonObject, fieldId: string): JsonObject | undefined => {
+  const { from, to, fieldtype } = item;
+  const isImplied = (fieldtype ?? null) === null || fieldtype === (isCustomId(fieldId) ? 'custom' : 'jira');
+  const unknown = unknownIn(item, ITEM_KEYS, (value) => value !== from && value !== to);
+  return isImplied ? unknown : { fieldtype, ...unknown };
 };
 
 /** Null for anonymous changes and deleted accounts. */
@@ -210,11 +229,16 @@ export const worklogRow = (r: Reading, issueId: Integer, record: Json): WorklogR
   };
 };
 
-/** `{type: role | group, value}` as `role:Administrators`. */
+const VISIBILITY_KEYS: ReadonlySet<string> = new Set(['type', 'value', 'identifier']);
+
+/** `{type: role | group, value, identifier}` as `role:Administrators`. A group's identifier, which stays where its name changes, is kept beside. */
 const visibility = (r: Reading, holder: JsonObject): string | null => {
   const found = object(r, holder, 'visibility');
   if (found === null) return null;
   const type = text(r, found, 'type', 'visibility.type');
-  const value = text(r, found, 'value', 'visibility.value') ?? text(r, found, 'identifier', 'visibility.identifier');
+  const identifier = text(r, found, 'identifier', 'visibility.identifier');
+  const value = text(r, found, 'value', 'visibility.value') ?? identifier;
+  if (identifier !== null && identifier !== value) r.keep('visibility.identifier', identifier);
+  r.keepUnknown(found, VISIBILITY_KEYS, 'visibility.');
   return value === null ? type : `${type ?? 'unknown'}:${value}`;
 };

@@ -124,12 +124,17 @@ export const issueMapper =
     const epic = epicOf(r, fields, parent, catalogue);
     const description = richText(r, fields, 'description', 'fields.description');
     const environment = richText(r, fields, 'environment', 'fields.environment');
-    const resolution = object(r, fields, 'resolution', 'fields.resolution');
+    const resolution = within(r, fields, 'resolution', RESOLUTION_KEYS);
+    const security = within(r, fields, 'security', SECURITY_KEYS);
     const project = requiredObject(r, fields, 'project', 'fields.project');
     const status = requiredObject(r, fields, 'status', 'fields.status');
     const type = object(r, fields, 'issuetype', 'fields.issuetype');
     const priority = object(r, fields, 'priority', 'fields.priority');
-    const timetracking = object(r, fields, 'timetracking', 'fields.timetracking') ?? {};
+    const timetracking = within(r, fields, 'timetracking', TIME_KEYS) ?? {};
+    const votes = within(r, fields, 'votes', VOTE_KEYS);
+    const watches = within(r, fields, 'watches', WATCH_KEYS);
+    const parentId = parent && id(r, parent, 'id', 'fields.parent.id');
+    if (parentId === null && parent !== null) r.keep('parent', parent);
     const row: IssueRow = {
       id: issueId,
       key,
@@ -139,7 +144,7 @@ export const issueMapper =
       priority_id: priority && id(r, priority, 'id', 'fields.priority.id'),
       resolution_id: resolution && id(r, resolution, 'id', 'fields.resolution.id'),
       resolution: resolution && text(r, resolution, 'name', 'fields.resolution.name'),
-      parent_id: parent && id(r, parent, 'id', 'fields.parent.id'),
+      parent_id: parentId,
       epic_id: epic.id,
       epic_key: epic.key,
       assignee_id: personId(r, fields, 'assignee', 'fields.assignee'),
@@ -154,7 +159,8 @@ export const issueMapper =
       components: namesOf(components.rows),
       fix_versions: namesOf(fixed.rows),
       affects_versions: namesOf(affected.rows),
-      security_level: nameWithin(r, fields, 'security'),
+      security_level: security && text(r, security, 'name', 'fields.security.name'),
+      security_level_id: security && id(r, security, 'id', 'fields.security.id'),
       due_date: day(r, fields, 'duedate', 'fields.duedate'),
       created_at: requiredInstant(r, fields, 'created', 'fields.created'),
       updated_at: requiredInstant(r, fields, 'updated', 'fields.updated'),
@@ -170,8 +176,8 @@ export const issueMapper =
       time_spent_seconds:
         integer(r, fields, 'timespent', 'fields.timespent') ??
         integer(r, timetracking, 'timeSpentSeconds', 'fields.timetracking.timeSpentSeconds'),
-      votes: countWithin(r, fields, 'votes', 'votes'),
-      watchers: countWithin(r, fields, 'watches', 'watchCount'),
+      votes: votes && integer(r, votes, 'votes', 'fields.votes.votes'),
+      watchers: watches && integer(r, watches, 'watchCount', 'fields.watches.watchCount'),
       custom_fields: custom.json,
       status: text(r, status, 'name', 'fields.status.name'),
       status_category: statusCategory(r, status, 'fields.status.statusCategory'),
@@ -191,14 +197,23 @@ export const issueMapper =
     };
   };
 
-const nameWithin = (r: Reading, fields: JsonObject, key: string): string | null => {
-  const found = object(r, fields, key, `fields.${key}`);
-  return found && text(r, found, 'name', `fields.${key}.name`);
-};
+/** What a resolution means in general would be repeated on every issue that is done. */
+const RESOLUTION_KEYS: ReadonlySet<string> = new Set(['id', 'name', 'self', 'description']);
+const SECURITY_KEYS: ReadonlySet<string> = new Set(['id', 'name', 'self']);
+/** Whether the caller is among them is nothing of the issue's. */
+const VOTE_KEYS: ReadonlySet<string> = new Set(['votes', 'self', 'hasVoted']);
+const WATCH_KEYS: ReadonlySet<string> = new Set(['watchCount', 'self', 'isWatching']);
+/** The texts say the seconds in words. */
+const TIME_KEYS: ReadonlySet<string> = new Set([
+  ...['originalEstimate', 'remainingEstimate', 'timeSpent'],
+  ...['originalEstimateSeconds', 'remainingEstimateSeconds', 'timeSpentSeconds'],
+]);
 
-const countWithin = (r: Reading, fields: JsonObject, key: string, count: string): Integer | null => {
+/** An object among the fields; what it has besides `known` is kept as `key.…`. */
+const within = (r: Reading, fields: JsonObject, key: string, known: ReadonlySet<string>): JsonObject | null => {
   const found = object(r, fields, key, `fields.${key}`);
-  return found && integer(r, found, count, `fields.${key}.${count}`);
+  if (found !== null) r.keepUnknown(found, known, `${key}.`);
+  return found;
 };
 
 /** Custom fields that are set as JSON text, and those of them that look like sprints. Keeps unknown system fields in `_extra`. */

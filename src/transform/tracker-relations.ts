@@ -41,6 +41,8 @@ export const labels = (r: Reading, fields: JsonObject): Told<string> => {
 export const labelRows = (issueId: Integer, found: readonly string[]): readonly IssueLabelRow[] =>
   [...new Set(found)].map((label) => ({ issue_id: issueId, label }));
 
+const ID_ALONE: ReadonlySet<string> = new Set(['id']);
+
 /** One row per element with a numeric id, each id once, or once on each `side`; an element without is kept in `_extra` with a note. */
 const rows = <Row>(
   r: Reading,
@@ -61,6 +63,7 @@ const rows = <Row>(
       continue;
     }
     const elementId = id(at, element, 'id');
+    if (elementId === null) at.keepUnknown(element, ID_ALONE);
     const row = elementId === null ? null : read(at, element, elementId);
     if (elementId !== null && row !== null) found.set(`${elementId}${side(row)}`, row);
     else whole = false;
@@ -68,12 +71,28 @@ const rows = <Row>(
   return { rows: [...found.values()], whole };
 };
 
+/** The project is the issue's own; who would really be assigned follows from the kind of assignee. */
+const COMPONENT_KEYS: ReadonlySet<string> = new Set([
+  ...['id', 'name', 'description', 'self', 'project', 'projectId'],
+  ...['realAssignee', 'realAssigneeType', 'isAssigneeTypeValid'],
+]);
+
 export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueComponentRow> =>
-  rows(r, listIn(r, fields, 'components'), 'fields.components', (at, component, componentId) => ({
-    issue_id: issueId,
-    component_id: componentId,
-    name: text(at, component, 'name'),
-  }));
+  rows(r, listIn(r, fields, 'components'), 'fields.components', (at, component, componentId) => {
+    at.keepUnknown(component, COMPONENT_KEYS);
+    return {
+      issue_id: issueId,
+      component_id: componentId,
+      name: text(at, component, 'name'),
+      description: text(at, component, 'description'),
+    };
+  });
+
+/** The project is the issue's own, `user…Date` a date as the reader writes it; whether it is overdue is a matter of today's date. */
+const VERSION_KEYS: ReadonlySet<string> = new Set([
+  ...['id', 'name', 'description', 'released', 'archived', 'releaseDate', 'startDate', 'self', 'expand'],
+  ...['project', 'projectId', 'userReleaseDate', 'userStartDate', 'overdue'],
+]);
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionRows = (
@@ -83,20 +102,28 @@ export const versionRows = (
   key: 'fixVersions' | 'versions',
 ): Told<IssueVersionRow> => {
   const path = `fields.${key}`;
-  return rows(r, listIn(r, fields, key), path, (at, version, versionId) => ({
-    issue_id: issueId,
-    kind: key === 'versions' ? 'affected' : 'fix',
-    version_id: versionId,
-    name: text(at, version, 'name'),
-    released: bool(at, version, 'released'),
-    archived: bool(at, version, 'archived'),
-    release_date: day(at, version, 'releaseDate'),
-  }));
+  return rows(r, listIn(r, fields, key), path, (at, version, versionId) => {
+    at.keepUnknown(version, VERSION_KEYS);
+    return {
+      issue_id: issueId,
+      kind: key === 'versions' ? 'affected' : 'fix',
+      version_id: versionId,
+      name: text(at, version, 'name'),
+      released: bool(at, version, 'released'),
+      archived: bool(at, version, 'archived'),
+      release_date: day(at, version, 'releaseDate'),
+      start_date: day(at, version, 'startDate'),
+      description: text(at, version, 'description'),
+    };
+  });
 };
 
 /** The names there are, in the order of the source. */
 export const namesOf = (found: readonly { readonly name: string | null }[]): readonly string[] =>
   found.length === 0 ? nothing.rows : found.map(({ name }) => name).filter((name) => name !== null);
+
+const LINK_KEYS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'inwardIssue', 'outwardIssue']);
+const LINK_TYPE_KEYS: ReadonlySet<string> = new Set(['id', 'self', 'name', 'inward', 'outward']);
 
 /**
  * Each link shows the other end under `outwardIssue` or `inwardIssue`; where it shows both (the vendor's OpenAPI has both as required), the other end
@@ -114,6 +141,8 @@ export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): Told
         inward !== null && (outward === null || String(own(outward, 'id')) === String(issueId)) ? inward : outward;
       if (other === null) return at.flip('other', link, 'an outwardIssue or inwardIssue');
       const type = object(at, link, 'type');
+      at.keepUnknown(link, LINK_KEYS);
+      if (type !== null) at.keepUnknown(type, LINK_TYPE_KEYS, 'type.');
       return {
         issue_id: issueId,
         link_id: linkId,

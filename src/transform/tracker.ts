@@ -64,6 +64,8 @@ const mapper = <R extends Row>(
 
 type Content<R> = Omit<R, '_extra'>;
 
+const CATEGORY_KEYS: ReadonlySet<string> = new Set(['name', 'self']);
+
 export const project = mapper(
   'tracker.projects',
   'project',
@@ -73,6 +75,7 @@ export const project = mapper(
   ],
   (r, record): Content<ProjectRow> => {
     const category = object(r, record, 'projectCategory');
+    if (category !== null) r.keepUnknown(category, CATEGORY_KEYS, 'projectCategory.');
     return {
       id: requiredId(r, record, 'id'),
       key: requiredKey(r, record, 'key'),
@@ -88,17 +91,22 @@ export const project = mapper(
   },
 );
 
+/** `system` and `customId` are the field's id once more. */
+const SCHEMA_KEYS: ReadonlySet<string> = new Set(['type', 'items', 'custom', 'customId', 'system']);
+
+/** How often a field is used changes without the field; what the tracker's own lists do with it is told by one of its two lists alone. */
 export const field = mapper(
   'tracker.fields',
   'field',
   [
     ...['id', 'key', 'name', 'custom', 'schema', 'description', 'self'],
-    ...['orderable', 'navigable', 'searchable', 'clauseNames', 'untranslatedName', 'isLocked', 'isUnscreenable'],
-    ...['searcherKey', 'screensCount', 'contextsCount', 'projectsCount', 'lastUsed', 'typeDisplayName'],
+    ...['screensCount', 'contextsCount', 'projectsCount', 'lastUsed'],
+    ...['orderable', 'navigable', 'searchable', 'clauseNames'],
   ],
   (r, record): Content<FieldRow> => {
     const fieldId = requiredKey(r, record, 'id');
     const schema = object(r, record, 'schema') ?? {};
+    r.keepUnknown(schema, SCHEMA_KEYS, 'schema.');
     const schemaCustom = text(r, schema, 'custom', 'schema.custom');
     return {
       id: fieldId,
@@ -128,17 +136,25 @@ export const user = mapper(
   'user',
   [
     ...['accountId', 'key', 'name', 'displayName', 'emailAddress', 'active', 'timeZone', 'locale', 'accountType'],
-    ...['self', 'avatarUrls', 'expand', 'groups', 'applicationRoles'],
+    ...['self', 'avatarUrls', 'expand', 'groups'],
   ],
-  (r, record): Content<UserRow> => ({
-    id: userId(r, record),
-    display_name: text(r, record, 'displayName'),
-    email: text(r, record, 'emailAddress'),
-    active: bool(r, record, 'active'),
-    time_zone: text(r, record, 'timeZone'),
-    locale: text(r, record, 'locale'),
-    account_type: text(r, record, 'accountType'),
-  }),
+  (r, record): Content<UserRow> => {
+    const known = userId(r, record);
+    // What servers that know no account ids call people by besides.
+    for (const key of ['key', 'name']) {
+      const other = text(r, record, key);
+      if (other !== null && other !== '' && other !== known) r.keep(key, other);
+    }
+    return {
+      id: known,
+      display_name: text(r, record, 'displayName'),
+      email: text(r, record, 'emailAddress'),
+      active: bool(r, record, 'active'),
+      time_zone: text(r, record, 'timeZone'),
+      locale: text(r, record, 'locale'),
+      account_type: text(r, record, 'accountType'),
+    };
+  },
 );
 
 export const group = mapper(
@@ -170,15 +186,22 @@ export const groupMember = mapper(
   (r, record, slice): GroupMemberRow => ({ group_id: owner(slice, 'group_id'), user_id: userId(r, record) }),
 );
 
+/** Of a project: what it is called, in several ways. */
+const LOCATION_KEYS: ReadonlySet<string> = new Set([
+  ...['projectId', 'projectKey', 'projectName', 'projectTypeKey', 'name', 'displayName', 'avatarURI'],
+]);
+
+/** `canEdit` and `favourite` are about the caller. */
 export const board = mapper(
   'tracker.boards',
   'board',
-  ['id', 'name', 'type', 'location', 'self', 'admins', 'canEdit', 'favourite', 'isPrivate'],
+  ['id', 'name', 'type', 'location', 'self', 'canEdit', 'favourite'],
   (r, record): Content<BoardRow> => {
     const location = object(r, record, 'location');
     const project = location && id(r, location, 'projectId', 'location.projectId');
     // A board of a person says there whose it is (the vendor's OpenAPI, `BoardLocationBean`).
     if (location !== null && project === null) r.keep('location', location);
+    else if (location !== null) r.keepUnknown(location, LOCATION_KEYS, 'location.');
     return {
       id: requiredId(r, record, 'id'),
       name: requiredText(r, record, 'name'),
@@ -231,10 +254,16 @@ export const sprintIssue = mapper(
   }),
 );
 
-/** The project in a record's `scope`, for what belongs to one project only. */
+const SCOPE_KEYS: ReadonlySet<string> = new Set(['type', 'project']);
+
+/** The project in a record's `scope`, for what belongs to one project only. Another scope than that or all of the site is kept. */
 const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
   const scope = object(r, record, 'scope');
-  const scoped = scope && object(r, scope, 'project', 'scope.project');
+  if (scope === null) return null;
+  const scoped = object(r, scope, 'project', 'scope.project');
+  const type = text(r, scope, 'type', 'scope.type');
+  if (type !== null && type !== (scoped === null ? 'GLOBAL' : 'PROJECT')) r.keep('scope.type', type);
+  r.keepUnknown(scope, SCOPE_KEYS, 'scope.');
   return scoped && id(r, scoped, 'id', 'scope.project.id');
 };
 
@@ -256,7 +285,7 @@ export const issueType = mapper(
   'issue type',
   [
     ...['id', 'name', 'description', 'subtask', 'hierarchyLevel', 'scope'],
-    ...['self', 'iconUrl', 'avatarId', 'entityId', 'untranslatedName'],
+    ...['self', 'iconUrl', 'avatarId', 'entityId'],
   ],
   (r, record): Content<IssueTypeRow> => ({
     id: requiredId(r, record, 'id'),
@@ -272,7 +301,7 @@ export const issueType = mapper(
 export const priority = mapper(
   'tracker.priorities',
   'priority',
-  ['id', 'name', 'description', 'rank', 'self', 'iconUrl', 'statusColor', 'avatarId', 'isDefault', 'schemes'],
+  ['id', 'name', 'description', 'rank', 'self', 'iconUrl', 'statusColor', 'avatarId', 'schemes'],
   (r, record): Content<PriorityRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),

@@ -210,6 +210,37 @@ test('so it is where the server does not show all of its lists of fields', async
   expect(await readOfIssues()).toBeLessThan(state.store.size);
 });
 
+/** Says of every change what made it. */
+const automated: Fault = {
+  name: 'what made a change',
+  answer: (answer) => ({
+    ...answer,
+    body: Buffer.from(String(answer.body).replaceAll('"items":[', '"historyMetadata":{"type":"automation"},"items":[')),
+  }),
+};
+
+test('what an update makes more of is there of long histories, too, which do not come with their issues', async () => {
+  rig = await openRig({ ...smallSite, dialect: 'vendor', embedded: { changelog: 2, comments: 3, worklogs: 2 } });
+  const { script, clock } = rig.tracker;
+  for (const endpoint of ['/rest/api/3/search/jql', '/rest/api/3/issue/{id}/changelog'])
+    script.at({ endpoint, times: Number.POSITIVE_INFINITY }, automated);
+  await rig.sync(ofIssues);
+  const toldOf = `select count(*) filter (where _extra -> 'historyMetadata' ->> 'type' = 'automation')::int as told, count(*)::int as "all"
+    from tracker.issue_changelog`;
+  const [before] = await rig.rows<{ told: number; all: number }>(toldOf);
+  expect(before?.all).toBeGreaterThan(100);
+  expect(before?.told).toBe(before?.all);
+  // As a version leaves it that knew neither the column nor one of the issue's own.
+  await rig.rows(`update tracker.issue_changelog set _extra = null`);
+  await rig.rows(`update tracker.issues set _row_hash = 1`);
+  await rig.rows(`update ops.checkpoints set scope = regexp_replace(scope, 'edition .', 'edition 4')`);
+  clock.advance(72 * hour);
+  expect(await rig.sync(ofIssues)).toMatchObject({ status: 'succeeded' });
+  expect(await rig.rows(toldOf)).toEqual([before]);
+  clock.advance(72 * hour);
+  expect((await rig.sync(ofIssues)).counts).toMatchObject({ updated: 0, inserted: 0 });
+});
+
 /** Takes a custom field out of the site's lists, as if it were hidden; gives what puts it back. */
 const hide = (id: string): (() => void) => {
   const { fields } = rig.tracker.state;

@@ -59,7 +59,7 @@ describe('parseJson', () => {
           expect(Number.isFinite(Number(text)) && sameValue(text, String(Number(text)))).toBe(false);
         } else expect(sameValue(text, String(number))).toBe(true);
       }),
-      { numRuns: 4000 },
+      { numRuns: 2000 },
     );
   });
 

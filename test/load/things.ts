@@ -117,7 +117,7 @@ export async function loadBatch(warehouse: Warehouse, batch: Batch, how: Partial
       force: false,
       resolves: true,
       close: async () => undefined,
-      guard: async () => undefined,
+      guard: async () => () => undefined,
       ...how,
     },
     new AbortController().signal,

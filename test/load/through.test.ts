@@ -102,7 +102,7 @@ async function listing(
       resolves: false,
       replaces: scopeOf(owner),
       close,
-      guard: async () => undefined,
+      guard: async () => () => undefined,
     };
     const last = batches.at(-1) ?? batchOf(flow, []);
     return await load(database.warehouse.pool, last, how, never, gathering);

@@ -18,7 +18,7 @@ describe('projects', () => {
     projectTypeKey: 'software',
     style: 'next-gen',
     simplified: true,
-    projectCategory: { id: '1', name: 'Platform' },
+    projectCategory: { id: '1', name: 'Platform', self: 'https://e' },
     lead: ann,
     avatarUrls: {},
     isPrivate: false,
@@ -37,7 +37,7 @@ describe('projects', () => {
         lead_user_id: ann.accountId,
         archived: false,
         url: null,
-        _extra: '{"isPrivate":false}',
+        _extra: '{"projectCategory.id":"1","isPrivate":false}',
       },
       children: {},
     });
@@ -53,7 +53,7 @@ describe('projects', () => {
     const { row, notes } = transform.project({ ...record, lead: 'ann', isPrivate: undefined }, whole);
     expect(row).toMatchObject({
       lead_user_id: null,
-      _extra: '{"lead":{"_raw":"ann","_reason":"expected a user with an id, got text"}}',
+      _extra: expect.stringContaining('"lead":{"_raw":"ann","_reason":"expected a user with an id, got text"}'),
     });
     expect(notes).toEqual(['lead: expected a user with an id, got text']);
   });
@@ -86,6 +86,12 @@ describe('fields', () => {
       schema_custom: 'com.pyxis.greenhopper.jira:gh-sprint',
     });
   });
+
+  it('keep what is set up of a field, and nothing of how often it is used', () => {
+    const schema = { type: 'option', custom: 'a:b', customId: 1, configuration: { multiple: true } };
+    const { row } = transform.field({ id: 'customfield_1', name: 'X', schema, isLocked: true, screensCount: 3 }, whole);
+    expect(JSON.parse(String(row._extra))).toEqual({ 'schema.configuration': { multiple: true }, isLocked: true });
+  });
 });
 
 describe('people', () => {
@@ -104,6 +110,12 @@ describe('people', () => {
     expect(transform.user({ name: 'ann' }, whole).row.id).toBe('ann');
     expect(() => transform.user({ displayName: 'Ann' }, whole)).toThrow('has no accountId');
     expect(() => transform.user({ accountId: 'x'.repeat(2601) }, whole)).toThrow('at most 2600 fit');
+  });
+
+  it('keep the names by which a server knows them besides', () => {
+    expect(transform.user({ key: 'JIRAUSER1', name: 'ann' }, whole).row._extra).toBe('{"name":"ann"}');
+    expect(transform.user({ key: 'ann', name: 'ann' }, whole).row._extra).toBeNull();
+    expect(transform.user({ ...ann, key: '', name: null }, whole).row._extra).toBeNull();
   });
 
   it('are in groups, which are known by id or by name', () => {
@@ -142,6 +154,17 @@ describe('boards and sprints', () => {
     });
     expect(notes).toBeUndefined();
     expect(transform.board({ id: 4, name: 'Nowhere', location: null }, whole).row).toMatchObject({ _extra: null });
+  });
+
+  it('a board keeps who may see and change it, and whose it is besides its project', () => {
+    const location = { projectId: 10003, projectName: 'Project', userAccountId: ann.accountId };
+    const admins = { users: [{ accountId: ann.accountId }], groups: [] };
+    const record = { id: 5, name: 'Ours', type: 'scrum', location, admins, isPrivate: true, canEdit: true };
+    expect(JSON.parse(String(transform.board(record, whole).row._extra))).toEqual({
+      'location.userAccountId': ann.accountId,
+      admins,
+      isPrivate: true,
+    });
   });
 
   it('a future sprint has no dates; a sprint shows on the board that lists it and belongs to the one it came from', () => {
@@ -235,7 +258,10 @@ describe('statuses, types and priorities', () => {
   it('belong to one project or to all', () => {
     const scope = { type: 'PROJECT', project: { id: '10003' } };
     expect(transform.status({ id: '3', name: 'S', scope }, whole).row.project_id).toBe(10003);
-    expect(transform.status({ id: '3', name: 'S', scope: { type: 'GLOBAL' } }, whole).row.project_id).toBeNull();
+    const global = transform.status({ id: '3', name: 'S', scope: { type: 'GLOBAL' } }, whole).row;
+    expect([global.project_id, global._extra]).toEqual([null, null]);
+    const template = transform.status({ id: '3', name: 'S', scope: { type: 'TEMPLATE', from: 't' } }, whole).row;
+    expect([template.project_id, template._extra]).toEqual([null, '{"scope.type":"TEMPLATE","scope.from":"t"}']);
     expect(
       transform.issueType({ id: '1', name: 'Epic', subtask: false, hierarchyLevel: 1, scope }, whole).row,
     ).toMatchObject({ hierarchy_level: 1, subtask: false, project_id: 10003 });
