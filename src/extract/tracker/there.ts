@@ -7,15 +7,16 @@ import { askAccount } from './account.ts';
 import type { Tracker } from './tracker.ts';
 
 /**
- * The first of these walks whose endpoint answers; each is asked for one record. Throws, where none does, what says most: that an endpoint
- * is closed to us (`Forbidden`, `Refused`) rather than that another is not there (`Missing`).
+ * The first of these walks whose endpoint answers; each is asked for one record. Behind one that is closed to us an empty list says nothing: to
+ * whom may not see users the vendor finds none (its OpenAPI, `GET /rest/api/3/user/search`). Throws, where none answers, what says most: that an
+ * endpoint is closed (`Forbidden`, `Refused`) rather than that another is not there (`Missing`).
  */
 export const firstThere = async (http: Http, walks: readonly PageWalk[], signal: AbortSignal): Promise<PageWalk> => {
   let told: Forbidden | Refused | Missing | undefined;
   for (const walk of walks) {
     try {
-      await http.send({ ...walk.first, query: { ...walk.first.query, maxResults: 1 } }, signal);
-      return walk;
+      const { body } = await http.send({ ...walk.first, query: { ...walk.first.query, maxResults: 1 } }, signal);
+      if (!(told instanceof Forbidden) || walk.list(body).length > 0) return walk;
     } catch (cause) {
       if (!(cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing)) throw cause;
       if (told === undefined || told instanceof Missing) told = cause;

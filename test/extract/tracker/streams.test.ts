@@ -419,6 +419,17 @@ describe('users', () => {
       expect(shut.fired).toBeGreaterThan(1);
     },
   );
+
+  it('that may not be listed are not none because a search finds none: to whom lacks the permission the vendor finds nobody', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: '/rest/api/3/users/search', times: Infinity }, status(403));
+    const nobody = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/user/search', times: Infinity },
+      status(200, { body: '[]' }),
+    );
+    await expect(tracker.read('users')).rejects.toThrow(/users\/search answered 403.*"Browse users and groups"/);
+    expect([shut.fired, nobody.fired]).toEqual([1, 1]);
+  });
 });
 
 describe('answers that are not lists', () => {

@@ -35,7 +35,9 @@ export const users = (tracker: Tracker): Stream => ({
       return await firstThere(tracker.http, walks, signal);
     } catch (cause) {
       if (!(cause instanceof Forbidden)) throw cause;
-      throw new Forbidden(`${cause.message}; listing users takes ${browse}`, { cause });
+      throw new Forbidden(`${cause.message}; listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`, {
+        cause,
+      });
     }
   },
   exists: existsAt(tracker, '/rest/api/3/user', (accountId) => ({ path: '/rest/api/3/user', query: { accountId } })),
@@ -59,7 +61,10 @@ export const groups = ({ http, groups: configured }: Tracker): Stream => ({
       if (configured.length > 0) return named(configured);
       const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
       if (cause instanceof Forbidden)
-        throw new Forbidden(`these credentials may not list groups: give them ${browse}, or ${what}`, { cause });
+        throw new Forbidden(
+          `these credentials may not list groups: give them ${browse}, or ${what}, or leave them out: TRACKER_EXCLUDE=groups`,
+          { cause },
+        );
       const Kind = cause instanceof SeemsMissing ? SeemsMissing : Missing;
       throw new Kind(`the server has no list of groups, so ${what}`, cause.status, { cause });
     }
