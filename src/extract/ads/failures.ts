@@ -1,6 +1,14 @@
 /** Questions that are asked one by one: one that fails, tonight and every night, does not stand before those that come after it. */
 
-import { Forbidden, RateLimited, Refused, TooLarge, Transient, UnexpectedContent } from '../../core/errors.ts';
+import {
+  Forbidden,
+  passesAfter,
+  RateLimited,
+  Refused,
+  TooLarge,
+  Transient,
+  UnexpectedContent,
+} from '../../core/errors.ts';
 
 /** What a single question may fail by while others are answered. */
 export type Failure = Forbidden | Refused | TooLarge | Transient | UnexpectedContent;
@@ -28,8 +36,10 @@ export const failures = (where: string, asked: number): Failures => {
   const all = new Map<string, Failure>();
   let inARow = 0;
   const asOne = (): Failure | undefined => {
-    const [first] = all.values();
-    return first && retold(first, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
+    const each = [...all.values()];
+    // What may pass by itself is worth another try, whatever the others call for.
+    const told = each.find((one) => passesAfter(one) !== undefined) ?? each[0];
+    return told && retold(told, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
   };
   return {
     all,
