@@ -37,8 +37,8 @@ export interface Load extends Merge {
   readonly lists?: Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
   readonly close: (session: Session, result: Loaded) => Promise<void>;
-  /** The very last statement: throws `Fenced` unless the lease is still ours. */
-  readonly guard: (session: Session) => Promise<void>;
+  /** The very last statement: throws `Fenced` unless the lease is still ours. What it gives is called once the transaction is committed. */
+  readonly guard: (session: Session) => Promise<() => void>;
 }
 
 export interface Loaded {
@@ -73,7 +73,7 @@ export async function load(
   signal: AbortSignal,
   before?: Gathered,
 ): Promise<Loaded> {
-  const work = async (session: Session): Promise<Loaded> => {
+  const work = async (session: Session): Promise<{ readonly result: Loaded; readonly confirm: () => void }> => {
     const result = await write(session, batch, how, before);
     await keepRejects(session, how.stream, [...(before?.rejects ?? []), ...batch.rejects], how);
     await keepNotes(session, [...(before?.notes ?? []), ...batch.notes], how);
@@ -83,14 +83,17 @@ export async function load(
     }
     balance(how.stream, result.counts);
     await how.close(session, result);
-    await how.guard(session);
-    return result;
+    return { result, confirm: await how.guard(session) };
   };
-  if (before?.within !== undefined) return before.within(work);
-  return inTransaction(pool, signal, work, {
-    settings: how.settings === undefined ? settings : `${settings}; ${how.settings}`,
-    ...(before?.client === undefined ? {} : { on: before.client }),
-  });
+  const { result, confirm } =
+    before?.within !== undefined
+      ? await before.within(work)
+      : await inTransaction(pool, signal, work, {
+          settings: how.settings === undefined ? settings : `${settings}; ${how.settings}`,
+          ...(before?.client === undefined ? {} : { on: before.client }),
+        });
+  confirm();
+  return result;
 }
 
 async function write(session: Session, batch: Batch, how: Load, before: Gathered | undefined): Promise<Loaded> {

@@ -160,7 +160,8 @@ function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
  * As settings of the session, not of its start: poolers refuse those. The server, too, shall notice when we vanish. Under another isolation than
  * Postgres' own, which a database or a role may ask for, a transaction that lasts longer than a heartbeat of its lease is refused at its end; and
  * sessions are idle between heartbeats and while a source is read. Before 18 a plan that a load rules out counts as immensely dear, and what is
- * dear is compiled first: a tenth of a second for each of its statements, which take a millisecond (measured on 15).
+ * dear is compiled first: a tenth of a second for each of its statements, which take a millisecond (measured on 15). What a commit that was answered
+ * has stored is behind us: where a server that does not wait for its disk forgets it in a crash, the run would go on without those rows.
  */
 async function prepare(client: pg.ClientBase, statementTimeout: number): Promise<void> {
   await client.query(`
@@ -170,6 +171,7 @@ async function prepare(client: pg.ClientBase, statementTimeout: number): Promise
       ('idle_session_timeout', '0'), ('default_transaction_isolation', 'read committed'), ('jit', 'off'),
       ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
     ) as settings (name, value);
+    select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
     do $$ begin
       -- A statement whose client was killed must not go on holding its locks. Not every server's platform can tell.
       perform set_config('client_connection_check_interval', '3s', false);

@@ -7,7 +7,8 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { WarehouseFull } from '../../src/core/errors.ts';
+import { Fenced, WarehouseFull } from '../../src/core/errors.ts';
+import { delay } from '../../src/simulator/shared/faults.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { start as command } from '../cli/command.ts';
 import { differences } from '../support/oracle.ts';
@@ -197,6 +198,34 @@ test('D2: statements that come while the server is down wait for it', async () =
   await down;
   expect(answers.map(({ rows }) => rows[0]?.n)).toEqual([1, 2, 3]);
 });
+
+test('a replica that takes over without the last commits ends the run, and the next one reads what they held', async () => {
+  let keeping: Promise<() => Promise<void>> | undefined;
+  let back: Promise<void> | undefined;
+  const { script } = rig.tracker;
+  const first = script.at(
+    { endpoint: '/rest/api/3/project/search' },
+    () => {
+      keeping = cluster.keep();
+    },
+    delay(2_000),
+  );
+  const later = script.at(
+    { endpoint: '/rest/agile/1.0/board/{boardId}/sprint' },
+    () => {
+      back = keeping?.then((comeBack) => comeBack());
+    },
+    delay(2_000),
+  );
+  const report = await rig.sync().catch((error: unknown) => error);
+  await back;
+  expect([first.fired, later.fired]).toEqual([1, 1]);
+  expect(report).toBeInstanceOf(Fenced);
+  expect(String(report)).toMatch('the warehouse has forgotten what it had confirmed');
+  expect(await rig.rows('select status, error_code from ops.runs')).toEqual([{ status: 'lost', error_code: 'fenced' }]);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await differences(rig)).toEqual([]);
+}, 60_000);
 
 test('D7: a disk that is full fails the run, the server stays up, and with space the next run finishes', async ({
   skip,

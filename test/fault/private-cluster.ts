@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,6 +22,8 @@ export interface PrivateCluster {
   connect(database: string, options?: ConnectOptions & { readonly port?: number }): Promise<Warehouse>;
   /** As after a power cut: every process of the server ends at once, and it starts again. */
   crash(): Promise<void>;
+  /** Restarts it, and remembers how it is; with what this gives it is so again, as where a replica takes over that has not heard of what came since. */
+  keep(): Promise<() => Promise<void>>;
   /** The server's user may write here. */
   lend(directory: string): void;
   remove(): Promise<void>;
@@ -60,6 +63,12 @@ export async function privateCluster(): Promise<PrivateCluster> {
   const migrated = await connect(url(template), { max: 1 });
   await migrate(migrated);
   await migrated.close();
+  const killed = async (): Promise<void> => {
+    const server = running(cluster.data);
+    if (server === undefined) throw new Error('there is no server to crash');
+    process.kill(server.pid, 'SIGQUIT');
+    await until('the server is gone', () => running(cluster.data) === undefined);
+  };
   return {
     port,
     directory,
@@ -72,11 +81,22 @@ export async function privateCluster(): Promise<PrivateCluster> {
     },
     connect: (database, { port: by, ...options } = {}) => connect(url(database, by), options),
     async crash() {
-      const server = running(cluster.data);
-      if (server === undefined) throw new Error('there is no server to crash');
-      process.kill(server.pid, 'SIGQUIT');
-      await until('the server is gone', () => running(cluster.data) === undefined);
+      await killed();
       await start(cluster, port, settings);
+    },
+    async keep() {
+      const kept = path.join(directory, 'kept');
+      await stop(cluster);
+      fs.rmSync(kept, { recursive: true, force: true });
+      // With its owner.
+      execFileSync('cp', ['-a', cluster.data, kept]);
+      await start(cluster, port, settings);
+      return async () => {
+        await killed();
+        fs.rmSync(cluster.data, { recursive: true });
+        fs.renameSync(kept, cluster.data);
+        await start(cluster, port, settings);
+      };
     },
     lend: (place) => lend(place, as),
     async remove() {

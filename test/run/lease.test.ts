@@ -16,7 +16,7 @@ afterAll(() => database.drop());
 const quick: LeaseTimes = { ttlMs: 600, heartbeatMs: 100, waitMs: 0 };
 const asleep: LeaseTimes = { ttlMs: 400, heartbeatMs: 60_000, waitMs: 0 };
 const pool = () => database.warehouse.pool;
-const inTrx = (work: (trx: never) => Promise<void>): Promise<void> =>
+const inTrx = <T>(work: (trx: never) => Promise<T>): Promise<T> =>
   database.warehouse.db.transaction().execute((trx) => work(trx as never));
 
 test('of ten that want the lease at once exactly one gets it; the others are told who has it', async () => {
@@ -37,6 +37,31 @@ test('a released lease is free at once, and its holder can write no more', async
   await expect(inTrx((trx) => first.guard({ trx }))).rejects.toThrow(Fenced);
   await inTrx((trx) => second.guard({ trx }));
   await second.release();
+});
+
+test('a holder to whom a commit was confirmed writes nothing more into a warehouse that has forgotten it', async () => {
+  const holder = await takeLease(pool(), 'forgotten', quick);
+  const write = (): Promise<number> => fenced({ deps: database, lease: holder }, async () => 1);
+  await Promise.all([write(), write(), write()]);
+  // What was never confirmed may be gone.
+  await expect(
+    fenced({ deps: database, lease: holder }, async ({ trx }) => sql`select 1 / 0`.execute(trx)),
+  ).rejects.toThrow('division by zero');
+  await inTrx(async (trx) => {
+    await holder.guard({ trx });
+    await sql`rollback and chain`.execute(trx);
+  });
+  await holder.check();
+  await write();
+  // As where a replica took over that had not heard of the last one.
+  await pool().query("update ops.leases set commits = commits - 1 where pipeline = 'forgotten'");
+  await expect(holder.check()).rejects.toThrow(Fenced);
+  await expect(write()).rejects.toThrow('the warehouse has forgotten what it had confirmed');
+  expect(holder.signal.aborted).toBe(true);
+  await holder.release();
+  const heir = await takeLease(pool(), 'forgotten', quick);
+  await fenced({ deps: database, lease: heir }, async () => 1);
+  await heir.release();
 });
 
 test('the lease of a holder whose session is gone is taken over at once, and its run is lost', async () => {

@@ -65,6 +65,23 @@ test('no statement is compiled first, whatever the server does by itself: a load
   }
 });
 
+test.each([
+  ['off', 'on'],
+  ['remote_apply', 'remote_apply'],
+])(
+  'a commit that is answered is on the disk: where the server waits for it as %s, we do as %s',
+  async (theirs, ours) => {
+    const warehouse = await connect(
+      variant((url) => url.searchParams.set('options', `-c synchronous_commit=${theirs}`)),
+    );
+    try {
+      expect((await warehouse.pool.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: ours }]);
+    } finally {
+      await warehouse.close();
+    }
+  },
+);
+
 test('a wrong password and an unknown user fail at once as credentials', async () => {
   for (const url of [
     variant((u) => {

@@ -12,11 +12,13 @@ export interface Holder {
  * One transaction of whoever holds the lease; it commits only while the lease is theirs (guarantee G7). `work` must be repeatable. Throws
  * as `inTransaction`, or `Fenced`.
  */
-export function fenced<T>({ deps, lease }: Holder, work: (session: Session) => Promise<T>): Promise<T> {
-  const guarded = async (session: Session): Promise<T> => {
-    const result = await work(session);
-    await lease.guard(session);
-    return result;
-  };
-  return inTransaction(deps.warehouse.pool, lease.signal, guarded, { settings: lease.settings });
+export async function fenced<T>({ deps, lease }: Holder, work: (session: Session) => Promise<T>): Promise<T> {
+  const guarded = async (session: Session): Promise<{ readonly result: T; readonly confirm: () => void }> => ({
+    result: await work(session),
+    confirm: await lease.guard(session),
+  });
+  const { settings, signal } = lease;
+  const { result, confirm } = await inTransaction(deps.warehouse.pool, signal, guarded, { settings });
+  confirm();
+  return result;
 }

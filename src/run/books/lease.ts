@@ -14,8 +14,13 @@ export interface Lease {
   readonly signal: AbortSignal;
   /** SET LOCAL statements for each data transaction: its session is known as ours, and whoever takes the lease over can end it. */
   readonly settings: string;
-  /** The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7). */
-  guard(session: Pick<Session, 'trx'>): Promise<void>;
+  /**
+   * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7), and where the warehouse has gone back in
+   * time. What it gives is to be called once the transaction is committed.
+   */
+  guard(session: Pick<Session, 'trx'>): Promise<() => void>;
+  /** Throws `Fenced` where the warehouse has gone back in time: a replica took over that lacked what was confirmed to us. */
+  check(): Promise<void>;
   /** Tells other processes which run holds it. */
   name(runId: string): Promise<void>;
   release(): Promise<void>;
@@ -146,6 +151,17 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
       `${pipeline}: no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s): ${saidBy(cause)}`,
       { cause },
     );
+  const forgotten = (): Fenced =>
+    new Fenced(
+      `${pipeline}: the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain`,
+    );
+  /** How many data transactions of the pipeline were committed, as far as that was confirmed to us. */
+  let confirmed = 0;
+  const compare = (commits: number, least: number): void => {
+    if (commits >= least) return;
+    lost.abort(forgotten());
+    throw forgotten();
+  };
   let client = first;
   let released = false;
   let beating: Promise<void> = Promise.resolve();
@@ -192,13 +208,29 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
     signal: lost.signal,
     settings: `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`,
     async guard(session) {
-      const { numAffectedRows } = await sql`update ops.leases set heartbeat_at = clock_timestamp(),
-          expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond'
-        where pipeline = ${pipeline} and epoch = ${epoch}::bigint`.execute(session.trx);
-      if (Number(numAffectedRows ?? 0) === 0) {
+      const { rows } = await sql<{ commits: number }>`update ops.leases set heartbeat_at = clock_timestamp(),
+          expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond', commits = commits + 1
+        where pipeline = ${pipeline} and epoch = ${epoch}::bigint returning commits::float8 as commits`.execute(
+        session.trx,
+      );
+      const [ours] = rows;
+      if (ours === undefined) {
         lost.abort(takenOver());
         throw takenOver();
       }
+      // Whoever is here has the row to himself until he commits: the next one counts on from there.
+      compare(ours.commits, confirmed + 1);
+      return () => {
+        confirmed = Math.max(confirmed, ours.commits);
+      };
+    },
+    async check() {
+      const { rows } = await pool.query<{ commits: number }>(
+        'select commits::float8 as commits from ops.leases where pipeline = $1 and epoch = $2',
+        [pipeline, epoch],
+      );
+      const [ours] = rows;
+      if (ours !== undefined) compare(ours.commits, confirmed);
     },
     async name(runId) {
       await pool.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [

@@ -17,16 +17,21 @@ export interface Run {
   readonly kind: RunKind;
 }
 
-/** Finds or makes the source's row and keeps its streams listed. Where it was read from last stays as it is: see `moveSource`. */
-export async function registerSource(db: Kysely<AnyDatabase>, source: Source): Promise<number> {
+/**
+ * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`. Where it was read from last stays as it is: see
+ * `moveSource`.
+ */
+export async function registerSource(
+  db: Kysely<AnyDatabase>,
+  source: Source,
+  excluded: ReadonlySet<string>,
+): Promise<number> {
   const { rows } = await sql<{ source_id: number }>`insert into ops.sources as s (name, kind, base_url)
     values (${source.name}, ${source.kind}, ${source.baseUrl})
     on conflict (name) do update set base_url = s.base_url returning source_id`.execute(db);
   const sourceId = rows[0]?.source_id;
   if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
-  for (const flow of source.flows) {
-    await register(db, sourceId, flow.stream.name, nameOf(flow.table), flow.stream.about, flow.stream.endpoint);
-  }
+  for (const flow of source.flows) await register(db, sourceId, flow, excluded.has(flow.stream.name));
   return sourceId;
 }
 
@@ -50,17 +55,15 @@ export const movedText = (name: string, before: string, now: string): string =>
 async function register(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  stream: string,
-  target: string,
-  about: string,
-  endpoint: string,
+  { stream: { name, about, endpoint }, table }: Flow,
+  isExcluded: boolean,
 ): Promise<void> {
-  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint)
-    values (${sourceId}, ${stream}, ${target}, ${about}, ${endpoint})
-    on conflict (source_id, stream) do update set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint
-    where (s.target, s.about, s.endpoint) is distinct from (excluded.target, excluded.about, excluded.endpoint)`.execute(
-    db,
-  );
+  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, excluded)
+    values (${sourceId}, ${name}, ${nameOf(table)}, ${about}, ${endpoint}, ${isExcluded})
+    on conflict (source_id, stream) do update
+      set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint, excluded = excluded.excluded
+    where (s.target, s.about, s.endpoint, s.excluded)
+      is distinct from (excluded.target, excluded.about, excluded.endpoint, excluded.excluded)`.execute(db);
 }
 
 /** Whether the server has the stream, as found out just now. */

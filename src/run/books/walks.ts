@@ -60,9 +60,9 @@ export async function openWalks(db: Kysely<AnyDatabase>, sourceId: number, strea
 const keptFor = '30 days';
 
 /**
- * Forgets walks that ended long ago, with their slices; receipts per stream and run stay in `ops.run_streams`. The last of each kind that read a
- * stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read. So does, of walks over days, the last
- * one that read so many: it tells when they are due again.
+ * Forgets walks that ended long ago, with their slices and the jobs of these; receipts per stream and run stay in `ops.run_streams`. The last of each
+ * kind that read a stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read. So does, of walks over
+ * days, the last one that read so many: it tells when they are due again.
  */
 export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
   await sql`with old as (
@@ -72,6 +72,9 @@ export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Pro
             and n.walk_id > w.walk_id and (w.field is distinct from 'day' or n.window_to - n.window_from >= w.window_to - w.window_from)))
       returning walk_id)
     delete from ops.slices s using old where s.walk_id = old.walk_id`.execute(db);
+  await sql`delete from ops.jobs j where source_id = ${sourceId} and not exists (select from ops.slices s where s.slice_id = j.slice_id)`.execute(
+    db,
+  );
 }
 
 /** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
@@ -158,7 +161,7 @@ export async function closeIfLast(
       select ${at.sourceId}, ${at.stream}, ${walk.clock}, ${walk.kind === 'full' ? walk.clock : null}::timestamptz, ${at.coverage.words}, w.fields,
         ${at.runId}::bigint from ops.walks w where w.walk_id = ${walk.walkId}::bigint
       on conflict (source_id, stream) do update set watermark = greatest(c.watermark, excluded.watermark),
-        full_at = greatest(c.full_at, excluded.full_at),
+        full_at = coalesce(excluded.full_at, c.full_at),
         scope = case when excluded.full_at is null and ${at.coverage.whole} then c.scope else excluded.scope end,
         fields = case when excluded.fields is not null then ${askedAndOnceAsked('excluded.fields', 'c.fields')}
           when excluded.full_at is null then c.fields end,
