@@ -35,3 +35,20 @@ test.each([
     });
   },
 );
+
+test('a week is over on the seventh night, also where it begins some minutes earlier than the night that read the last one', async () => {
+  const begun = (day: string, time: string): Date => new Date(`2026-${day}T${time}Z`);
+  const last = begun('06-30', '02:14:20');
+  const readOn = (day: string) =>
+    daysDue(days, begun(day, '02:03:05'), begun('07-05', '02:03:05'), async () => last).then((window) => window?.from);
+  expect(await readOn('07-06')).toEqual(begun('07-03', '00:00:00'));
+  expect(await readOn('07-07')).toEqual(begun('06-23', '00:00:00'));
+});
+
+test('what was last read at a time that has not come yet is due: the clock of the source was wrong', async () => {
+  const now = new Date('2026-07-05T02:00:00Z');
+  const readBack = async (last: string) =>
+    (await daysDue(days, now, new Date('2026-07-04T02:00:00Z'), async () => new Date(last)))?.from;
+  expect(await readBack('2026-09-01T00:00:00Z')).toEqual(new Date('2026-06-21T00:00:00Z'));
+  expect(await readBack('2026-07-05T03:00:00Z')).toEqual(new Date('2026-07-02T00:00:00Z'));
+});

@@ -117,6 +117,23 @@ test('of walks that ended long ago those stay that tell since when a stream is s
   expect(rows.map(({ line }) => line)).toEqual(['boards full 5', 'issues changes 70', 'issues full 90']);
 });
 
+test('the jobs of a slice go with it', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.jobs; delete from ops.slices; delete from ops.walks');
+  await pool.query(`with walk as (
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at)
+        select 1, 'async_reports', 'incremental', 'days', 'done', 1, now() - days * interval '1 day' from (values (40), (20)) as ended (days) returning *),
+    slice as (
+      insert into ops.slices (walk_id, status) select walk_id, 'done' from walk returning *)
+    insert into ops.jobs (source_id, stream, slice_id, attempt, request, status, run_id)
+      select 1, 'async_reports', slice_id, 1, 'of ' || closed_at::date, 'ready', 1 from slice join walk using (walk_id)`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query(
+    'select j.slice_id = s.slice_id as has_its_slice from ops.jobs j left join ops.slices s using (slice_id)',
+  );
+  expect(rows).toEqual([{ has_its_slice: true }]);
+});
+
 test('of walks over days that ended long ago those stay that tell when so many days were last read', async () => {
   const { db, pool } = database.warehouse;
   await pool.query('delete from ops.slices; delete from ops.walks');

@@ -5,6 +5,7 @@ import type { Days, Partition, Slice, Stream, Window } from '../../core/stream.t
 import { days as daysOf } from '../../core/time.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { partitionText, tooOld } from '../books/slices.ts';
+import { isDue } from './due.ts';
 
 const day = daysOf(1);
 
@@ -15,8 +16,8 @@ export const mostRows = 20_000;
 export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / day) * day);
 
 const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * day);
-const later = (a: Date, b: Date): Date => (a > b ? a : b);
-const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+export const later = (a: Date, b: Date): Date => (a > b ? a : b);
+export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /** The days that there are at the source: from the beginning of history to the last one that counts. */
 export function daysThere({ start, oldest, present }: Days, clock: Date): { readonly from: Date; readonly to: Date } {
@@ -52,7 +53,7 @@ export async function daysDue(
   let since = earlier(midnight(watermark), midnight(clock));
   for (const { every, back } of days.reread) {
     const last = every <= 1 ? watermark : await readAt(back);
-    if (every > 1 && last !== undefined && clock.getTime() - last.getTime() < every * day) continue;
+    if (every > 1 && last !== undefined && !isDue(last, every, clock)) continue;
     const onTime = last === undefined ? clock : earlier(clock, plus(last, every));
     since = earlier(since, plus(midnight(onTime), -back));
   }
@@ -133,8 +134,8 @@ async function lastComplete(
   );
 }
 
-/** Since when owners have facts that nobody could ask for before. */
-async function lateIn(
+/** Since when owners have facts from before the day `from` that nobody could ask for until the moment `known`, as the warehouse writes it. */
+export async function lateIn(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   { joined }: Days,

@@ -1,6 +1,5 @@
 import { type Kysely, sql } from 'kysely';
 import type { Days, Flow, Parents, Partition, Stream, Window } from '../../core/stream.ts';
-import { days } from '../../core/time.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/patience.ts';
 import { type Coverage, coverageOf, whyAgain } from '../books/coverage.ts';
@@ -8,6 +7,7 @@ import { type Checkpoint, checkpointOf, type WalkPlan } from '../books/walks.ts'
 import { lacksOpened } from '../records/closed.ts';
 import type { RunDeps } from '../shared/deps.ts';
 import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
+import { isDue } from './due.ts';
 
 /** What a run is asked to do. */
 export interface Asked {
@@ -45,8 +45,8 @@ export async function standingOf(
 /** The words of a walk over everything that has changed. */
 const changesWords = 'changes';
 
-/** Where the server cannot filter by change, everything is walked again this often. */
-const fullEvery = days(7);
+/** Where the server cannot filter by change, everything is walked again every so many days. */
+const fullEvery = 7;
 
 /**
  * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, when what it is restricted
@@ -137,7 +137,7 @@ export const fullWords = (scope: string, forced: boolean): string => `full ${for
 /** Whether everything was walked not long ago. */
 function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean {
   if (checkpoint?.fullAt === undefined) return false;
-  return (clock ?? checkpoint.watermark).getTime() - checkpoint.fullAt.getTime() < fullEvery;
+  return !isDue(checkpoint.fullAt, fullEvery, clock ?? checkpoint.watermark);
 }
 
 /**

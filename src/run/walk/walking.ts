@@ -7,6 +7,7 @@ import { abandonWalk, abandonWalks, lacksOnlyClosed, openWalk, openWalks, type W
 import { newStreamContext, type StreamContext } from '../records/stream-context.ts';
 import { type RunContext, type Tally, tell } from '../shared/context.ts';
 import type { Problem } from '../shared/problem.ts';
+import { besideAny, besideWords, isCatchUp, slicesBeside } from './beside.ts';
 import { daysDue, slicesOf, slicesSince } from './days.ts';
 import { finishWalk } from './finish.ts';
 import { type Asked, fullWords, ownersOf, partitionsFrom, planStream, type StreamPlan, standingOf } from './plan.ts';
@@ -46,10 +47,10 @@ export async function walkAll(
     const force = asked.full || walk.words.startsWith('full forced');
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
   };
-  const begin = async (what: StreamPlan): Promise<Problem | undefined> => {
+  const begin = async (what: StreamPlan, beside?: Walk): Promise<Problem | undefined> => {
     if (what.why !== undefined) tell(context, 'info', `${flow.stream.name}: everything is read again: ${what.why}`);
     const at = { sourceId: run.sourceId, stream: flow.stream.name, runId: run.runId, fields: coverage.fields };
-    const slices = await patiently(() => firstSlices(context, flow, what));
+    const slices = await patiently(() => firstSlices(context, flow, what, beside));
     // Where the answer to it was lost there may be two: the one that nobody reads is the next run's, as any that was interrupted.
     const walk = await patiently(() => openWalk(db, at, what, clock, slices));
     return finishWalk(make(walk), clock);
@@ -79,8 +80,8 @@ export async function walkAll(
       // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
       const late = await newSince(context, flow, open, plan);
       if (late !== undefined) {
-        await begin({ mode: 'incremental', kind: 'backfill', words: `${catchUp}${open.walkId}`, window: late });
-        await patiently(() => abandonWalks(db, run.sourceId, flow.stream.name, `${catchUp}%`));
+        await begin({ mode: 'incremental', kind: 'backfill', words: besideWords(open), window: late }, open);
+        await patiently(() => abandonWalks(db, run.sourceId, flow.stream.name, besideAny));
       }
       return problem;
     }
@@ -95,10 +96,6 @@ const nothingToRead = ({ stream }: Flow): string =>
   stream.days === undefined
     ? 'it has no time to cut a window from'
     : 'the source has nothing of the days that were asked for';
-
-/** How walks are called that read what is new beside one that cannot be finished; they move no watermark, and nobody goes on with them. */
-const catchUp = 'catch up ';
-const isCatchUp = ({ words }: Walk): boolean => words.startsWith(catchUp);
 
 /** What has come since a walk began that cannot be finished; undefined where finishing it would bring that, too. */
 async function newSince(
@@ -140,7 +137,12 @@ function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock
   return !asked.full || age < fullGoesStale;
 }
 
-async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): Promise<readonly Slice[]> {
+async function firstSlices(
+  context: RunContext,
+  flow: Flow,
+  plan: StreamPlan,
+  beside: Walk | undefined,
+): Promise<readonly Slice[]> {
   const { parents } = flow.stream;
   if (parents === undefined) return slicesOf(flow.stream, plan.window, [undefined]);
   const owners = await partitionsFrom(
@@ -153,7 +155,9 @@ async function firstSlices(context: RunContext, flow: Flow, plan: StreamPlan): P
   const { stream } = flow;
   const { days } = stream;
   if (days === undefined || plan.window === undefined) return slicesOf(stream, plan.window, owners);
+  const { db } = context.deps.warehouse;
+  const at = { sourceId: context.run.sourceId, days, clock: context.clock ?? new Date() };
+  if (beside !== undefined) return slicesBeside(db, { ...at, stream: stream.name }, beside, plan.window, owners);
   if (plan.kind !== 'incremental') return slicesOf(stream, plan.window, owners);
-  const at = { sourceId: context.run.sourceId, stream, days, clock: context.clock ?? new Date() };
-  return slicesSince(context.deps.warehouse.db, at, plan.window, owners);
+  return slicesSince(db, { ...at, stream }, plan.window, owners);
 }
