@@ -66,7 +66,7 @@ export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly stri
     select distinct on (s.name) s.name as pipeline, t.stream,
       round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
     from ops.sources s join ops.streams t using (source_id) cross join ${lastComplete} fresh
-    where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable'
+    where s.name = any (${[...pipelines]}::text[]) and t.state <> 'unavailable' and not t.excluded
       and clock_timestamp() - fresh.at > t.freshness_seconds * interval '1 second'
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
     order by s.name, fresh.at`.execute(db);

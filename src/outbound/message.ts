@@ -13,7 +13,10 @@ export interface Message {
   readonly state: Health;
   readonly before: Health;
   readonly since: string;
-  /** The run, as `tidemark runs` knows it; null where it was found out without one (stale, because none came). */
+  /**
+   * The run, as `tidemark runs` knows it, or the request that is stuck or parked, as `tidemark remote` does; null where it was found out without one
+   * (stale, because none came).
+   */
   readonly run: string | null;
   /** In one sentence. */
   readonly title: string;
@@ -35,12 +38,16 @@ const titles: Readonly<Record<Event, (pipeline: string, state: Health) => string
 
 const commands: Readonly<Record<Health, (pipeline: string, run: string | null) => string>> = {
   ok: () => 'tidemark status',
-  failed: (_, run) => (run === null ? 'tidemark runs' : `tidemark runs ${run}`),
-  partly_failed: (_, run) => (run === null ? 'tidemark streams' : `tidemark runs ${run}`),
-  needs_attention: (_, run) => (run === null ? 'tidemark status' : `tidemark runs ${run}`),
+  failed: (pipeline, run) => (run === null ? 'tidemark runs' : showing(pipeline, run)),
+  partly_failed: (pipeline, run) => (run === null ? 'tidemark streams' : showing(pipeline, run)),
+  needs_attention: (pipeline, run) => (run === null ? 'tidemark status' : showing(pipeline, run)),
   stale: (pipeline) => `tidemark sync ${pipeline}`,
-  stuck: (_, run) => (run === null ? 'tidemark status' : `tidemark runs ${run}`),
+  stuck: (pipeline, run) => (run === null ? 'tidemark status' : showing(pipeline, run)),
 };
+
+/** Runs have numbers, requests have names. */
+const showing = (pipeline: string, run: string): string =>
+  /^\d+$/.test(run) ? `tidemark runs ${run}` : `tidemark remote log ${pipeline} ${run}`;
 
 /** The message of a change from `before` to `state`. */
 export function messageOf(facts: {

@@ -35,6 +35,7 @@ export async function afterRun(outbound: Outbound, report: RunReport, signal: Ab
   const { db, channels, onSuccess } = outbound;
   const next = onSuccess[report.pipeline];
   const { runId } = report;
+  if (report.status === 'lost' && runId !== null && (await isOvertaken(db, report.pipeline, runId))) return;
   const whole = runId !== null && report.status === 'succeeded' && (await settlesFreshness(db, runId));
   if (next !== undefined && whole) await intend(db, { pipeline: report.pipeline, runKey: runId }, next);
   // What is closed to us lets a run succeed, and stays as old as it is: that makes nothing well.
@@ -60,6 +61,13 @@ async function settlesFreshness(db: Kysely<AnyDatabase>, runId: string): Promise
   const { rows } = await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(
     db,
   );
+  return rows.length > 0;
+}
+
+/** Whether another run has taken the pipeline since: that one says how it stands. */
+async function isOvertaken(db: Kysely<AnyDatabase>, pipeline: string, runId: string): Promise<boolean> {
+  const { rows } =
+    await sql`select from ops.runs where pipeline = ${pipeline} and run_id > ${runId}::bigint limit 1`.execute(db);
   return rows.length > 0;
 }
 

@@ -20,6 +20,7 @@ import { countRejections } from './books/rejections.ts';
 import { beginRun, finishRun, movedText, moveSource, type Run, registerSource, writtenBy } from './books/runs.ts';
 import { hasOpenWalk, pruneWalks } from './books/walks.ts';
 import { mostLoads, slicesAtOnce } from './shared/at-once.ts';
+import { excludedOf } from './shared/chosen.ts';
 import type { RunContext } from './shared/context.ts';
 import type { RunDeps } from './shared/deps.ts';
 
@@ -46,7 +47,7 @@ export async function withRun(
 ): Promise<RunReport> {
   const started = performance.now();
   const { db, pool } = deps.warehouse;
-  const sourceId = await beginning(deps, () => registerSource(db, deps.source));
+  const sourceId = await beginning(deps, () => registerSource(db, deps.source, excludedOf(deps)));
   const pipeline = deps.source.name;
   const lease = await beginning(deps, () => takeLease(pool, pipeline));
   try {
@@ -63,6 +64,8 @@ export async function withRun(
     try {
       settled = await work(deps, run, lease, body);
       thrown = origins(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))).sort(byGravity)[0];
+      // What the streams tell is true of a warehouse that still has it.
+      if (thrown === undefined) await patiently(() => lease.check());
     } catch (error) {
       thrown = error;
     }

@@ -214,6 +214,7 @@ export async function reap(
           and not exists (select from pg_stat_activity a where a.pid = backend_pid
             and (a.backend_start is null or a.backend_start = d.backend_start))))`
       : sql`dag_run_id = ${only.id} and claim = ${only.claim}`;
+  const fate = only === undefined ? 'died' : 'lost it';
   const { rows } = await sql<Lost>`
     update ops.dag_runs r set losses = r.losses + 1, claim = r.claim + 1, stuck_since = null, expires_at = null,
       status = case when r.stop_asked_at is not null then 'stopped' when r.losses + 1 >= ${mostLosses} then 'failed' else 'lost' end,
@@ -221,8 +222,8 @@ export async function reap(
       not_before = clock_timestamp() + ${times.backoffMs} * r.losses * interval '1 millisecond',
       error_code = case when r.stop_asked_at is null then 'worker_lost' end,
       error_message = case when r.stop_asked_at is not null then null
-        when r.losses + 1 >= ${mostLosses} then 'parked: its worker died ' || (r.losses + 1) || ' times, the last was ' || r.worker
-        else 'its worker (' || r.worker || ') died; it is taken up again' end
+        when r.losses + 1 >= ${mostLosses} then 'parked: its worker ' || ${fate}::text || ' ' || (r.losses + 1) || ' times, the last was ' || r.worker
+        else 'its worker (' || r.worker || ') ' || ${fate}::text || '; it is taken up again' end
     from (select dag_run_id from ops.dag_runs d where status = 'running' and ${dead} for update skip locked) gone
     where r.dag_run_id = gone.dag_run_id
     returning r.dag_run_id as id, r.pipeline, r.losses, r.status, r.worker, r.error_message as message`.execute(db);

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { Interrupted } from '../core/errors.ts';
+import { plural } from '../core/words.ts';
 import type { Finding } from '../outbound/health.ts';
 import { usualTimes as runTimes } from '../run/books/lease.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
@@ -56,7 +57,9 @@ export function startService(deps: ServiceDeps): Service {
   const { warehouse, catalogue, runner, name, times, told } = deps;
   const { db } = warehouse;
   const schedules = scheduled(catalogue);
-  const worker = openWorker({ warehouse, runner, name, times, trouble: told.trouble, ended: told.ended });
+  const { trouble, ended } = told;
+  const lost = (gone: Lost): Promise<void> => tellLost(deps, gone);
+  const worker = openWorker({ warehouse, runner, name, times, trouble, ended, lost });
   const over = new AbortController();
   const loops: Loop[] = [];
   const every = (what: string, ms: number, work: () => Promise<void>): Loop => {
@@ -83,7 +86,7 @@ export function startService(deps: ServiceDeps): Service {
     ticking(deps, schedules, () => looking.wake()),
   );
   const reaping = unlessAway(db, { longestMs: times.leaseMs / 2, graceMs: 3 * times.heartbeatMs }, async (at) => {
-    for (const lost of await reap(db, times, { at })) await tellLost(deps, lost);
+    for (const gone of await reap(db, times, { at })) await lost(gone);
   });
   const fencing = unlessAway(db, { longestMs: runTimes.ttlMs / 2, graceMs: missedMs }, async (at) => {
     await fenceDead(warehouse, at);
@@ -164,7 +167,7 @@ async function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Findin
     pipeline,
     state: 'stuck' as const,
     run: id,
-    cause: `nothing new came for ${Math.round(times.stuckMs / 60_000)} minutes`,
+    cause: `nothing new came for ${plural(Math.round(times.stuckMs / 60_000), 'minute')}`,
   }));
 }
 

@@ -17,9 +17,10 @@ export function unlessAway(
 ): (signal: AbortSignal) => Promise<void> {
   let last: number | undefined;
   return async (signal) => {
-    for (;;) {
+    // The living's time is no gap, however long it is.
+    for (let given = 0; ; given = graceMs) {
       const now = await databaseNow(db);
-      const wasAway = last !== undefined && Math.abs(now - last) > longestMs;
+      const wasAway = last !== undefined && Math.abs(now - last - given) > longestMs;
       last = now;
       if (!wasAway) return work(new Date(now));
       // In the same look: where looks are rare or slow, the next one is behind a gap, too.

@@ -13,7 +13,19 @@ import { askAgain, doneBefore } from './again.ts';
 import { askOf } from './asks.ts';
 import type { Runner } from './control.ts';
 import { lineOf, openLog, type RunLog } from './log.ts';
-import { type Beat, type Beaten, beat, type Claimed, claim, close, type Ended, join, putBack, reap } from './queue.ts';
+import {
+  type Beat,
+  type Beaten,
+  beat,
+  type Claimed,
+  claim,
+  close,
+  type Ended,
+  join,
+  type Lost,
+  putBack,
+  reap,
+} from './queue.ts';
 import type { Times } from './times.ts';
 
 /** What a worker is made of. */
@@ -27,6 +39,8 @@ export interface WorkerDeps {
   readonly trouble: (what: string, error: unknown) => void;
   /** What else is written when a request is over, in the transaction that says so. */
   readonly ended: (claimed: Claimed, ended: Ended, trx: Kysely<AnyDatabase>) => Promise<void>;
+  /** Told what became of a request whose run lost its lease here. */
+  readonly lost: (lost: Lost) => Promise<void>;
 }
 
 export interface Worker {
@@ -239,7 +253,7 @@ async function settle(
   outcome: Outcome,
   log: RunLog,
 ): Promise<void> {
-  const { warehouse, times, ended } = deps;
+  const { warehouse, times, ended, lost } = deps;
   // Also by who is told to end: a warehouse that is away for a moment is waited for, or what is done would pass for lost.
   const db = hurried(warehouse, times.leaseMs);
   const { claimed } = hand;
@@ -265,7 +279,7 @@ async function settle(
       putBack(db, claimed, runs, { as: outcome.as, pauseMs: outcome.as === 'queued' ? times.heldMs : 0 }),
     );
   // If it was taken over already, this finds nothing.
-  else await noted(() => reap(db, times, { only: claimed }));
+  else for (const gone of await noted(() => reap(db, times, { only: claimed }))) await lost(gone);
 }
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);

@@ -74,6 +74,15 @@ const later = async (): Promise<void> => {
 const heard = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
 
 describe('notifications', () => {
+  test('of a run that was lost nobody is told once another has taken its pipeline', async () => {
+    const frozen = report('lost', { error: { code: 'fenced', message: 'another process took the lease' } });
+    await ended('succeeded');
+    await afterRun(outbound(), frozen, signal);
+    expect(heard()).toEqual([]);
+    await ended('lost');
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+
   test('nothing is told where nothing changed', async () => {
     await ended('succeeded');
     await ended('succeeded');
@@ -281,6 +290,14 @@ describe('notifications', () => {
       ['pipeline.failed', 'pipeline.recovered'],
       [{ run_key: String(runs) }],
     ]);
+  });
+
+  test('what to type next shows the run, or the request where that is what was found', async () => {
+    const next = () => hook.received.map(({ body }) => JSON.parse(body).data.next as string);
+    const found = { state: 'failed', cause: 'parked' } as const;
+    await lookAround(outbound(), [], [{ ...found, pipeline: 'tracker', run: '12' }], signal);
+    await lookAround(outbound(), [], [{ ...found, pipeline: 'nightly', run: 'nightly-sync-20260302T0200' }], signal);
+    expect(next()).toEqual(['tidemark runs 12', 'tidemark remote log nightly nightly-sync-20260302T0200']);
   });
 
   test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {

@@ -224,6 +224,66 @@ describe('facts by day', () => {
     expect(await rows(`select status as line from ops.walks where status = 'open'`)).toEqual([]);
   });
 
+  test('beside an owner that fails for weeks the others are read as often and as far back as ever, and it itself from where it failed', async () => {
+    await lab.run();
+    lab.answer = ({ partition }) => {
+      if (partition?.owner === 'b') throw new Transient('the report failed');
+    };
+    const ofOthers: string[][] = [];
+    for (let day = 1; day <= 9; day += 1) {
+      moveTo(`2026-07-0${day}`);
+      lab.facts.push(fact('a', `2026-07-0${day}`), fact('b', `2026-07-0${day}`));
+      // Who comes meanwhile is read whole, and from then on as the others are.
+      if (day === 4) {
+        lab.owners.push(owner('c'));
+        lab.facts.push(fact('c', '2026-01-02'), fact('c', '2026-07-03'));
+      }
+      expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+      ofOthers.push(lab.asked.filter((line) => line.startsWith('a')));
+    }
+    expect(ofOthers.slice(3)).toEqual([
+      ['a 2026-07-01/2026-07-04'],
+      ['a 2026-07-02/2026-07-05'],
+      ['a 2026-07-03/2026-07-06'],
+      ['a 2026-06-23/2026-07-07'],
+      ['a 2026-07-05/2026-07-08'],
+      ['a 2026-07-06/2026-07-09'],
+    ]);
+    const ofB = ({ owner }: { owner: string }): boolean => owner === 'b';
+    const there = (line: string): boolean => !line.includes('2026-07-09');
+    expect((await stored()).filter((line) => !line.startsWith('b'))).toEqual(
+      told(lab.facts.filter((one) => !ofB(one))).filter(there),
+    );
+    lab.answer = () => undefined;
+    moveTo('2026-07-10');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(told(lab.facts));
+  });
+
+  test('beside an owner that fails, what was closed and opens and what becomes known late are read, too, and once', async () => {
+    const joined = `select id as owner, timestamptz '2026-06-20' as since from lab.owners
+      where source_id = $1 and status = 'LATE' and _synced_at > $2::timestamptz and $3::timestamptz > '2026-06-20'`;
+    lab = Object.assign(openLab(database.warehouse, { joined }), {
+      owners: ['a', 'b', 'c'].map((id) => owner(id)),
+      facts: lab.facts,
+    });
+    await lab.run();
+    lab.answer = ({ partition }) => {
+      if (partition?.owner === 'b') throw new Transient('the report failed');
+      if (partition?.owner === 'c' && lab.now < new Date('2026-07-06')) throw new Forbidden('c is not yours');
+    };
+    const night = async (day: string): Promise<readonly string[]> => {
+      moveTo(day);
+      await lab.run();
+      return lab.asked.filter((line) => !line.startsWith('b'));
+    };
+    for (const day of ['01', '02', '03', '04']) await night(`2026-07-${day}`);
+    lab.owners = [owner('a', { status: 'LATE', updatedAt: 2n }), owner('b'), owner('c')];
+    expect(await night('2026-07-05')).toContain('a 2026-06-20/2026-07-05');
+    expect((await night('2026-07-06')).toSorted()).toEqual(['a 2026-07-03/2026-07-06', 'c 2026-06-28/2026-07-06']);
+    expect((await night('2026-07-08')).filter((line) => line.startsWith('c'))).toEqual(['c 2026-06-23/2026-07-08']);
+  });
+
   test('owners that went before an interrupted walk came to them are passed by, and new days go on coming', async () => {
     await lab.run();
     let broken = true;

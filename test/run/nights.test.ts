@@ -43,3 +43,13 @@ test('a part that failed behind a good night is seen', async () => {
     'attention',
   ]);
 });
+
+test('a census that went well says nothing of the lists that failed before it, and mends a census alone', async () => {
+  const good = ['sync', { streams: null }, 'succeeded', 'ok'] as const;
+  const failed = ['sync', { streams: null }, 'partly_failed', 'partial'] as const;
+  const census = ['census', { streams: null }, 'succeeded', 'ok'] as const;
+  const away = ['census', { streams: null }, 'failed', 'failed'] as const;
+  expect(await day(failed, census)).toEqual(['partly_failed', 'partial']);
+  expect(await day(good, away, census)).toEqual(['succeeded', 'ok']);
+  expect(await day(failed, away, census, good)).toEqual(['succeeded', 'ok']);
+});

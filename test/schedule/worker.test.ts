@@ -6,6 +6,7 @@ import { takeLease } from '../../src/run/books/lease.ts';
 import type { Ask, Control, DagRun, Runner } from '../../src/schedule/control.ts';
 import { fenceDead } from '../../src/schedule/fence.ts';
 import { claim, close, putBack, reap } from '../../src/schedule/queue.ts';
+import { unlessAway } from '../../src/schedule/unless-away.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { run, until } from '../support/processes.ts';
@@ -228,6 +229,23 @@ test('a request that kills its worker every time is parked after the third, with
   expect(await control.run('ads', other.runId)).toMatchObject({ status: 'succeeded' });
   expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
 }, 40_000);
+
+test('a request whose run loses its lease every time is told when it is parked', async () => {
+  const told: unknown[] = [];
+  const fenced = runnerOf(names, async () => {
+    throw new Fenced('tracker: another process took the lease');
+  });
+  const queued = await start();
+  await during(
+    fenced,
+    async () => {
+      await isNow(queued, 'failed');
+      await until('it is told', () => told.length > 0);
+    },
+    { told: { look: async (findings) => void told.push(...findings) } },
+  );
+  expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
+});
 
 test('who has only just come back to the warehouse calls nobody dead, for all sessions are gone when a server restarts', async () => {
   await start();
@@ -552,6 +570,18 @@ test('the dead are found also by who looks more rarely than a lease is long', as
   } finally {
     await here.service.end();
   }
+});
+
+test('behind a gap the dead are looked for also where the living are given as long as a gap is', async () => {
+  let looks = 0;
+  const look = unlessAway(warehouse.db, { longestMs: 50, graceMs: 50 }, async () => {
+    looks += 1;
+  });
+  const { signal } = new AbortController();
+  await look(signal);
+  await sleep(100);
+  look(signal).catch(() => undefined);
+  await until('they are looked for again', () => looks === 2);
 });
 
 test('a process that stood still for longer than a lease goes on with what nobody has taken from it', async () => {

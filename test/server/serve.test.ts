@@ -301,3 +301,20 @@ test('people are told of a request that fails before it becomes a run, once, and
   await until('it is told', async () => heard().length > 1, 10_000);
   expect(heard().map(({ type }) => type)).toEqual(['pipeline.failed', 'pipeline.recovered']);
 }, 60_000);
+
+test.each(['tracker', 'nightly'])(
+  'nobody is told of a run that lost its lease and was taken up again: %s',
+  async (name) => {
+    const hook = await startReceiver();
+    onTestFinished(() => hook.close());
+    const at = await serve({ TIDEMARK_WEBHOOK_URL: hook.url });
+    await post(`${at.base}/dags/${name}/start`);
+    await isLoading();
+    // As where this process was frozen, and another took the pipeline meanwhile.
+    await rows('update ops.leases set epoch = epoch + 1');
+    await isNow(at, 'succeeded', name);
+    expect(await rows('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
+    expect(hook.received.map(({ body }) => JSON.parse(body).type)).toEqual([]);
+  },
+  60_000,
+);

@@ -11,7 +11,7 @@ import { fenced } from '../books/fenced.ts';
 import { countBatch } from '../books/runs.ts';
 import { abandonWalks } from '../books/walks.ts';
 import { type Execution, withRun } from '../execution.ts';
-import { chooseFlows } from '../flows.ts';
+import { chosenFlows } from '../shared/chosen.ts';
 import { type RunContext, type Tally, tallyBatch, tell } from '../shared/context.ts';
 import type { RunDeps } from '../shared/deps.ts';
 import { endsRun } from '../shared/problem.ts';
@@ -41,10 +41,14 @@ const canaryMs = 60_000;
  * has shown is read. Nothing is deleted when the walk was not complete or the brake holds (`needs_attention`).
  */
 export function census(deps: RunDeps, options: { readonly streams?: readonly string[] }): Promise<RunReport> {
-  const flows = chooseFlows(deps.source.flows, options.streams).filter(
-    (flow) => flow.stream.exists !== undefined && flow.table.tombstones && flow.stream.parents === undefined,
-  );
-  if (flows.length === 0) throw new Misconfigured(`none of the streams ${options.streams?.join(', ')} has a census`);
+  const { flows: all } = deps.source;
+  const flows = chosenFlows(deps, options.streams).filter(hasCensus);
+  // Where all that have one are excluded there is nothing to do, night after night.
+  const isLeftOut = options.streams === undefined && all.some(hasCensus);
+  if (flows.length === 0 && !isLeftOut)
+    throw new Misconfigured(
+      `none of the streams ${(options.streams ?? all.map(({ stream }) => stream.name)).join(', ')} has a census`,
+    );
   return withRun(deps, 'census', { streams: options.streams ?? null }, async (execution) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
     for (const flow of flows) {
@@ -55,6 +59,10 @@ export function census(deps: RunDeps, options: { readonly streams?: readonly str
     return settled;
   });
 }
+
+/** Whether the entities of a stream can be asked for one by one. */
+const hasCensus = ({ stream, table }: Flow): boolean =>
+  stream.exists !== undefined && table.tombstones && stream.parents === undefined;
 
 async function censusOf(execution: Execution, flow: Flow): Promise<StreamReport> {
   const { context } = execution;

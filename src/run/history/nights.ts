@@ -12,7 +12,7 @@ export interface Night {
   readonly runs: number;
   /** Of these, how many did not succeed. */
   readonly failures: number;
-  /** Of the last one that day; a part that went well (some streams, a replay) only where nothing else ran. */
+  /** Of the last one that day that no other has mended; a part that went well (some streams, a replay) only where nothing else ran. */
   readonly status: string;
   readonly lastRunId: string;
   /** Rows inserted, updated or removed that day. */
@@ -32,14 +32,21 @@ interface Row {
 
 /** The runs of each pipeline since the given day but backfills, by pipeline and day. That a part went well does not say that the day did. */
 export async function nights(db: Db, since: Date): Promise<readonly Night[]> {
-  const last = sql`r.settles is null and r.status = 'succeeded', r.run_id desc`;
+  const last = sql`is_well, settles is null and is_well, run_id desc`;
   const found = await rowsOf(
     sql<Row>`
-      select r.pipeline, null::text as stream, (r.started_at at time zone 'UTC')::date::text as day, count(*)::float8 as runs,
-        (count(*) filter (where r.status not in ('succeeded', 'running')))::float8 as failures,
-        (array_agg(r.status order by ${last}))[1] as status, (array_agg(r.run_id order by ${last}))[1]::text as run_id,
-        sum(r.inserted + r.updated + r.deleted)::float8 as changed
-      from ops.runs r where r.started_at >= ${since} and r.kind <> 'backfill' group by r.pipeline, 3 order by 1, 3`,
+      with r as (
+        select *, ${dayOf} as day, status = 'succeeded' or ${isMended({
+          lists: sql`status = 'succeeded' and settles = 'freshness'`,
+          census: sql`status = 'succeeded' and settles = 'deletions'`,
+        })} as is_well
+        from ops.runs where started_at >= ${since} and kind <> 'backfill'
+        window of_day as (partition by pipeline, ${dayOf}))
+      select pipeline, null::text as stream, day, count(*)::float8 as runs,
+        (count(*) filter (where status not in ('succeeded', 'running')))::float8 as failures,
+        (array_agg(status order by ${last}))[1] as status, (array_agg(run_id order by ${last}))[1]::text as run_id,
+        sum(inserted + updated + deleted)::float8 as changed
+      from r group by pipeline, day order by pipeline, day`,
     db,
   );
   return found.map(nightOf);
@@ -47,19 +54,36 @@ export async function nights(db: Db, since: Date): Promise<readonly Night[]> {
 
 /** The same for each stream. */
 export async function streamNights(db: Db, since: Date): Promise<readonly Night[]> {
-  const last = sql`r.kind = 'replay' and s.status = 'ok', s.run_id desc`;
+  const isBad = sql`status in ('failed', 'partial', 'interrupted', 'attention')`;
+  const isWell = sql`not (${isBad} or status = 'running')`;
+  const last = sql`is_well, kind = 'replay' and is_well, run_id desc`;
   const found = await rowsOf(
     sql<Row>`
-      select src.name as pipeline, s.stream, (s.started_at at time zone 'UTC')::date::text as day, count(*)::float8 as runs,
-        (count(*) filter (where s.status in ('failed', 'partial', 'interrupted', 'attention')))::float8 as failures,
-        (array_agg(s.status order by ${last}))[1] as status, (array_agg(s.run_id order by ${last}))[1]::text as run_id,
-        sum(s.inserted + s.updated + s.deleted)::float8 as changed
-      from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
-      where s.started_at >= ${since} and r.kind <> 'backfill' group by src.name, s.stream, 3 order by 1, 2, 3`,
+      with s as (
+        select s.*, r.kind, src.name as pipeline
+        from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
+        where s.started_at >= ${since} and r.kind <> 'backfill'),
+      r as (
+        select *, ${dayOf} as day, ${isWell} or ${isMended({
+          lists: sql`${isWell} and kind in ('sync', 'full')`,
+          census: sql`${isWell} and kind = 'census'`,
+        })} as is_well
+        from s window of_day as (partition by pipeline, stream, ${dayOf}))
+      select pipeline, stream, day, count(*)::float8 as runs, (count(*) filter (where ${isBad}))::float8 as failures,
+        (array_agg(status order by ${last}))[1] as status, (array_agg(run_id order by ${last}))[1]::text as run_id,
+        sum(inserted + updated + deleted)::float8 as changed
+      from r group by pipeline, stream, day order by pipeline, stream, day`,
     db,
   );
   return found.map(nightOf);
 }
+
+const dayOf = sql`(started_at at time zone 'UTC')::date::text`;
+
+/** Of a run: one of that day behind it reads what it had not read. `lists`: which one does so of everything; `census`: which one of a census alone. */
+const isMended = ({ lists, census }: Readonly<Record<'lists' | 'census', ReturnType<typeof sql>>>) => sql`coalesce(
+  run_id < max(run_id) filter (where ${lists}) over of_day
+    or kind = 'census' and run_id < max(run_id) filter (where ${census}) over of_day, false)`;
 
 const nightOf = (row: Row): Night => ({
   pipeline: row.pipeline,
