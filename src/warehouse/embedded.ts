@@ -150,15 +150,17 @@ function clusterIn({ directory, native, as }: Place): Cluster {
 }
 
 function secret(file: string, { data }: Cluster): string {
-  if (fs.existsSync(file)) return fs.readFileSync(file, 'utf8').trim();
+  const kept = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
+  if (kept !== '') return kept;
   if (fs.existsSync(data)) {
     throw new Misconfigured(
-      `${file} is gone, and the warehouse in ${data} opens to its password only: put it back, or move ${data} away and sync again`,
+      `${file} is gone or empty, and the warehouse in ${data} opens to its password only: put it back, or move ${data} away and sync again`,
     );
   }
   const password = crypto.randomBytes(24).toString('base64url');
   const half = `${file}.half`;
-  fs.writeFileSync(half, `${password}\n`, { mode: 0o600 });
+  // On the disk before its name is: initdb sees to its own files, and after a power cut data without their password would open to nobody.
+  fs.writeFileSync(half, `${password}\n`, { mode: 0o600, flush: true });
   fs.renameSync(half, file);
   return password;
 }
@@ -166,11 +168,13 @@ function secret(file: string, { data }: Cluster): string {
 /** Starts or adopts the server at the remembered port, or at a new one if another program has taken that. */
 async function serve(cluster: Cluster, portFile: string, { notice, signal }: Options): Promise<number> {
   trimLogs(cluster.log);
-  let port = fs.existsSync(portFile) ? Number(fs.readFileSync(portFile, 'utf8')) : undefined;
+  const remembered = fs.existsSync(portFile);
+  let port = remembered ? portIn(fs.readFileSync(portFile, 'utf8')) : undefined;
   for (let attempt = 1; ; attempt++) {
     if (running(cluster.data) === undefined && (port === undefined || !(await isFree(port)))) {
       const next = await freePort();
       if (port !== undefined) notice(`port ${port} is taken by another program: the warehouse now listens on ${next}`);
+      else if (remembered) notice(`${portFile} holds no port: the warehouse now listens on ${next}`);
       port = next;
       fs.writeFileSync(portFile, `${port}\n`);
     }
@@ -183,6 +187,12 @@ async function serve(cluster: Cluster, portFile: string, { notice, signal }: Opt
       throw error;
     }
   }
+}
+
+/** Undefined where it is none: a full disk or a power cut leaves an empty file. */
+function portIn(text: string): number | undefined {
+  const port = Number(text);
+  return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
 }
 
 /** A server that is started for minutes at a time never comes to rotate its log by itself. */

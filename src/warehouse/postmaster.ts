@@ -66,8 +66,29 @@ function life(pid: number, data: string): Life {
   const command = commandLine(pid);
   if (command === undefined) return 'dead';
   if (command === '') return 'zombie';
-  return command.includes(data) ? 'alive' : 'stranger';
+  return isOurs(pid, command, data) ? 'alive' : 'stranger';
 }
+
+/**
+ * Whether a living process is the server of that directory, by where it works: a home may be renamed while it is used, or copied, and what a server was
+ * told when it was started then names another place. Where that cannot be asked, by what it was told.
+ */
+function isOurs(pid: number, command: string, data: string): boolean {
+  const words = command.replaceAll('\0', ' ');
+  if (!/(?:^|[ /])postgres(?:[ :]|$)/.test(words)) return false;
+  const works = process.platform === 'linux' ? folder(`/proc/${pid}/cwd`) : undefined;
+  const ours = folder(data);
+  if (works !== undefined && ours !== undefined) return works.ino === ours.ino && works.dev === ours.dev;
+  return ` ${words} `.includes(` ${data} `);
+}
+
+const folder = (name: string): fs.BigIntStats | undefined => {
+  try {
+    return fs.statSync(name, { bigint: true });
+  } catch {
+    return undefined; // gone, or not ours to ask
+  }
+};
 
 /** The command line of a process; '' for a zombie, undefined if it is gone. */
 function commandLine(pid: number): string | undefined {

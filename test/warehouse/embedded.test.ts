@@ -321,6 +321,27 @@ test.runIf(!root || open)(
   90_000,
 );
 
+test('a home that is renamed while it is used keeps its server, and a copy of it that is made meanwhile gets one of its own', async () => {
+  const home = newHome();
+  const first = hold(home);
+  const { data } = await told(first);
+  const server = serverOf(data);
+  // Its path is a part of the copy's.
+  const copy = path.join(newHome(), home);
+  fs.mkdirSync(path.dirname(copy), { recursive: true });
+  spawnSync('cp', ['-a', home, copy]);
+  expect(running(path.join(copy, 'postgres', 'data'))).toBeUndefined();
+  fs.renameSync(home, `${home}-renamed`);
+  const second = hold(`${home}-renamed`);
+  expect(await told(second)).toMatchObject({ adopted: true, data: path.join(`${home}-renamed`, 'postgres', 'data') });
+  expect(serverOf(path.join(`${home}-renamed`, 'postgres', 'data'))).toBe(server);
+  await release(second);
+  expect(serverOf(path.join(`${home}-renamed`, 'postgres', 'data'))).toBe(server);
+  fs.renameSync(`${home}-renamed`, home);
+  await release(first);
+  expect(running(data)).toBeUndefined();
+});
+
 test('a port that another program has taken is given up for a free one, and the new one is remembered', async () => {
   const file = path.join(shared, 'postgres', 'port');
   const before = Number(fs.readFileSync(file, 'utf8'));
@@ -337,6 +358,23 @@ test('a port that another program has taken is given up for a free one, and the 
     squatter.close();
   }
 });
+
+test.each(['', '\0\0\0\0\0', '0', '99999'])(
+  'a port that a full disk or a power cut left as %j is replaced by a new one, which is said',
+  async (left) => {
+    const file = path.join(shared, 'postgres', 'port');
+    fs.writeFileSync(file, left);
+    const notices: string[] = [];
+    const embedded = await openEmbedded(shared, { notice: (message) => notices.push(message) });
+    try {
+      expect(Number(fs.readFileSync(file, 'utf8'))).toBe(embedded.port);
+      expect(notices.join()).toContain(String(embedded.port));
+      expect(await query(embedded.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    } finally {
+      await embedded.release();
+    }
+  },
+);
 
 test('a command that never gives the warehouse back still ends by itself, with its own exit code', async () => {
   const program = hold(shared);
@@ -381,6 +419,29 @@ test('a lost password is told, not worked around', async () => {
     });
   } finally {
     fs.renameSync(`${file}.away`, file);
+  }
+});
+
+test('a password that a power cut left empty is told where there are data, and made again where there are none', async () => {
+  const file = path.join(shared, 'postgres', 'password');
+  const before = fs.readFileSync(file, 'utf8');
+  fs.writeFileSync(file, '');
+  try {
+    await expect(openEmbedded(shared)).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining(file),
+    });
+  } finally {
+    fs.writeFileSync(file, before);
+  }
+  const home = newHome();
+  fs.mkdirSync(path.join(home, 'postgres'), { recursive: true, mode: 0o755 });
+  fs.writeFileSync(path.join(home, 'postgres', 'password'), '', { mode: 0o600 });
+  const embedded = await openEmbedded(home);
+  try {
+    expect(await query(embedded.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  } finally {
+    await embedded.release();
   }
 });
 
