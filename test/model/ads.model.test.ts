@@ -3,7 +3,7 @@ import { play, seen } from './ads-history.ts';
 import { adsFaults, changeNames, history, parade, type Step } from './ads-steps.ts';
 import { playing, seconds, seed, timeoutFor } from './playing.ts';
 
-const time = seconds(6);
+const time = seconds(4);
 
 describe('an ads platform that changes between and during syncs', () => {
   let total = 0;

@@ -4,7 +4,7 @@ import { play, seen } from './history.ts';
 import { playing, seconds, seed, timeoutFor } from './playing.ts';
 import { history, parade, type Step } from './steps.ts';
 
-const time = seconds(7);
+const time = seconds(4);
 
 const cases = (['vendor', 'contract'] as const).flatMap((dialect) => [
   { dialect, blind: false, what: 'whose changes can all be asked for' },
