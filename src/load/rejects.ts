@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Reject } from './batch.ts';
 import type { Merge } from './merge.ts';
 import type { Scope } from './scope.ts';
@@ -69,4 +70,15 @@ export async function resolveRejects(
   await sql`update ops.rejects set status = 'resolved', resolved_at = now()
     where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
       and record_key = any (${[...new Set(names)]}::text[])`.execute(session.trx);
+}
+
+/** How long rejects are kept whose record has landed, or is gone: their bytes are worth something to whoever looks for the cause. */
+const settledKeptFor = '90 days';
+
+/** Forgets rejects of the source that were settled long ago; one that is open stays, whatever its age. */
+export async function pruneRejects(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
+  await sql`delete from ops.rejects
+    where source_id = ${sourceId} and status <> 'open' and resolved_at < now() - ${settledKeptFor}::interval`.execute(
+    db,
+  );
 }

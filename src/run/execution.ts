@@ -11,6 +11,7 @@ import {
   type StreamReport,
 } from '../core/run.ts';
 import type { Instant } from '../core/time.ts';
+import { pruneRejects } from '../load/rejects.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
 import { hurried } from '../warehouse/connect.ts';
 import { patiently, usualPatience } from '../warehouse/patience.ts';
@@ -91,14 +92,16 @@ export async function withRun(
       ...errorOf(streams, thrown),
       ...passing(streams, thrown),
     };
-    await Promise.all([pruneWalks(db, sourceId), pruneCommits(db)]).catch((error: unknown) => {
-      deps.observe({
-        type: 'note',
-        pipeline,
-        level: 'warn',
-        message: `old slices and commits were not cleaned up: ${String(error)}`,
-      });
-    });
+    await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch(
+      (error: unknown) => {
+        deps.observe({
+          type: 'note',
+          pipeline,
+          level: 'warn',
+          message: `old slices, rejects and commits were not cleaned up: ${String(error)}`,
+        });
+      },
+    );
     const strain = { throttled: counters.throttled - before.throttled, quiet: counters.quiet };
     const close = (through = db): Promise<void> => finishRun(through, report, strain);
     // What is told to end does not wait for a warehouse that is away; what was done by then has its last word, or it would pass for lost.
