@@ -148,7 +148,7 @@ test('whoever asks while the warehouse is away or read-only is told so at once',
       path,
       code,
       says: text.includes('the warehouse does not answer'),
-      inTime: performance.now() - began < 2_500,
+      inTime: performance.now() - began < 10_000,
     };
   };
   const paths = ['/readyz', '/metrics', '/api/v1/dags'];

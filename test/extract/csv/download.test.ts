@@ -81,13 +81,13 @@ describe('a report is fetched whole or not at all', () => {
           what: 'the report',
           address: async () => `${server.url}/file.csv`,
           places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
-          limits: { idleMs: 3_000 },
+          limits: { idleMs: 20_000 },
         },
         new AbortController().signal,
       );
       expect((await chunks.next()).done).toBe(false);
       await chunks.return();
-      expect(performance.now() - began).toBeLessThan(1_500);
+      expect(performance.now() - began).toBeLessThan(10_000);
     },
   );
 
