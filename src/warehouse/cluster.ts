@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { type Identity, type Native, program } from './native.ts';
-import { isStranger, isZombie, type Postmaster, running, serves } from './postmaster.ts';
+import { isStranger, isZombie, namesNobody, type Postmaster, running, serves } from './postmaster.ts';
 import { asArguments, type Settings } from './settings.ts';
 
 /** One data directory and its server: made, started, stopped. Who may do so at the same time is the caller's business (a lock). */
@@ -88,8 +88,8 @@ function assertVersion({ data, native }: Cluster): void {
   );
 }
 
-/** How long a server may take to come up (after a crash it first replays up to `max_wal_size`), and to go down. */
-const patience = { start: 600_000, stop: 60_000, zombie: 3_000 };
+/** How long a server may take to come up (after a crash it first replays up to `max_wal_size`), to go down, and to have its pid file in order. */
+const patience = { start: 600_000, stop: 60_000, pidFile: 3_000 };
 
 /**
  * Starts the server, or adopts the one that already runs on this data directory; returns when it takes connections.
@@ -134,13 +134,13 @@ export async function start(
 /**
  * Postgres asks only whether the pid of an old pid file answers signals. The zombie of a killed server does until it is reaped, and so does
  * whoever has got its pid since: as a rule where a container begins again, whose pids are the same each time. Neither holds anything, and Postgres
- * checks the shared memory for living backends itself.
+ * checks the shared memory for living backends itself, which it finds by the data directory. An empty file it does not start over at all.
  */
 async function clearPidFile(data: string): Promise<void> {
   const remove = (): void => fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
-  const deadline = performance.now() + patience.zombie;
-  while (isZombie(data)) {
-    // Some containers never reap.
+  const deadline = performance.now() + patience.pidFile;
+  while (isZombie(data) || namesNobody(data)) {
+    // Some containers never reap; and who makes such a file, by other means than ours, has written it at once.
     if (performance.now() > deadline) remove();
     await sleep(20);
   }

@@ -31,6 +31,15 @@ export function isStranger(data: string): boolean {
   return file !== undefined && life(file.pid, data) === 'stranger';
 }
 
+/**
+ * True while there is a pid file that names no process: one that a power cut left empty, or that a server is just making. Postgres would not
+ * start over it, and would leave it to whoever knows that nobody is at it.
+ */
+export function namesNobody(data: string): boolean {
+  const text = pidFile(data);
+  return text !== undefined && !Number.parseInt(text, 10);
+}
+
 /** In which processes have the numbers that we know them by; undefined where there is only one such space, or no telling. */
 export function processNamespace(): string | undefined {
   try {
@@ -45,15 +54,20 @@ export const serves = (pid: number, data: string): boolean => life(pid, data) ==
 
 /** Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory key, status. */
 function read(data: string): Postmaster | undefined {
-  let lines: readonly string[];
-  try {
-    lines = fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
-  } catch {
-    return undefined; // none: cleanly stopped or never started
-  }
+  const lines = pidFile(data)?.split('\n');
+  if (lines === undefined) return undefined;
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3] ?? 0), status: (lines[7] ?? '').trim() };
+}
+
+/** Undefined where there is none: cleanly stopped or never started. */
+function pidFile(data: string): string | undefined {
+  try {
+    return fs.readFileSync(path.join(data, 'postmaster.pid'), 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function life(pid: number, data: string): Life {

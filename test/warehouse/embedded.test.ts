@@ -321,6 +321,23 @@ test.runIf(!root || open)(
   90_000,
 );
 
+test.each(['', '\0\0\0\0\0'])('a pid file that a power cut left as %j keeps nobody out', async (left) => {
+  const { data, release: end } = await openEmbedded(shared);
+  await end();
+  const { uid, gid } = fs.statSync(data);
+  const file = path.join(data, 'postmaster.pid');
+  fs.writeFileSync(file, left);
+  fs.chownSync(file, uid, gid);
+  const embedded = await openEmbedded(shared);
+  try {
+    expect(embedded.adopted).toBe(false);
+    expect(await query(embedded.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  } finally {
+    await embedded.release();
+  }
+  expect(fs.existsSync(file)).toBe(false);
+});
+
 test('a home that is renamed while it is used keeps its server, and a copy of it that is made meanwhile gets one of its own', async () => {
   const home = newHome();
   const first = hold(home);
