@@ -31,7 +31,8 @@ export const owner = 'tidemark';
 export async function make(cluster: Cluster, password: string): Promise<void> {
   const { data, native, as } = cluster;
   await removeHalves(data);
-  if (fs.existsSync(path.join(data, 'PG_VERSION'))) return assertVersion(cluster);
+  // An empty one may stand where another disk is to be mounted, or be left of one that was moved away: it is replaced.
+  if (fs.existsSync(data) && fs.readdirSync(data).length > 0) return assertVersion(cluster);
   const half = `${data}.half-${crypto.randomUUID()}`;
   const secret = `${half}.pw`;
   fs.mkdirSync(half, { mode: 0o700 });
@@ -80,8 +81,15 @@ async function removeHalves(data: string): Promise<void> {
 }
 
 function assertVersion({ data, native }: Cluster): void {
-  const made = fs.readFileSync(path.join(data, 'PG_VERSION'), 'utf8').trim();
+  const file = path.join(data, 'PG_VERSION');
+  const made = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
   if (made === native.version.split('.')[0]) return;
+  if (!/^\d+$/.test(made)) {
+    throw new Misconfigured(
+      `what is in ${data} is not, or no longer, the whole data directory of a Postgres (PG_VERSION is missing or broken): ` +
+        'bring it back from a copy, or move it away and sync again',
+    );
+  }
   throw new Misconfigured(
     `the warehouse in ${data} was made by Postgres ${made}, and this is Postgres ${native.version}: ` +
       `move ${data} away and sync again, or serve it with Postgres ${made} and set DATABASE_URL`,

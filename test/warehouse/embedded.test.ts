@@ -426,6 +426,32 @@ test('a first start that is killed at any moment leaves nothing that hurts the n
   await release(program);
 });
 
+test.each([
+  ['holds something else', (data: string) => fs.mkdirSync(path.join(data, 'lost+found'), { recursive: true })],
+  ['lost its version', (data: string) => fs.renameSync(`${data}.away`, data)],
+])('a data directory that %s is told and left as it is, and no other is made for it', async (_, spoil) => {
+  const { data, release: end } = await openEmbedded(shared);
+  await end();
+  const version = path.join(data, 'PG_VERSION');
+  const made = fs.readFileSync(version, 'utf8');
+  fs.writeFileSync(version, '');
+  fs.renameSync(data, `${data}.away`);
+  try {
+    spoil(data);
+    await expect(openEmbedded(shared)).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringMatching(/PG_VERSION is missing or broken.* move it away and sync again/),
+    });
+    expect(fs.readdirSync(path.dirname(data)).filter((name) => name.includes('.half'))).toEqual([]);
+  } finally {
+    if (fs.existsSync(`${data}.away`)) {
+      fs.rmSync(data, { recursive: true });
+      fs.renameSync(`${data}.away`, data);
+    }
+    fs.writeFileSync(version, made);
+  }
+});
+
 test('a lost password is told, not worked around', async () => {
   const file = path.join(shared, 'postgres', 'password');
   fs.renameSync(file, `${file}.away`);
