@@ -120,8 +120,7 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
   const port = await serve(cluster, path.join(place.directory, 'port'), options);
-  // Said, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
-  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
+  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?${parameters}`;
   const keeping = keepUp(inside, cluster, port, options);
   let left: Promise<void> | undefined;
   return {
@@ -139,6 +138,12 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
     },
   };
 }
+
+/**
+ * Said, or else PGSSLMODE and PGOPTIONS of the environment, made for other servers, would hold for this one: it has no TLS, and may be written to.
+ * Options that are not empty take the place of all that the environment says, roles and paths among them.
+ */
+const parameters = 'sslmode=disable&options=-c%20default_transaction_read_only%3Doff';
 
 function clusterIn({ directory, native, as }: Place): Cluster {
   const log = path.join(directory, 'log');

@@ -81,15 +81,19 @@ afterAll(async () => {
   }
 });
 
-test('what the environment says of TLS to other servers keeps nobody from the warehouse', async () => {
-  const holder = hold(newHome());
+test.each([
+  ['PGSSLMODE', 'require'],
+  ['PGOPTIONS', '-c default_transaction_read_only=on'],
+  ['PGOPTIONS', '-c role=analyst'],
+])('what the environment says to other servers keeps nobody from the warehouse: %s=%s', async (name, value) => {
+  const holder = hold(shared);
   const { url } = await told(holder);
-  process.env.PGSSLMODE = 'require';
+  process.env[name] = value;
   try {
     const warehouse = await connect(url);
     await warehouse.close();
   } finally {
-    delete process.env.PGSSLMODE;
+    delete process.env[name];
     await release(holder);
   }
 });
