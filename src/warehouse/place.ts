@@ -30,7 +30,9 @@ export function settle(home: string, notice: (message: string) => void): Place {
     assertRuns(native);
     return { directory: inside, native, as: undefined };
   }
-  const directory = remembered(inside) ?? (fs.existsSync(path.join(inside, 'data')) ? inside : choose(inside, notice));
+  const moved = remembered(inside);
+  const directory = moved ?? (fs.existsSync(path.join(inside, 'data')) ? inside : choose(inside, notice));
+  if (directory !== inside) claim(directory, inside);
   const as = ownerOf(path.join(directory, 'data')) ?? unprivileged();
   if (binaries.complete) assertRuns(binaries);
   if (binaries.complete && runsAs(binaries, as)) return { directory, native: binaries, as };
@@ -57,18 +59,57 @@ function refuseForeign(inside: string): void {
   }
 }
 
+/** Undefined, too, where a full disk or a power cut left no path there: nothing was made at that place before its name was on the disk. */
 function remembered(inside: string): string | undefined {
+  const place = line(path.join(inside, 'place'));
+  return place !== undefined && path.isAbsolute(place) ? place : undefined;
+}
+
+const line = (file: string): string | undefined => {
   try {
-    return fs.readFileSync(path.join(inside, 'place'), 'utf8').trim() || undefined;
+    return fs.readFileSync(file, 'utf8').trim();
   } catch {
     return undefined;
   }
+};
+
+/**
+ * Makes sure that the data of a home are there and nobody else's. A copy of a home names the data of the first one: each would work on them behind the other's
+ * locks, and what is tried in the copy would be done to the original. A home that is renamed, or seen by another name, keeps its data. Throws `Misconfigured`.
+ */
+function claim(directory: string, inside: string): void {
+  const place = path.join(inside, 'place');
+  if (!fs.existsSync(directory)) {
+    throw new Misconfigured(
+      `the warehouse of ${inside} was kept in ${directory}, and that is gone: bring it back, or remove ${place} and sync again`,
+    );
+  }
+  const other = otherHome(directory, inside);
+  if (other !== undefined) {
+    throw new Misconfigured(
+      `${inside} and ${other} name the same data, in ${directory}: one is a copy of the other. ` +
+        `Remove ${place}, and this one begins with a warehouse of its own; remove ${path.join(other, 'place')}, and this one has the data`,
+    );
+  }
+  const file = path.join(directory, 'home');
+  if (line(file) !== inside) fs.writeFileSync(file, `${inside}\n`);
+}
+
+/** The home, another one than ours, that last had its data in that directory and still says so. */
+function otherHome(directory: string, inside: string): string | undefined {
+  const owner = line(path.join(directory, 'home'));
+  return owner !== undefined && remembered(owner) === directory && !isSame(owner, inside) ? owner : undefined;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((name) => fs.statSync(name, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
 function choose(inside: string, notice: (message: string) => void): string {
   if (reaches(unprivileged(), inside)) return inside;
   const directory = outside(inside);
-  fs.writeFileSync(path.join(inside, 'place'), `${directory}\n`);
+  fs.writeFileSync(path.join(inside, 'place'), `${directory}\n`, { flush: true });
   notice(
     `Postgres does not run as root, and ${inside} is closed to other users: the warehouse is kept in ${directory}`,
   );
@@ -79,7 +120,9 @@ function choose(inside: string, notice: (message: string) => void): string {
 function outside(inside: string): string {
   const name = `tidemark-${crypto.createHash('sha256').update(inside).digest('hex').slice(0, 12)}`;
   for (const parent of ['/var/lib', '/var/tmp']) {
-    const directory = path.join(parent, name);
+    let directory = path.join(parent, name);
+    // That of a home which was here and is elsewhere now.
+    while (otherHome(directory, inside) !== undefined) directory += '-new';
     try {
       fs.mkdirSync(directory, { mode: 0o711 });
       fs.chmodSync(directory, 0o711);

@@ -512,6 +512,50 @@ test.runIf(root)(
   },
 );
 
+test.runIf(root)(
+  'of a home whose data are elsewhere a copy is refused, not let at the same data; one that is renamed keeps them, and a new one in its place has others',
+  async () => {
+    const home = newHome(0o700);
+    const first = hold(home);
+    const { data } = await told(first);
+    const copy = newHome(0o700);
+    spawnSync('cp', ['-a', home, copy]);
+    const refused = expect.objectContaining({
+      code: 'misconfigured',
+      message: expect.stringContaining(`Remove ${path.join(copy, 'postgres', 'place')}, and this one begins`),
+    });
+    await expect(openEmbedded(copy)).rejects.toEqual(refused);
+    await release(first);
+    await expect(openEmbedded(copy)).rejects.toEqual(refused);
+    fs.rmSync(path.join(copy, 'postgres', 'place'));
+    const own = await openEmbedded(copy, { notice: () => undefined });
+    expect(own.data).not.toBe(data);
+    await own.release();
+
+    const renamed = newHome(0o700);
+    fs.renameSync(home, renamed);
+    const later = await openEmbedded(renamed);
+    expect(later.data).toBe(data);
+    const another = await openEmbedded(home, { notice: () => undefined });
+    expect(another.data).not.toBe(data);
+    await another.release();
+    await later.release();
+  },
+  60_000,
+);
+
+test.runIf(root)('data that were elsewhere and are gone are told, and nothing begins in silence', async () => {
+  const home = newHome(0o700);
+  const inside = path.join(home, 'postgres');
+  fs.mkdirSync(inside, { recursive: true });
+  const gone = path.join(path.dirname(home), 'gone');
+  fs.writeFileSync(path.join(inside, 'place'), `${gone}\n`);
+  await expect(openEmbedded(home)).rejects.toMatchObject({
+    code: 'misconfigured',
+    message: expect.stringContaining(`was kept in ${gone}, and that is gone`),
+  });
+});
+
 test.runIf(open)(
   'an ordinary user has it under its home, as itself; root that comes later serves it as that user',
   async () => {
