@@ -246,15 +246,27 @@ const failed = (cluster: Cluster, what: string): Unreachable =>
 
 /** The end of what the server wrote most recently, to its log or before that was open. */
 export function lastWords({ startLog, log }: Cluster): string {
-  const files = [startLog, ...(fs.existsSync(log) ? fs.readdirSync(log).map((name) => path.join(log, name)) : [])]
-    .filter((file) => fs.existsSync(file))
-    .map((file) => ({ file, at: fs.statSync(file).mtimeMs }))
-    .sort((a, b) => a.at - b.at);
-  return files
+  return [...writtenTo(startLog), ...logsIn(log)]
+    .sort((a, b) => a.writtenMs - b.writtenMs)
     .slice(-2)
     .map(({ file }) => fs.readFileSync(file, 'utf8').slice(-600))
     .join('\n')
     .trim();
+}
+
+interface Log {
+  readonly file: string;
+  readonly bytes: number;
+  readonly writtenMs: number;
+}
+
+/** The files of the server's log; what else somebody keeps there is none. */
+export const logsIn = (log: string): readonly Log[] =>
+  fs.existsSync(log) ? fs.readdirSync(log).flatMap((name) => writtenTo(path.join(log, name))) : [];
+
+function writtenTo(file: string): readonly Log[] {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  return found?.isFile() ? [{ file, bytes: found.size, writtenMs: found.mtimeMs }] : [];
 }
 
 /** Gives a file or directory that we made to the user the server runs as. */

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { makeDirectory } from '../config/make-directory.ts';
 import { Misconfigured, saidBy } from '../core/errors.ts';
-import { type Cluster, lastWords, lend, make, owner, start, stop } from './cluster.ts';
+import { type Cluster, lastWords, lend, logsIn, make, owner, start, stop } from './cluster.ts';
 import { keepUp, lockIn, startPatience } from './keep-up.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
 import { type Place, settle } from './place.ts';
@@ -172,7 +172,8 @@ function secret(file: string, { data }: Cluster): string {
 
 /** Starts or adopts the server at the remembered port, or at a new one if another program has taken that. */
 async function serve(cluster: Cluster, portFile: string, { notice, signal }: Options): Promise<number> {
-  trimLogs(cluster.log);
+  // One that runs would write on into a file that nobody sees.
+  if (running(cluster.data) === undefined) trimLogs(cluster.log);
   const remembered = fs.existsSync(portFile);
   let port = remembered ? portIn(fs.readFileSync(portFile, 'utf8')) : undefined;
   for (let attempt = 1; ; attempt++) {
@@ -202,10 +203,8 @@ function portIn(text: string): number | undefined {
 
 /** A server that is started for minutes at a time never comes to rotate its log by itself. */
 function trimLogs(log: string): void {
-  for (const name of fs.readdirSync(log)) {
-    const file = path.join(log, name);
-    const { size, mtimeMs } = fs.lstatSync(file);
-    if (size > 10 * 1024 * 1024 || Date.now() - mtimeMs > 7 * 86_400_000) fs.rmSync(file, { force: true });
+  for (const { file, bytes, writtenMs } of logsIn(log)) {
+    if (bytes > 10 * 1024 * 1024 || Date.now() - writtenMs > 7 * 86_400_000) fs.rmSync(file, { force: true });
   }
 }
 

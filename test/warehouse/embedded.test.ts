@@ -397,6 +397,29 @@ test.each(['', '\0\0\0\0\0', '0', '99999'])(
   },
 );
 
+test('what is large or old of the log goes when the server is started, but nothing that it writes to, and nothing that is no log', async () => {
+  const first = await openEmbedded(shared);
+  const [name = ''] = fs.readdirSync(first.log);
+  const file = path.join(first.log, name);
+  const { ino } = fs.statSync(file);
+  fs.truncateSync(file, 11 * 1024 * 1024);
+  const kept = path.join(first.log, 'kept');
+  fs.mkdirSync(kept);
+  fs.utimesSync(kept, 1, 1);
+  try {
+    await (await openEmbedded(shared)).release();
+    expect(fs.statSync(file).ino).toBe(ino);
+    await first.release();
+    const next = await openEmbedded(shared);
+    await next.release();
+    expect(fs.existsSync(file) ? fs.statSync(file).size : 0).toBeLessThan(10 * 1024 * 1024);
+    expect(fs.existsSync(kept)).toBe(true);
+  } finally {
+    await first.release();
+    fs.rmSync(kept, { recursive: true, force: true });
+  }
+});
+
 test('a command that never gives the warehouse back still ends by itself, with its own exit code', async () => {
   const program = hold(shared);
   const { data } = await told(program);
