@@ -6,7 +6,7 @@ import { Misconfigured, saidBy } from '../core/errors.ts';
 import { type Cluster, lastWords, lend, logsIn, make, owner, start, stop } from './cluster.ts';
 import { keepUp, lockIn, startPatience } from './keep-up.ts';
 import { exclusive, type Held, tryExclusive, tryShared } from './locks.ts';
-import { type Place, settle } from './place.ts';
+import { type Place, refuseForeign, settle } from './place.ts';
 import { freePort, isFree } from './ports.ts';
 import { processNamespace, running } from './postmaster.ts';
 import { warehouseSettings } from './settings.ts';
@@ -49,6 +49,7 @@ type Options = EmbeddedOptions & Required<Pick<EmbeddedOptions, 'notice'>>;
 export async function openEmbedded(home: string, options: EmbeddedOptions = {}): Promise<Embedded> {
   const notice = options.notice ?? ((message) => process.stderr.write(`tidemark: ${message}\n`));
   const inside = enter(home);
+  refuseForeign(inside);
   const lock = await exclusive(lockIn(inside), startPatience, options.signal);
   try {
     const place = settle(path.dirname(inside), notice);

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Misconfigured, saidBy, Unreachable } from '../core/errors.ts';
@@ -63,9 +64,14 @@ function take(file: string, statements: string): Held | undefined {
 }
 
 function open(file: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
   try {
-    return new DatabaseSync(file);
+    database = new DatabaseSync(file);
+    // What may only be read SQLite shares with everybody, and says that we have it alone.
+    fs.accessSync(file, fs.constants.W_OK);
+    return database;
   } catch (error) {
+    database?.close();
     throw unlockable(file, error);
   }
 }

@@ -25,7 +25,6 @@ export function settle(home: string, notice: (message: string) => void): Place {
   const inside = path.join(home, 'postgres');
   const binaries = installed();
   if (process.getuid?.() !== 0) {
-    refuseForeign(inside);
     const native = binaries.complete ? binaries : copied(binaries, inside);
     assertRuns(native);
     return { directory: inside, native, as: undefined };
@@ -47,8 +46,12 @@ export function settle(home: string, notice: (message: string) => void): Place {
   return { directory, native, as };
 }
 
-/** What root once made belongs to another user; a clear word is better than Postgres's "permission denied". */
-function refuseForeign(inside: string): void {
+/**
+ * What root once made belongs to another user; a clear word is better than "permission denied", of the locks or of Postgres. For any moment.
+ * Throws `Misconfigured`.
+ */
+export function refuseForeign(inside: string): void {
+  if (process.getuid?.() === 0) return;
   const owner = fs.statSync(path.join(inside, 'data'), { throwIfNoEntry: false })?.uid;
   const moved = remembered(inside);
   if (moved !== undefined || (owner !== undefined && process.getuid !== undefined && owner !== process.getuid())) {

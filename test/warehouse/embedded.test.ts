@@ -14,12 +14,8 @@ import { unprivileged } from '../../src/warehouse/place.ts';
 import { running } from '../../src/warehouse/postmaster.ts';
 import { warehouseSettings } from '../../src/warehouse/settings.ts';
 import { type Running, type RunOptions, run, until } from '../support/processes.ts';
+import { open, root, user } from '../support/users.ts';
 
-const root = process.getuid?.() === 0;
-const user = { uid: 65534, gid: 65534 };
-/** False in a checkout that is closed to others: no ordinary user could run it. */
-const open =
-  root && spawnSync('/bin/sh', ['-c', 'test -r "$1"', 'sh', process.execPath], { ...user, cwd: '/' }).status === 0;
 const made: string[] = [];
 const started: Running[] = [];
 
@@ -599,6 +595,13 @@ test.runIf(open)(
     await release(again);
   },
 );
+
+test.runIf(open)('a warehouse that root made is refused to an ordinary user, who is told whose it is', async () => {
+  await (await openEmbedded(shared)).release();
+  const other = hold(shared, user);
+  expect(await other.ended()).toBe(1);
+  expect(other.said()).toContain('was made by another user: run as that user (root, if root made it)');
+});
 
 test('binaries whose symbolic links were never made get them', () => {
   const package_ = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-links-'));
