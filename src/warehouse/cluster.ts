@@ -159,6 +159,7 @@ async function clearPidFile(data: string): Promise<void> {
 function launch(cluster: Cluster, port: number, settings: Settings): () => string | undefined {
   const { native, as, data, startLog } = cluster;
   const out = fs.openSync(startLog, 'w', 0o600);
+  lend(startLog, as);
   const child = spawn(
     program(native, 'postgres'),
     [

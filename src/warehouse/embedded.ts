@@ -184,6 +184,7 @@ async function serve(cluster: Cluster, portFile: string, { notice, signal }: Opt
       else if (remembered) notice(`${portFile} holds no port: the warehouse now listens on ${next}`);
       port = next;
       fs.writeFileSync(portFile, `${port}\n`);
+      lend(portFile, cluster.as);
     }
     try {
       const server = await start(cluster, port ?? 0, warehouseSettings(cluster.log), signal);

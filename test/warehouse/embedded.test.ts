@@ -587,9 +587,14 @@ test.runIf(open)(
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release(program);
 
+    // As after a first start that was killed before its launch: root makes what is not there.
+    for (const name of ['start.log', 'port', 'namespace', 'log'])
+      fs.rmSync(path.join(home, 'postgres', name), { recursive: true });
     const later = await openEmbedded(home);
     expect(fs.statSync(`/proc/${serverOf(data)}`).uid).toBe(user.uid);
     await later.release();
+    for (const name of fs.readdirSync(path.join(home, 'postgres')))
+      expect(fs.statSync(path.join(home, 'postgres', name)).uid, name).toBe(user.uid);
     const again = hold(home, user);
     await told(again);
     await release(again);
