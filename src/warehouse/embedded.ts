@@ -148,10 +148,8 @@ const parameters = 'sslmode=disable&options=-c%20default_transaction_read_only%3
 
 function clusterIn({ directory, native, as }: Place): Cluster {
   const log = path.join(directory, 'log');
-  if (!fs.existsSync(log)) {
-    fs.mkdirSync(log, { mode: 0o700 });
-    lend(log, as);
-  }
+  if (!fs.existsSync(log)) fs.mkdirSync(log, { mode: 0o700 });
+  lend(log, as); // each time: who made it may have been killed before this line
   return { native, as, data: path.join(directory, 'data'), log, startLog: path.join(directory, 'start.log') };
 }
 

@@ -393,6 +393,18 @@ test.each(['', '\0\0\0\0\0', '0', '99999'])(
   },
 );
 
+test.runIf(root)(
+  'a command that root killed before its server was given the folder of the log hurts no other',
+  async () => {
+    const first = await openEmbedded(shared);
+    await first.release();
+    fs.chownSync(first.log, 0, 0);
+    const next = await openEmbedded(shared);
+    await next.release();
+    expect(fs.statSync(first.log).uid).toBe(fs.statSync(first.data).uid);
+  },
+);
+
 test('what is large or old of the log goes when the server is started, but nothing that it writes to, and nothing that is no log', async () => {
   const first = await openEmbedded(shared);
   const [name = ''] = fs.readdirSync(first.log);
