@@ -14,24 +14,33 @@ export interface OffsetOptions {
   readonly parameter?: string;
   /** Where `startAt`, `maxResults`, `total` and `isLast` stand; default: in the body itself. */
   readonly numbers?: (body: Json) => Json;
+  /** The request's parameter for the size of a page, at servers of which no contract says that `total` counts the whole list. */
+  readonly size?: string;
 }
 
 /**
  * `{startAt, maxResults, total, isLast?, …}`: the next page begins where the server's own numbers say that this one ended, however few it
  * gave. Ends where everything up to `total` has been given (on a full page that is the contract's `startAt + maxResults >= total`), at
  * `isLast: true`, or at an empty page; without a total to believe also at a page that holds nothing but the seam. A `total` below what was given already is not believed, nor is one that a present
- * `isLast: false` contradicts. The first request needs no place; a walk never asks for place 0 by name of its own accord.
+ * `isLast: false` contradicts; nor, given `size`, is one that says no more than that the first page is full: it may count the page. The first request
+ * needs no place; a walk never asks for place 0 by name of its own accord.
  */
-export const offset = ({ parameter = 'startAt', numbers = (body) => body }: OffsetOptions = {}): Scheme => {
+export const offset = ({ parameter = 'startAt', numbers = (body) => body, size }: OffsetOptions = {}): Scheme => {
   const at = (answer: Json, sent: Request): number =>
     natural(numbers(answer), 'startAt') ?? placeOf(sent, parameter) ?? 0;
+  // A single record leaves no room for a seam: behind it there may be no place to ask for.
+  const isFullFirst = (body: Json, sent: Request, count: number): boolean =>
+    size !== undefined &&
+    placeOf(sent, parameter) === undefined &&
+    count > 1 &&
+    [natural(body, 'maxResults'), parameterOf(sent, size)].includes(count);
   return {
     next(answer, sent, count, repeated = 0) {
       const body = numbers(answer);
       if (field(body, 'isLast') === true || count === 0) return undefined;
       const end = at(answer, sent) + count;
       const total = natural(body, 'total') ?? 0;
-      if (field(body, 'isLast') !== false && total === end) return undefined;
+      if (field(body, 'isLast') !== false && total === end && !isFullFirst(body, sent, count)) return undefined;
       // Nothing but the seam: the end, unless the server says that there is more, or that it gives no more at once.
       if (count <= repeated && total < end && natural(body, 'maxResults') !== count) return undefined;
       return from(end, sent, parameter, count);

@@ -40,7 +40,7 @@ const numbers = (body: Json): Json => {
   };
 };
 
-const placed = offset({ parameter: 'offset', numbers });
+const placed = offset({ parameter: 'offset', numbers, size: 'limit' });
 
 /** By offset, with seams. Where the answer has no numbers, until nothing new comes: a short page is no end. */
 export const byOffset: Scheme = {

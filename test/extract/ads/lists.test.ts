@@ -190,6 +190,25 @@ test('a total that lies costs no record: too small is not believed, too large do
   expect(high.end).toMatchObject({ matched: false, expected: 125, fetched: 120 });
 });
 
+test.each([
+  [50, 50],
+  [51, 50],
+  [120, 50],
+  [100, 50],
+  [120, 20],
+])('a total that counts the page alone costs none of %i records in pages of %i', async (count, most) => {
+  const list = some('x', count);
+  const server = await play.misbehaving(({ url }) => {
+    const { searchParams } = new URL(url, 'http://x');
+    const at = Number(searchParams.get('offset') ?? 0);
+    const page = list.slice(at, at + most);
+    return play.json({ data: page, paging: { page_size: most, total: page.length } });
+  });
+  const on = reader(server.url);
+  closing.push(server.close, () => on.ads.http.close());
+  expect((await read(on, ads(on.ads), slice)).records).toEqual(list);
+});
+
 test('an answer without its list is never an empty list', async () => {
   const on = await opened({
     lists: {},
