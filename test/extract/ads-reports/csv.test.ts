@@ -395,6 +395,25 @@ describe('the creation of a report', () => {
     }
   });
 
+  test.each([
+    'One or more statuses are not valid for the primary entity of the report',
+    'Invalid status: completed, stopped, paused',
+  ])('that is refused for statuses without a name of one is asked for with those of ads: %s', async (message) => {
+    const refusal = play.json({ messages: [message] }, {}, 400);
+    const creations = [refusal, play.json({ id: 'less' }, {}, 201)];
+    const { platform, notes, records, failure } = await read({ creations });
+    expect(failure).toBeUndefined();
+    expect(records).toHaveLength(1);
+    expect(notes).toContainEqual(expect.stringContaining('with the statuses ACTIVE, PENDING_APPROVAL, REJECTED alone'));
+    expect(platform.created().map(({ statuses }) => statuses)).toEqual([
+      ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+      ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'],
+    ]);
+    const never = await read({ creations: [refusal] });
+    expect(never.failure).toBeInstanceOf(Refused);
+    expect(never.platform.created()).toHaveLength(2);
+  });
+
   test('that is refused for anything else fails the slice', async () => {
     const { platform, log, failure } = await read({
       creations: [play.json({ messages: ['too many reports'] }, {}, 400)],

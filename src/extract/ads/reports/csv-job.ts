@@ -7,8 +7,9 @@ import { days } from '../../../core/time.ts';
 import type { Jobs, Look } from '../../jobs.ts';
 import { at, idBy, textAt } from '../../lists.ts';
 import { ofAccount } from '../ads.ts';
-import { csvDimensions, csvMetrics, csvRequired, csvStatuses } from './fields.ts';
+import { csvDimensions, csvMetrics, csvRequired, csvStatuses, csvStatusesOfAds } from './fields.ts';
 import { lackedIn } from './lacked.ts';
+import { namedIn } from './named.ts';
 import type { Reports } from './reports.ts';
 
 export const createEndpoint = '/ad_accounts/{id}/async_reports';
@@ -21,6 +22,8 @@ export interface Question {
   readonly statuses: () => readonly string[];
   /** Leaves out what the server lacks by its refusal. False where that cannot be told, or cannot be left out. */
   readonly lessen: (refusal: Refused) => boolean;
+  /** The statuses to ask for instead where the refusal is about statuses and names none; undefined where it is not, or all are of ads. */
+  readonly ofAds: (refusal: Refused) => readonly string[] | undefined;
 }
 
 /** What is asked for in any case: without it rows could not be told apart, or would say less than those that they replace. */
@@ -42,6 +45,12 @@ export const question = (note: (message: string) => void): Question => {
       note(`${createEndpoint}: the server has no ${names.join(', ')}; the reports come without (${message})`);
       return true;
     },
+    ofAds({ whole }) {
+      const isOfStatuses = /status/i.test(whole.join(' ')) && lists.every((list) => namedIn(whole, list).length === 0);
+      const statuses = rest(csvStatuses);
+      const less = statuses.filter((status) => csvStatusesOfAds.includes(status));
+      return isOfStatuses && less.length < statuses.length ? less : undefined;
+    },
   };
 };
 
@@ -55,11 +64,11 @@ const dayText = (at: Date): string => at.toISOString().slice(0, 10);
 
 /** The jobs of one account and span of days. */
 export const jobsOf = (reports: Reports, account: string, { from, to }: Span, asked: Question): Jobs => {
-  const { http, patience, time } = reports;
+  const { http, note, patience, time } = reports;
   const first = dayText(from);
   // The vendor's end is inclusive.
   const last = dayText(new Date(to.getTime() - days(1)));
-  const requestOf = (): Request => ({
+  const requestOf = (statuses: readonly string[]): Request => ({
     method: 'POST',
     path: ofAccount(account, '/async_reports'),
     endpoint: createEndpoint,
@@ -69,7 +78,7 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
       granularity: 'DAY',
       dimensions: asked.dimensions(),
       metrics: asked.metrics(),
-      statuses: asked.statuses(),
+      statuses,
       report_start: `${first}T00:00:00Z`,
       report_end: `${last}T00:00:00Z`,
     },
@@ -78,14 +87,20 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
     what: createEndpoint,
     request: `DAY ${first} to ${last}, ${asked.dimensions().length} dimensions, ${asked.metrics().length} metrics`,
     async create(signal) {
+      let ofAds: readonly string[] | undefined;
       for (;;) {
         try {
-          const { body } = await http.send(requestOf(), signal);
+          const { body } = await http.send(requestOf(ofAds ?? asked.statuses()), signal);
           const id = idIn(body);
           if (id !== '') return id;
           throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
         } catch (error) {
-          if (!(error instanceof Refused) || !asked.lessen(error)) throw error;
+          if (!(error instanceof Refused)) throw error;
+          if (asked.lessen(error)) continue;
+          // What one report is refused with says nothing of the others: each is asked for in full first.
+          ofAds = ofAds === undefined ? asked.ofAds(error) : undefined;
+          if (ofAds === undefined) throw error;
+          note(`${createEndpoint}: asked for with the statuses ${ofAds.join(', ')} alone (${error.message})`);
         }
       }
     },

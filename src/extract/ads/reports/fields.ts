@@ -44,5 +44,8 @@ export const csvMetrics = words(`
 /** Given in full: the vendor's default is ACTIVE alone, and a report of what still runs is not a report of what was spent. */
 export const csvStatuses = words('ACTIVE COMPLETED STOPPED PAUSED PENDING_APPROVAL REJECTED');
 
+/** Those of them that the vendor knows of ads, of which the rows are told (OpenAPI, CreateAsyncReportRequest): a server that knows no others has none of the others. */
+export const csvStatusesOfAds = words('ACTIVE PENDING_APPROVAL REJECTED');
+
 /** What a CSV report must have: its rows are told apart by the names, and without the numbers each would say less than the one it replaces. */
 export const csvRequired = words('CAMPAIGN_NAME AD_SET_NAME AD_NAME SPEND IMPRESSIONS_ON_SPOTIFY CLICKS');
