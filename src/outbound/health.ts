@@ -5,7 +5,7 @@ import { type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
-import { type Health, type Message, messageOf } from './message.ts';
+import { type Health, type Message, messageOf, type Which } from './message.ts';
 
 export type ChannelName = 'webhook' | 'slack';
 
@@ -13,7 +13,7 @@ export type ChannelName = 'webhook' | 'slack';
 export interface Finding {
   readonly pipeline: string;
   readonly state: Health;
-  readonly run: string | null;
+  readonly which: Which | null;
   readonly cause: string | null;
 }
 
@@ -29,7 +29,7 @@ export function takeIn(
   channels: readonly ChannelName[],
   finding: Finding,
 ): Promise<Message | undefined> {
-  const { pipeline, run, cause } = finding;
+  const { pipeline, which, cause } = finding;
   return db.transaction().execute(async (trx) => {
     await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(trx);
     const { rows } = await sql<{ state: Health; since: Date; told_at: Date | null; now: Date }>`
@@ -39,13 +39,13 @@ export function takeIn(
     const [known] = rows;
     if (known === undefined) throw new Error(`the state of ${pipeline} vanished`);
     // What failed gets old, too: that is no news, unless a run since left nothing else to say.
-    const state = finding.state === 'stale' && run === null && known.state !== 'ok' ? known.state : finding.state;
+    const state = finding.state === 'stale' && which === null && known.state !== 'ok' ? known.state : finding.state;
     const changed = known.state !== state;
     const isOld = known.told_at === null || known.now.getTime() - known.told_at.getTime() >= remindEvery;
     if (!changed && (state === 'ok' || !isOld)) return undefined;
     const since = changed ? known.now : known.since;
-    const message = messageOf({ pipeline, state, before: known.state, since, run, cause, reminder: !changed });
-    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${run}, told_at = ${known.now}
+    const message = messageOf({ pipeline, state, before: known.state, since, which, cause, reminder: !changed });
+    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, told_at = ${known.now}
       where pipeline = ${pipeline}`.execute(trx);
     for (const channel of channels)
       await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message)
@@ -73,7 +73,7 @@ export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly stri
   return rows.map(({ pipeline, stream, hours }) => ({
     pipeline,
     state: 'stale' as const,
-    run: null,
+    which: null,
     cause: `${stream} was last complete ${hours} hours ago; no run brought it up to date since`,
   }));
 }
@@ -83,11 +83,11 @@ export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly stri
  * `ops.runs` is its own and could say so.
  */
 export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Finding[]> {
-  const { rows } = await sql<{ pipeline: string; run: string }>`
-    select distinct on (h.pipeline) h.pipeline, d.dag_run_id as run
+  const { rows } = await sql<{ pipeline: string; request: string }>`
+    select distinct on (h.pipeline) h.pipeline, d.dag_run_id as request
     from ops.health h join ops.dag_runs d using (pipeline)
     where h.state <> 'ok' and not exists (select from ops.sources s where s.name = h.pipeline)
       and d.status = 'succeeded' and d.does in ('sync', 'full') and d.streams is null and d.finished_at > h.since
     order by h.pipeline, d.seq desc`.execute(db);
-  return rows.map(({ pipeline, run }) => ({ pipeline, state: 'ok' as const, run, cause: null }));
+  return rows.map(({ pipeline, request }) => ({ pipeline, state: 'ok' as const, which: { request }, cause: null }));
 }

@@ -6,6 +6,9 @@ export type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'st
 /** What a message is about. */
 export type Event = Exclude<Health, 'ok'> | 'recovered' | 'reminder';
 
+/** A run by its number, which `tidemark runs` knows, or a request by its id, which `tidemark remote` does: a caller may give it a number, too. */
+export type Which = { readonly run: string } | { readonly request: string };
+
 /** One message; plain values, no secret. Instants are ISO 8601 UTC. */
 export interface Message {
   readonly event: Event;
@@ -36,18 +39,19 @@ const titles: Readonly<Record<Event, (pipeline: string, state: Health) => string
   reminder: (pipeline, state) => `${pipeline} is still ${state.replace('_', ' ')}`,
 };
 
-const commands: Readonly<Record<Health, (pipeline: string, run: string | null) => string>> = {
+const commands: Readonly<Record<Health, (pipeline: string, which: Which | null) => string>> = {
   ok: () => 'tidemark status',
-  failed: (pipeline, run) => (run === null ? 'tidemark runs' : showing(pipeline, run)),
-  partly_failed: (pipeline, run) => (run === null ? 'tidemark streams' : showing(pipeline, run)),
-  needs_attention: (pipeline, run) => (run === null ? 'tidemark status' : showing(pipeline, run)),
+  failed: (pipeline, which) => (which === null ? 'tidemark runs' : showing(pipeline, which)),
+  partly_failed: (pipeline, which) => (which === null ? 'tidemark streams' : showing(pipeline, which)),
+  needs_attention: (pipeline, which) => (which === null ? 'tidemark status' : showing(pipeline, which)),
   stale: (pipeline) => `tidemark sync ${pipeline}`,
-  stuck: (pipeline, run) => (run === null ? 'tidemark status' : showing(pipeline, run)),
+  stuck: (pipeline, which) => (which === null ? 'tidemark status' : showing(pipeline, which)),
 };
 
-/** Runs have numbers, requests have names. */
-const showing = (pipeline: string, run: string): string =>
-  /^\d+$/.test(run) ? `tidemark runs ${run}` : `tidemark remote log ${pipeline} ${run}`;
+const showing = (pipeline: string, which: Which): string =>
+  'run' in which ? `tidemark runs ${which.run}` : `tidemark remote log ${pipeline} ${which.request}`;
+
+const idOf = (which: Which): string => ('run' in which ? which.run : which.request);
 
 /** The message of a change from `before` to `state`. */
 export function messageOf(facts: {
@@ -55,11 +59,11 @@ export function messageOf(facts: {
   readonly state: Health;
   readonly before: Health;
   readonly since: Date;
-  readonly run: string | null;
+  readonly which: Which | null;
   readonly cause: string | null;
   readonly reminder?: boolean;
 }): Message {
-  const { pipeline, state, before, since, run, cause, reminder } = facts;
+  const { pipeline, state, before, since, which, cause, reminder } = facts;
   const event: Event = reminder ? 'reminder' : state === 'ok' ? 'recovered' : state;
   return {
     event,
@@ -67,9 +71,9 @@ export function messageOf(facts: {
     state,
     before,
     since: since.toISOString(),
-    run,
+    run: which && idOf(which),
     title: titles[event](pipeline, state),
     cause,
-    next: commands[state](pipeline, run),
+    next: commands[state](pipeline, which),
   };
 }

@@ -8,6 +8,7 @@ import type { Engine } from './engine.ts';
 import { drive, isAnyDue } from './handoff.ts';
 import { type Finding, findings, recoveries, takeIn } from './health.ts';
 import { intend, intendMissed, type Then } from './intent.ts';
+import type { Which } from './message.ts';
 
 export interface Outbound {
   readonly db: Kysely<AnyDatabase>;
@@ -20,15 +21,18 @@ export interface Outbound {
 
 /** What a report says about the state of its pipeline; undefined where it says nothing (a stop that was asked for). */
 export function findingOf(report: RunReport): Finding | undefined {
-  const { pipeline, runId, status } = report;
+  const { pipeline, status } = report;
+  const which = runOf(report);
   const bad = report.streams.find((stream) => stream.status !== 'ok' && stream.reason !== undefined);
   const cause = report.error?.message ?? bad?.reason ?? null;
-  if (status === 'succeeded') return { pipeline, state: 'ok', run: runId, cause: null };
+  if (status === 'succeeded') return { pipeline, state: 'ok', which, cause: null };
   if (status === 'failed' || status === 'partly_failed' || status === 'needs_attention')
-    return { pipeline, state: status, run: runId, cause };
-  if (status === 'lost') return { pipeline, state: 'failed', run: runId, cause };
+    return { pipeline, state: status, which, cause };
+  if (status === 'lost') return { pipeline, state: 'failed', which, cause };
   return undefined;
 }
+
+const runOf = ({ runId }: RunReport): Which | null => (runId === null ? null : { run: runId });
 
 /** When a run has ended: its hand-off is intended, its state noted, and what can be sent now is sent. */
 export async function afterRun(outbound: Outbound, report: RunReport, signal: AbortSignal): Promise<void> {
@@ -40,7 +44,7 @@ export async function afterRun(outbound: Outbound, report: RunReport, signal: Ab
   if (next !== undefined && whole) await intend(db, { pipeline: report.pipeline, runKey: runId }, next);
   // What is closed to us lets a run succeed, and stays as old as it is: that makes nothing well.
   const [stale] = whole ? await findings(db, [report.pipeline]) : [];
-  const finding = stale === undefined ? findingOf(report) : { ...stale, run: runId };
+  const finding = stale === undefined ? findingOf(report) : { ...stale, which: runOf(report) };
   // That a part went well (some streams, a backfill, a census, a replay) says nothing about how fresh a pipeline is.
   if (finding !== undefined && (whole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
   await sendOut(outbound, signal);
@@ -52,7 +56,7 @@ export async function afterFailure(
   { pipeline, cause }: { readonly pipeline: string; readonly cause: string },
   signal: AbortSignal,
 ): Promise<void> {
-  await takeIn(outbound.db, names(outbound.channels), { pipeline, state: 'failed', run: null, cause });
+  await takeIn(outbound.db, names(outbound.channels), { pipeline, state: 'failed', which: null, cause });
   await sendOut(outbound, signal);
 }
 

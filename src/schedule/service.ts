@@ -154,7 +154,10 @@ async function tellLost({ warehouse, told }: ServiceDeps, lost: Lost): Promise<v
   const message = lost.message ?? `its worker (${lost.worker}) died while it was being stopped`;
   await append(warehouse.db, id, [{ at: new Date(), level: status === 'lost' ? 'warn' : 'error', message }]);
   if (status === 'failed')
-    await told.look([{ pipeline, state: 'failed', run: id, cause: message }], new AbortController().signal);
+    await told.look(
+      [{ pipeline, state: 'failed', which: { request: id }, cause: message }],
+      new AbortController().signal,
+    );
 }
 
 /** Runs that do not get ahead, as their workers say. */
@@ -166,7 +169,7 @@ async function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Findin
   return rows.map(({ pipeline, id }) => ({
     pipeline,
     state: 'stuck' as const,
-    run: id,
+    which: { request: id },
     cause: `nothing new came for ${plural(Math.round(times.stuckMs / 60_000), 'minute')}`,
   }));
 }

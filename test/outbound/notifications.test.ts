@@ -3,6 +3,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { noCounts, type RunReport, type RunStatus } from '../../src/core/run.ts';
 import type { Channel } from '../../src/outbound/deliver.ts';
+import type { Which } from '../../src/outbound/message.ts';
 import { afterRun, lookAround, type Outbound } from '../../src/outbound/outbound.ts';
 import { streamStates } from '../../src/run/history/status.ts';
 import { key, other } from '../support/certificates.ts';
@@ -295,9 +296,16 @@ describe('notifications', () => {
   test('what to type next shows the run, or the request where that is what was found', async () => {
     const next = () => hook.received.map(({ body }) => JSON.parse(body).data.next as string);
     const found = { state: 'failed', cause: 'parked' } as const;
-    await lookAround(outbound(), [], [{ ...found, pipeline: 'tracker', run: '12' }], signal);
-    await lookAround(outbound(), [], [{ ...found, pipeline: 'nightly', run: 'nightly-sync-20260302T0200' }], signal);
-    expect(next()).toEqual(['tidemark runs 12', 'tidemark remote log nightly nightly-sync-20260302T0200']);
+    const of = (pipeline: string, which: Which) => lookAround(outbound(), [], [{ ...found, pipeline, which }], signal);
+    await of('tracker', { run: '12' });
+    await of('nightly', { request: 'nightly-sync-20260302T0200' });
+    // Given by who asked, as the number of a build.
+    await of('ads', { request: '12' });
+    expect(next()).toEqual([
+      'tidemark runs 12',
+      'tidemark remote log nightly nightly-sync-20260302T0200',
+      'tidemark remote log ads 12',
+    ]);
   });
 
   test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {
@@ -309,7 +317,7 @@ describe('notifications', () => {
         values ($1, 'nightly', $2, 'schedule', 'schedule', 'running', clock_timestamp())`,
         [id, does],
       );
-      const stuck = { pipeline: 'nightly', state: 'stuck', run: id, cause: null } as const;
+      const stuck = { pipeline: 'nightly', state: 'stuck', which: { request: id }, cause: null } as const;
       await lookAround(outbound(), ['tracker'], [stuck], signal);
     };
     const over = (id: string, status: string) =>
