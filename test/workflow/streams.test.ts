@@ -842,6 +842,35 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('one bad answer of an engine wit
     expect(await rig.rows(steps)).toHaveLength(before);
   });
 
+  test('that does not know runs which it lists, however often it is asked, has not been read', async () => {
+    const rig = await worked();
+    const rule = rig.engine.script.at(
+      { match: ({ path }) => path.includes('/dag-runs/load/'), times: Number.POSITIVE_INFINITY },
+      status(404),
+    );
+    expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+    expect(notesOf(rig.events)).toMatch(/load: the engine lists 1 run of which it says that it knows nothing: /);
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'aside' }]);
+    rule.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+
+  test('about a run that goes while its history is read is none', async () => {
+    const rig = await worked();
+    const { state, script } = rig.engine;
+    const { id } = state.start('load');
+    state.finish('load', id, 'succeeded');
+    const rule = script.at({ match: ({ path }) => path.endsWith(`/dag-runs/load/${id}`) }, () => {
+      const { runs } = state.dag('load');
+      runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
+    });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(rule.fired).toBe(1);
+    expect(notesOf(rig.events)).toMatch(/load: 1 run was in the history and gone when asked for/);
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+
   test('that does not know a run of its history costs a second question and no row', async () => {
     const rig = await worked();
     const rule = rig.engine.script.at({ match: ({ path }) => path.includes('/dag-runs/load/') }, status(404));

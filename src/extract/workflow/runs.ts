@@ -6,6 +6,7 @@ import type { Answer, Json } from '../../core/request.ts';
 import { isOver, standingOf } from '../../core/run-states.ts';
 import type { Given, Slice, Stream } from '../../core/stream.ts';
 import { days, type Instant, parseInstant } from '../../core/time.ts';
+import { plural } from '../../core/words.ts';
 import { at, idBy, textAt } from '../lists.ts';
 import { several } from '../several.ts';
 import { type History, statusRequest } from './dialect.ts';
@@ -137,7 +138,8 @@ const recent = days(3);
 
 /**
  * The whole history by its summaries; in detail what is not known here as it is told there, what is recent, what is not over, and in a full
- * walk everything. A backfill keeps to its window. A run that was active and that the engine no longer knows is told once, as gone.
+ * walk everything. A backfill keeps to its window. A run that was active and that the engine no longer knows is told once, as gone. One that it lists and
+ * does not know is lacking, and the walk is not complete.
  */
 async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
   const { workflow, dag, slice, given, signal } = asked;
@@ -151,7 +153,7 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
   const keys = new Set<string>();
   let expected = 0;
   let fetched = 0;
-  let missed = 0;
+  const unknown = new Set<string>();
   let whole = true;
   // It is in the history: that there is no such run is asked twice.
   const detail = async (told: ToldRun, until: AbortSignal) => ({
@@ -167,14 +169,20 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
       // A summary may not tell when its run was made, and then not which of several runs of one id it is.
       const same = knownAs(one?.told ?? told, rows);
       keys.add(same.id);
-      if (one === undefined) missed += 1;
+      if (one === undefined) unknown.add(told.id);
       else {
         fetched += 1;
         yield pageOf(same, one.answer);
       }
     }
   }
-  if (missed > 0) workflow.note(`${dag}: ${missed} runs were in the history and gone when they were asked for`);
+  const listed = await stillListed(asked, span, unknown);
+  const gone = unknown.size - listed.length;
+  if (gone > 0) workflow.note(`${dag}: ${plural(gone, 'run was', 'runs were')} in the history and gone when asked for`);
+  if (listed.length > 0)
+    workflow.note(
+      `${dag}: the engine lists ${plural(listed.length, 'run')} of which it says that it knows nothing: ${some(listed)}`,
+    );
   if (!whole) workflow.note(`${dag}: the engine cuts its list even of a single second; runs may be missing`);
   for (const { id, told } of isBackfill ? [] : await stillActive(given, dag)) {
     if (keys.has(id)) continue;
@@ -185,8 +193,28 @@ async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
     if (one !== undefined && same?.id === id) yield pageOf(same, one.answer);
     else yield* goodbye(workflow, given, dag, id);
   }
-  return endOf(expected, fetched, whole);
+  return endOf(expected - gone, fetched, whole && listed.length === 0);
 }
+
+/** Those of the runs that the engine did not know when they were asked for which its history shows all the same: they are not gone. */
+const stillListed = async (
+  { workflow, history, dag, signal }: AskedPast,
+  span: Span,
+  unknown: ReadonlySet<string>,
+): Promise<readonly string[]> => {
+  const listed = new Set<string>();
+  if (unknown.size === 0) return [];
+  try {
+    for await (const { runs } of partsOf(workflow, history, dag, span, signal))
+      for (const { id } of runs) if (unknown.has(id)) listed.add(id);
+  } catch (cause) {
+    if (!(cause instanceof Missing)) throw cause;
+  }
+  return [...listed];
+};
+
+const some = (ids: readonly string[]): string =>
+  `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ` and ${ids.length - 5} more` : ''}`;
 
 /**
  * The parts of it. Throws `UnexpectedContent` where the engine shows the DAG in its list with a run, and of its whole history none, or that it knows
