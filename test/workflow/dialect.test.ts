@@ -226,6 +226,23 @@ describe('what a status tells', () => {
     },
   );
 
+  test.each([{ step: { name: '' } }, { step: {} }, { step: null }, { name: '' }, {}])(
+    'a handler without a name (%j) is called after when it runs',
+    (untold) => {
+      const told = runIn(
+        { id: 'a', nodes: [{ step: { name: 'one' } }], onExit: { ...untold, status: 4 } },
+        'load',
+        'making',
+      );
+      const { row, children, partial } = dagRun(told, {});
+      expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([
+        ['one', 'step'],
+        ['onExit', 'onExit'],
+      ]);
+      expect([row._extra, partial]).toEqual([null, undefined]);
+    },
+  );
+
   test('when a run was made stands in the name of its log', () => {
     expect(madeAt('/x/dag-run_20261121_072425Z_a_b/dag-run_1.log')).toBe('2026-11-21T07:24:25.000Z');
     for (const log of ['', '/x/y.log', '/dag-run_20261399_072425Z_a/', undefined, 7])

@@ -682,6 +682,17 @@ describe('logs of failed steps', () => {
     expect(again?.stdout_tail.length).toBeLessThanOrEqual(65_536);
   });
 
+  test('of a step whose name no address can hold are not taken from the log of the whole run', async () => {
+    const rig = await stage({ dialect: 'dagu-v2' });
+    const { state } = rig.engine;
+    state.add('load', { steps: ['..'] });
+    state.finish('load', state.start('load').id, 'failed');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await rig.rows('select step_name, stdout_tail, log_problem from workflow.dag_run_steps')).toEqual([
+      { step_name: '..', stdout_tail: null, log_problem: 'the name of the step cannot stand in an address' },
+    ]);
+  });
+
   test.each([404, 403])('that cannot be read (%i) are told beside the step, and cost nothing else', async (code) => {
     const rig = await stage({ dialect: 'dagu-v2' });
     const { state } = rig.engine;

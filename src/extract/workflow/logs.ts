@@ -56,6 +56,7 @@ const tailsOf = async (
   streams: readonly ('stdout' | 'stderr')[],
   signal: AbortSignal,
 ): Promise<JsonObject> => {
+  if (isNoSegment.test(step)) return { problem: 'the name of the step cannot stand in an address' };
   const path = `${root}/${encodeURIComponent(dag)}/${encodeURIComponent(run)}/steps/${encodeURIComponent(step)}/log`;
   const endpoint = `${root}/{name}/{dagRunId}/steps/{stepName}/log`;
   const tails: Record<string, string> = {};
@@ -66,6 +67,9 @@ const tailsOf = async (
   }
   return tails;
 };
+
+/** Names that lead out of the path, to the log of the whole run: a URL knows no way to write them. */
+const isNoSegment = /^\.{0,2}$/;
 
 /** What keeps us from a log is told beside its step and costs nothing else: the run itself has been read. */
 const endOfLog = async (

@@ -236,7 +236,9 @@ const stepOf = (told: Json, otherwise?: string): JsonObject => {
   if (!isObject(told)) return { step: told };
   const { step, ...own } = renamed(told, stepNames);
   const inner = typeof step === 'string' ? { name: step } : isObject(step) ? renamed(step, stepNames) : {};
-  const { name = own.name ?? otherwise, depends = own.depends, ...definition } = inner;
+  const { name: named, depends = own.depends, ...definition } = inner;
+  // An engine may write a handler's name as empty where it has none.
+  const name = [named, own.name, otherwise].find((one) => one !== undefined && one !== '') ?? named ?? own.name;
   return {
     ...own,
     ...(name !== undefined && { name }),
