@@ -159,7 +159,7 @@ function assemble(
   };
   const warehouse = once(async (patience?: number) => {
     const { databaseUrl, tracker, ads } = await config();
-    const url = databaseUrl?.reveal() ?? (await embedded())?.url;
+    const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     return connected(url, connectionsFor(Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4)), patience);
   });

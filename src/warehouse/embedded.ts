@@ -14,8 +14,10 @@ import { tidyTables } from './upkeep.ts';
 
 /** The embedded warehouse in use by this process. */
 export interface Embedded {
-  /** Connection string with its password, for `connect`, psql and BI tools on this machine. */
+  /** Connection string with its password, for psql and BI tools on this machine. */
   readonly url: string;
+  /** The same for `connect`: what PGOPTIONS of the environment says to other servers does not hold for this one. */
+  readonly own: string;
   readonly port: number;
   /** The data directory. */
   readonly data: string;
@@ -121,11 +123,14 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
   const port = await serve(cluster, path.join(place.directory, 'port'), options);
-  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?${parameters}`;
+  // Said, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
+  const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
+  const own = `${url}&options=${encodeURIComponent(ownOptions)}`;
   const keeping = keepUp(inside, cluster, port, options);
   let left: Promise<void> | undefined;
   return {
     url,
+    own,
     port,
     data: cluster.data,
     log: cluster.log,
@@ -133,18 +138,15 @@ async function open(inside: string, place: Place, use: Held, options: Options): 
     release() {
       left ??= keeping
         .end()
-        .then(() => tidy(url, options))
+        .then(() => tidy(own, options))
         .then(() => leave(inside, cluster, use));
       return left;
     },
   };
 }
 
-/**
- * Said, or else PGSSLMODE and PGOPTIONS of the environment, made for other servers, would hold for this one: it has no TLS, and may be written to.
- * Options that are not empty take the place of all that the environment says, roles and paths among them.
- */
-const parameters = 'sslmode=disable&options=-c%20default_transaction_read_only%3Doff';
+/** Options that are not empty take the place of all that the environment says: roles, paths, and that nothing may be written. */
+const ownOptions = '-c default_transaction_read_only=off';
 
 function clusterIn({ directory, native, as }: Place): Cluster {
   const log = path.join(directory, 'log');

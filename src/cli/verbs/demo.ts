@@ -37,7 +37,7 @@ export const demo: Verb<{
 
   const home = path.join((await parts.config()).home, 'demo');
   const embedded = await parts.embeddedIn(home);
-  const warehouse = await parts.connected(embedded.url, 8);
+  const warehouse = await parts.connected(embedded.own, 8);
   await alone(context, warehouse);
   await empty(warehouse);
   const { migrate } = await import('../../warehouse/migrate.ts');

@@ -11,7 +11,6 @@ export const warehouse: Verb<object> = async (context) => {
   if (!quiet && !json) err.line('starting the warehouse');
   const embedded = await parts.embedded();
   const opened = await current(context, (text) => (quiet || json ? undefined : err.line(text)));
-  const url = opened.url.reveal();
   if (embedded === undefined) {
     // Somebody else's server: it is up or not without us, and its password is theirs to show.
     if (json) out.line(toJson({ embedded: false, address: opened.address }, 2));
@@ -19,6 +18,7 @@ export const warehouse: Verb<object> = async (context) => {
       out.line(`DATABASE_URL is set: the warehouse is ${opened.address}, which this program does not start or stop.`);
     return exit.ok;
   }
+  const { url } = embedded;
   if (json) out.line(toJson({ embedded: true, url, host: '127.0.0.1', port: embedded.port, data: embedded.data }));
   else {
     const address = new URL(url);
