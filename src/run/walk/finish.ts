@@ -9,7 +9,7 @@ import { closeIfLast } from '../books/walks.ts';
 import type { StreamContext } from '../records/stream-context.ts';
 import { tell } from '../shared/context.ts';
 import { type Problem, where, worst } from '../shared/problem.ts';
-import { type Gone, isUnavailable, saysNothing } from './gone.ts';
+import { type Gone, isClosed, isUnavailable, saysNothing } from './gone.ts';
 import { passBy, renewOwners } from './owners.ts';
 import { noteReadByLess } from './read-by-less.ts';
 import { type Findings, readRound } from './round.ts';
@@ -29,6 +29,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   const findings: Findings = {
     problems: [],
     gone: [],
+    shut: [],
     doubtful: new Set(),
     refusals: new Map(),
     // What is left of a walk may be what is gone: that others have the list is known from the run before.
@@ -50,6 +51,7 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const read = tally.slices - before;
   await judgeGone(stream, findings);
+  await judgeShut(stream, findings);
   const { problems, over } = findings;
   const passed = problems.every((problem) => problem.status === 'forbidden');
   // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, parts of one slice included.
@@ -71,6 +73,14 @@ async function judgeGone(stream: StreamContext, { gone, answered, problems }: Fi
     if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));
     else await closeAbsent(stream, one);
   }
+}
+
+/** Owners whose lists are closed to us: throws where that says that the list is. Each of the others is left for the next run. */
+async function judgeShut({ context, flow }: StreamContext, { shut, answered, problems }: Findings): Promise<void> {
+  const [first] = shut;
+  if (first === undefined || shut.length < problems.length) return;
+  const { db } = context.deps.warehouse;
+  if (isClosed(flow, shut, answered, await patiently(() => wasRead(db, context.run.sourceId, flow)))) throw first;
 }
 
 /** Leaves the slice for the next run. */

@@ -1,6 +1,6 @@
-/** What it means that a list of an owner is not there: that the owner is gone, that the server has no such lists, or nothing at all. */
+/** What it means that a list of an owner is not there, or closed to us: that it is the owner's, that no owner has one, or nothing at all. */
 
-import { type Missing, SeemsMissing } from '../../core/errors.ts';
+import { type Forbidden, type Missing, SeemsMissing } from '../../core/errors.ts';
 import type { Flow } from '../../core/stream.ts';
 import type { OpenSlice } from '../books/slices.ts';
 
@@ -23,6 +23,14 @@ export const isUnavailable = ({ stream }: Flow, gone: readonly Gone[], answered:
   (stream.promised
     ? atEnd && (gone.length >= missesUntilUnavailable || gone.every(({ error }) => isOfEndpoint(error)))
     : atEnd || (stream.days === undefined && gone.length >= missesUntilUnavailable));
+
+/**
+ * Whether refusals mean that the list itself is closed to us, rather than these owners: the contract promises it, none of several owners shows it,
+ * or nobody ever did. Without a word that a permission is lacking, its table would stay empty, or as it was, night after night. Days are told of
+ * accounts, which are closed one by one.
+ */
+export const isClosed = ({ stream }: Flow, shut: readonly Forbidden[], answered: boolean, wasRead: boolean): boolean =>
+  stream.promised && stream.days === undefined && !answered && (shut.length >= missesUntilUnavailable || !wasRead);
 
 const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
 

@@ -29,6 +29,8 @@ export interface Findings {
   readonly problems: Problem[];
   /** Slices whose owners have no such list, or are no more. */
   gone: readonly Gone[];
+  /** What those said whose lists are closed to us. */
+  readonly shut: Forbidden[];
   /** Slices to be asked for once more: that there is no list or nothing in it is news, or it showed less than was counted. One bad answer is none. */
   readonly doubtful: Set<OpenSlice>;
   /** What owners of days have said in this round: they have many slices, and for the others of them it stands. */
@@ -143,6 +145,7 @@ async function settle(
     return;
   }
   if (isGone && !isOfAll) return;
+  if (error instanceof Forbidden) findings.shut.push(error);
   findings.problems.push(await problemOf(stream, open, error));
 }
 
