@@ -35,6 +35,11 @@ export interface Parents {
    * and when a full walk is asked for.
    */
   readonly lively?: string;
+  /**
+   * The owners that the source shows now, as a further condition: that one it no longer shows answers 404 says nothing of the endpoint. Absent: all
+   * are shown.
+   */
+  readonly shown?: string;
 }
 
 /** Keys that the warehouse already knows, e.g. of the entities that a report is asked for. */

@@ -376,3 +376,42 @@ describe('a board that says (400) that it has no sprints', () => {
     expect(rule.fired).toBe(2);
   });
 });
+
+describe('sprints that are deleted at the source', () => {
+  const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
+  /** Their own lists answer 404, and where `lists` says so no board shows them any more. */
+  const deleteAll = ({ lists }: { readonly lists: boolean }): void => {
+    const { script } = rig.tracker;
+    const none: Fault = {
+      name: 'no sprints',
+      answer: (answer) => ({
+        ...answer,
+        body: Buffer.from(JSON.stringify({ startAt: 0, maxResults: 50, total: 0, isLast: true, values: [] })),
+      }),
+    };
+    script.at({ endpoint: sprintIssue, times: Infinity }, status(404));
+    if (lists) script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, none);
+  };
+  const night = 86_400_000;
+
+  test('one and all fail no night: that those whom no board shows any more are not there says nothing of the others', async () => {
+    await open('vendor');
+    await rig.sync();
+    deleteAll({ lists: true });
+    for (let one = 0; one < 2; one += 1) {
+      rig.tracker.clock.advance(night);
+      const report = await rig.sync();
+      expect(report.streams.filter((stream) => stream.status !== 'ok')).toEqual([]);
+      expect(report).toMatchObject({ status: 'succeeded' });
+    }
+  });
+
+  test('fail the night where their boards show them: then it is the endpoint that is not there', async () => {
+    await open('vendor');
+    await rig.sync();
+    deleteAll({ lists: false });
+    rig.tracker.clock.advance(night);
+    const report = await rig.sync();
+    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ status: 'failed' });
+  });
+});

@@ -10,7 +10,7 @@ import type { StreamContext } from '../records/stream-context.ts';
 import { tell } from '../shared/context.ts';
 import { type Problem, where, worst } from '../shared/problem.ts';
 import { type Gone, isClosed, isUnavailable, saysNothing } from './gone.ts';
-import { passBy, renewOwners } from './owners.ts';
+import { ofShown, passBy, renewOwners } from './owners.ts';
 import { noteReadByLess } from './read-by-less.ts';
 import { type Findings, readRound } from './round.ts';
 
@@ -62,12 +62,18 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
 /** Owners without the list: throws where that says that nobody has it; each of the others is passed by, or left for the next run. */
 async function judgeGone(stream: StreamContext, { gone, answered, problems }: Findings): Promise<void> {
   const { context, flow } = stream;
-  const [first] = gone;
-  if (first === undefined) return;
-  if (isUnavailable(flow, gone, answered, true)) throw first.error;
+  if (gone.length === 0) return;
+  const shown = await ofShown(stream, gone);
+  const [first] = shown;
+  if (first !== undefined && isUnavailable(flow, shown, answered, true)) throw first.error;
   // Of few owners it may be they who are gone; where none ever had it, night after night nothing would be read and nothing said.
   const { warehouse } = context.deps;
-  if (flow.stream.promised && !answered && !(await patiently(() => wasRead(warehouse.db, context.run.sourceId, flow))))
+  if (
+    first !== undefined &&
+    flow.stream.promised &&
+    !answered &&
+    !(await patiently(() => wasRead(warehouse.db, context.run.sourceId, flow)))
+  )
     throw first.error;
   for (const one of gone) {
     if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));

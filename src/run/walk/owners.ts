@@ -36,6 +36,19 @@ export async function renewOwners(stream: StreamContext): Promise<void> {
   await addSlices(db, walk, slices);
 }
 
+/** Those of the slices whose owners the source shows. */
+export async function ofShown<Part extends { readonly open: OpenSlice }>(
+  { context, flow }: StreamContext,
+  parts: readonly Part[],
+): Promise<readonly Part[]> {
+  const { name, parents } = flow.stream;
+  if (parents?.shown === undefined) return parts;
+  const { db } = context.deps.warehouse;
+  const shown = await patiently(() => partitionsFrom(db, context.run.sourceId, name, parents, 'shown'));
+  const owners = new Set(shown.map(partitionText));
+  return parts.filter(({ open }) => owners.has(partitionText(open.slice.partition ?? {})));
+}
+
 /** Closes the slice of an owner whose part cannot be read. */
 export const passBy = ({ context }: StreamContext, { sliceId }: OpenSlice, { code, message }: Unread): Promise<void> =>
   patiently(() => leaveSlice(context.deps.warehouse.db, sliceId, context.run.runId, 'absent', { code, message }));

@@ -179,22 +179,23 @@ export const ownersOf = (walk: Pick<WalkPlan, 'kind'>): 'all' | 'lively' =>
 
 /**
  * The owners of a partitioned stream, as the warehouse knows them now: all of them, or those whose parts still change and those that came or
- * changed after all were walked (their list may have failed then).
+ * changed after all were walked (their list may have failed then), or those that the source shows.
  */
 export async function partitionsFrom(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   stream: string,
   parents: Parents,
-  which: 'all' | 'lively',
+  which: 'all' | 'lively' | 'shown',
 ): Promise<readonly Partition[]> {
   const columns = Object.entries(parents.columns);
   const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
     columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
   )} from ${sql.table(parents.table)} where source_id = ${sourceId}
     ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
+    ${which === 'shown' && parents.shown !== undefined ? sql`and (${sql.raw(parents.shown)})` : sql``}
     ${
-      which === 'all' || parents.lively === undefined
+      which !== 'lively' || parents.lively === undefined
         ? sql``
         : sql`and (${sql.raw(parents.lively)} or _synced_at >= coalesce((
         select max(opened_at) from ops.walks w where w.source_id = ${sourceId} and w.stream = ${stream} and w.kind = 'full'

@@ -52,7 +52,8 @@ export const sprintIssues = (): Stream => ({
     'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
   endpoint: `GET ${sprintIssue}`,
   promised: true,
-  after: ['sprints', 'issues'],
+  // Behind `board_sprints` because of `shown`.
+  after: ['sprints', 'issues', 'board_sprints'],
   parents: {
     table: 'tracker.sprints',
     columns: { sprint_id: 'id' },
@@ -60,6 +61,10 @@ export const sprintIssues = (): Stream => ({
     where: `_deleted_at is null and (_row_hash is not null
       or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
     lively: "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
+    // Sprints have no census: one that was deleted is asked for on and on. Who told of it first, a board or an issue, knows no more of it.
+    shown: `case when _row_hash is not null
+      then exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
+      else exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id) end`,
   },
   walk: ({ partition }) =>
     listing(
