@@ -100,7 +100,7 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
           // What one report is refused with says nothing of the others: each is asked for in full first.
           ofAds = ofAds === undefined ? asked.ofAds(error) : undefined;
           if (ofAds === undefined) throw error;
-          note(`${createEndpoint}: asked for with the statuses ${ofAds.join(', ')} alone (${error.message})`);
+          note(`${createEndpoint}: refused for its statuses; asked for with the statuses ${ofAds.join(', ')} alone`);
         }
       }
     },
