@@ -52,7 +52,9 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
   const notice = options.notice ?? ((message) => process.stderr.write(`tidemark: ${message}\n`));
   const inside = enter(home);
   refuseForeign(inside);
-  const lock = await exclusive(lockIn(inside), startPatience, options.signal);
+  const lock = await exclusive(lockIn(inside), startPatience, options.signal, () =>
+    notice(`waiting for another command that starts or stops the warehouse in ${inside}`),
+  );
   try {
     const place = settle(path.dirname(inside), notice);
     const others = isHeld(path.join(inside, 'in-use'));

@@ -25,17 +25,32 @@ export const tryExclusive = (file: string): Held | undefined => take(file, 'BEGI
 /** Takes the lock together with others who share it, or answers undefined at once if somebody has it alone. Throws as `tryExclusive`. */
 export const tryShared = (file: string): Held | undefined => take(file, 'BEGIN; SELECT 1 FROM sqlite_master');
 
+/** So long nobody wonders why nothing happens, ms. */
+const unnoticed = 5_000;
+
 /**
  * Waits for the lock.
  * @param patience how long, in milliseconds; then `Unreachable`
+ * @param waits is called once, where it takes a while
  */
-export async function exclusive(file: string, patience: number, signal?: AbortSignal): Promise<Held> {
-  const deadline = performance.now() + patience;
+export async function exclusive(
+  file: string,
+  patience: number,
+  signal?: AbortSignal,
+  waits?: () => void,
+): Promise<Held> {
+  const begun = performance.now();
+  let isTold = false;
   for (;;) {
     signal?.throwIfAborted();
     const held = tryExclusive(file);
     if (held) return held;
-    if (performance.now() > deadline) {
+    const waited = performance.now() - begun;
+    if (waited > unnoticed && !isTold) {
+      isTold = true;
+      waits?.();
+    }
+    if (waited > patience) {
       throw new Unreachable(
         `another process has held ${file} for ${Math.round(patience / 1000)} s; is it hanging? Stop it and try again`,
       );

@@ -9,6 +9,8 @@ import { afterAll, expect, test } from 'vitest';
 import { start, stop } from '../../src/warehouse/cluster.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { openEmbedded } from '../../src/warehouse/embedded.ts';
+import { lockIn } from '../../src/warehouse/keep-up.ts';
+import { tryExclusive } from '../../src/warehouse/locks.ts';
 import { installed, link, program } from '../../src/warehouse/native.ts';
 import { unprivileged } from '../../src/warehouse/place.ts';
 import { running } from '../../src/warehouse/postmaster.ts';
@@ -249,6 +251,17 @@ test('a command that may not use the warehouse does not stop the server by which
     await stop(theirs);
   }
 });
+
+test('a command says for whom it waits while another one, suspended perhaps, is at the server', async () => {
+  await (await openEmbedded(shared)).release();
+  const lock = tryExclusive(lockIn(path.join(shared, 'postgres')));
+  const notices: string[] = [];
+  const opening = openEmbedded(shared, { notice: (message) => notices.push(message) });
+  await until('it is said', () => notices.length > 0, 30_000);
+  lock?.release();
+  await (await opening).release();
+  expect(notices).toEqual([expect.stringContaining('waiting for another command that starts or stops the warehouse')]);
+}, 60_000);
 
 test('after kill -9 of a command and its server at once the next command starts', async () => {
   const killed = hold(shared);
