@@ -10,6 +10,9 @@ import pg from 'pg';
 const lastWordsMs = 200;
 const aLittleMs = 10;
 
+/** So long a server may take to let us in, ms: whoever ends waits for it, and one that hangs would never let them go. */
+const loginMs = 10_000;
+
 interface Due {
   readonly name: string;
   readonly vacuum: boolean;
@@ -24,7 +27,11 @@ export async function tidyTables(url: string, signal?: AbortSignal): Promise<rea
   const done: string[] = [];
   const isStopped = (): boolean => signal?.aborted === true;
   if (isStopped()) return done;
-  const client = new pg.Client({ connectionString: url, application_name: 'tidemark upkeep' });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'tidemark upkeep',
+    connectionTimeoutMillis: loginMs,
+  });
   // A break shows itself in the statement under way.
   client.on('error', () => undefined);
   const cut = (): void => void client.end();

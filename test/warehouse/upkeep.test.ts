@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -84,3 +86,17 @@ test('a table that somebody else is at is passed by, and what is in order is lef
     await embedded.release();
   }
 });
+
+test('a server that hangs keeps nobody who ends', async () => {
+  const hanging = net.createServer();
+  const sockets = new Set<net.Socket>();
+  hanging.on('connection', (socket) => sockets.add(socket));
+  await once(hanging.listen(0, '127.0.0.1'), 'listening');
+  const { port } = hanging.address() as net.AddressInfo;
+  try {
+    await expect(tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`)).rejects.toThrow(/timeout/);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    hanging.close();
+  }
+}, 60_000);
