@@ -10,8 +10,8 @@ import { ofAccount } from '../ads.ts';
 import { type Failure, failures, isOfOne } from '../failures.ts';
 import { canonicalId } from '../ids.ts';
 import { accountIn } from '../streams/of-account.ts';
+import { type Asked, dimensionsAsked } from './dimensions.ts';
 import { insightDimensions, insightFields } from './fields.ts';
-import { namedIn } from './named.ts';
 import type { Reports } from './reports.ts';
 
 const endpoint = '/ad_accounts/{id}/insight_reports';
@@ -95,11 +95,15 @@ function reading(
 ): Reading {
   const rowsOf = listNamed(endpoint, 'rows');
   // By level: what is not told of campaigns may be told of ad sets.
-  const unknown = new Set<string>();
+  const dimensions = dimensionsAsked<Question>();
+  const wasThere = async ({ type, dimension }: Asked): Promise<boolean> => {
+    const of = { ad_account_id: accountIn(slice), entity_type: type, dimension };
+    return (await given.keys({ table: 'ads.insight_states', columns: { dimension: 'dimension' }, of })).length > 0;
+  };
   const gone: Missing[] = [];
   let strange = 0;
   const ask = async (question: Question, until: AbortSignal): Promise<Answered | Failed | undefined> => {
-    if (unknown.has(levelled(question))) return undefined;
+    if (!dimensions.isAsked(question)) return undefined;
     try {
       const answer = await http.send(requestOf(slice, question), until);
       checkDimension(question, answer.body);
@@ -115,10 +119,7 @@ function reading(
       }
       if (!isOfOne(cause)) throw cause;
       const code = codeOf(cause);
-      if (code !== undefined) return { question, code };
-      if (!isUnknown(cause, question)) return { question, failure: cause };
-      unknown.add(levelled(question));
-      return undefined;
+      return code !== undefined ? { question, code } : { question, failure: cause };
     }
   };
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
@@ -126,14 +127,18 @@ function reading(
     const failed = failures(endpoint, all.length);
     for await (const answered of several(all, concurrency, ask, signal)) {
       if (answered?.failure !== undefined) {
-        failed.keep(Object.values(answered.question).join('/'), answered.failure);
+        const { question, failure } = answered;
+        if (!dimensions.refused(question, failure)) failed.keep(wordsOf(question), failure);
+        if (dimensions.isHopeless()) break;
         continue;
       }
       failed.answered();
       if (answered === undefined) continue;
+      dimensions.answered(answered.question);
       fetched += 1;
       yield pageOf(answered, dayOf(given.clock), all.length);
     }
+    for (const { question, failure } of await dimensions.unexplained(wasThere)) failed.keep(wordsOf(question), failure);
     const failure = failed.asOne();
     if (failure !== undefined) throw failure;
     const [missing] = gone;
@@ -143,7 +148,8 @@ function reading(
       note(`${endpoint}: ${gone.length} of ${all.length} cannot be read and stay as they are (${missing.message})`);
     if (strange > 0)
       note(`${endpoint}: ${strange} rows were of other entities than those asked for; they were left out`);
-    if (unknown.size > 0) note(`${endpoint}: the server does not know the dimensions ${[...unknown].join(', ')}`);
+    const lacked = dimensions.lacked();
+    if (lacked.length > 0) note(`${endpoint}: the server does not know the dimensions ${lacked.join(', ')}`);
     return { expected: null, fetched, passes, moved: 0, matched: true };
   }
   const id = (record: Json): string =>
@@ -168,7 +174,7 @@ const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => bo
   return (row) => named(row) === canonicalId(id);
 };
 
-const levelled = ({ type, dimension }: Question): string => `${dimension} (${type})`;
+const wordsOf = (question: Question): string => Object.values(question).join('/');
 
 interface Failed {
   readonly question: Question;
@@ -179,10 +185,6 @@ type Answered = { readonly question: Question; readonly failure?: undefined } & 
   | { readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
   | { readonly code: string; readonly answer?: undefined }
 );
-
-/** Whether it is the dimension that is refused, of whomever it is asked. */
-const isUnknown = (cause: Failure, { dimension }: Question): boolean =>
-  cause instanceof Refused && cause.status === 400 && namedIn(cause.messages, [dimension]).length > 0;
 
 /** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet, no mistake of ours. */
 const codeOf = (refusal: Failure): string | undefined =>
