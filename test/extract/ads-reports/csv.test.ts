@@ -395,6 +395,33 @@ describe('the creation of a report', () => {
     }
   });
 
+  test('that is refused together with another for what the server lacks is asked for again as well', async () => {
+    const refusal = play.json({ messages: ['metrics: SKAD_APP_INSTALLS is not known'] }, {}, 400);
+    const both = Promise.withResolvers<void>();
+    let refused = 0;
+    const together: play.Reply = {
+      ...refusal,
+      run: async (...arrived) => {
+        refused += 1;
+        if (refused === 2) both.resolve();
+        await both.promise;
+        await refusal.run(...arrived);
+      },
+    };
+    const creations = [together, together, play.json({ id: 'one' }, {}, 201), play.json({ id: 'two' }, {}, 201)];
+    const platform = await csvPlatform({ looks: [ready], files: [csvFile(file)], creations });
+    const opened = openReports(platform);
+    closing.push(platform.close, opened.close);
+    const stream = asyncReports(opened.reports);
+    const readings = await Promise.all(
+      [1, 2].map(() => stream.read?.(march, given(ledger().job), new AbortController().signal)),
+    );
+    const firsts = await Promise.all(readings.map((reading) => reading?.pages.next()));
+    expect(firsts.map((step) => step?.done)).toEqual([false, false]);
+    expect(platform.created()).toHaveLength(4);
+    expect(opened.notes.filter((note) => note.includes('the server has no SKAD_APP_INSTALLS'))).toHaveLength(1);
+  });
+
   test.each([
     'One or more statuses are not valid for the primary entity of the report',
     'Invalid status: completed, stopped, paused',

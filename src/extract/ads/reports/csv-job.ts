@@ -20,6 +20,8 @@ export interface Question {
   readonly dimensions: () => readonly string[];
   readonly metrics: () => readonly string[];
   readonly statuses: () => readonly string[];
+  /** How much is left out. */
+  readonly left: () => number;
   /** Leaves out what the server lacks by its refusal. False where that cannot be told, or cannot be left out. */
   readonly lessen: (refusal: Refused) => boolean;
   /** The statuses to ask for instead where the refusal is about statuses and names none; undefined where it is not, or all are of ads. */
@@ -37,6 +39,7 @@ export const question = (note: (message: string) => void): Question => {
     dimensions: () => rest(csvDimensions),
     metrics: () => rest(csvMetrics),
     statuses: () => rest(csvStatuses),
+    left: () => refused.size,
     lessen({ whole, message }) {
       const lacked = lists.map((list) => lackedIn(whole, rest(list), indispensable));
       const names = lacked.flatMap((some) => some ?? []);
@@ -89,6 +92,7 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
     async create(signal) {
       let ofAds: readonly string[] | undefined;
       for (;;) {
+        const left = asked.left();
         try {
           const { body } = await http.send(requestOf(ofAds ?? asked.statuses()), signal);
           const id = idIn(body);
@@ -96,7 +100,8 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
           throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
-          if (asked.lessen(error)) continue;
+          // Another report, asked for at the same time, may have been refused the same: by now less is asked for.
+          if (asked.left() > left || asked.lessen(error)) continue;
           // What one report is refused with says nothing of the others: each is asked for in full first.
           ofAds = ofAds === undefined ? asked.ofAds(error) : undefined;
           if (ofAds === undefined) throw error;
