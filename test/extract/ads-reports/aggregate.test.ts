@@ -3,7 +3,7 @@ import { Forbidden, Missing, PagingLoop, Refused, Transient, UnexpectedContent }
 import type { Page } from '../../../src/core/paging.ts';
 import { parsedOf } from '../../../src/core/raw-record.ts';
 import type { Json } from '../../../src/core/request.ts';
-import type { Slice } from '../../../src/core/stream.ts';
+import type { Given, KeySet, Slice } from '../../../src/core/stream.ts';
 import type { Reports } from '../../../src/extract/ads/reports/reports.ts';
 import { reportsOf } from '../../../src/extract/ads/reports/reports.ts';
 import { insightReports, reportDaily, reportHourly, reportLifetime } from '../../../src/extract/ads/reports.ts';
@@ -675,6 +675,18 @@ describe('an insight report', () => {
       );
       const some = lending({ 'ads.campaigns': campaigns.slice(2, 5), 'ads.insight_states': states });
       await expect(statesOf(reports, some)).rejects.toThrow(/4 of 45 failed: .*CAMPAIGN\/c3\/AGE/);
+    });
+
+    test('tells so as well where those that are there have answered before, and are not asked again', async () => {
+      const { reports, queries, notes } = await open(() => play.json({ messages: ['not one of those'] }, {}, 400));
+      const states = here.map((dimension) => ({ dimension, entity_type: 'CAMPAIGN', ad_account_id: account }));
+      const all = lending({ 'ads.campaigns': campaigns.slice(0, 2), 'ads.insight_states': states });
+      const answeredToday = ({ table, where }: KeySet): boolean =>
+        table === 'ads.campaigns' && here.some((dimension) => where?.includes(`'${dimension}'`));
+      const due: Given = { ...all, keys: async (set) => (answeredToday(set) ? [] : all.keys(set)) };
+      expect(await statesOf(reports, due)).toEqual([]);
+      expect(queries().some((one) => one.get('insight_dimension') === 'TONE')).toBe(true);
+      expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET/)]);
     });
 
     test('fails where none is answered, without asking of everybody', async () => {

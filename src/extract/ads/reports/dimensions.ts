@@ -20,23 +20,23 @@ export interface Dimensions<Question extends Asked> {
   readonly answered: (question: Question) => void;
   /** Whether a failure may be the dimension's: then it is kept for `unexplained`. */
   readonly refused: (question: Question, failure: Failure) => boolean;
-  /** Whether all dimensions of a level have been refused, and nobody was answered: it is not for the dimensions. */
+  /** Whether all dimensions of a level have been refused, and nobody was ever answered: it is not for the dimensions. */
   readonly isHopeless: () => boolean;
   /**
-   * The refusals that are not for their dimension. One that none of its level was answered is not there, where others are: unless `wasThere`. What is
-   * refused of some is theirs.
+   * The refusals that are not for their dimension. One that none of its level was ever answered is not there, where others are. What is refused of
+   * some is theirs.
    */
-  readonly unexplained: (
-    wasThere: (asked: Asked) => Promise<boolean>,
-  ) => Promise<readonly { readonly question: Question; readonly failure: Failure }[]>;
+  readonly unexplained: () => readonly { readonly question: Question; readonly failure: Failure }[];
   /** Those that the server does not have, each with its level. */
   readonly lacked: () => readonly string[];
 }
 
-export const dimensionsAsked = <Question extends Asked>(): Dimensions<Question> => {
+/** `before`: what was answered by other runs. */
+export const dimensionsAsked = <Question extends Asked>(before: readonly Asked[]): Dimensions<Question> => {
+  const known = new Set(before.map(words));
+  const levels = new Set(before.map(({ type }) => type));
   const lacked = new Set<string>();
   const answered = new Set<string>();
-  const levels = new Set<string>();
   const refused = new Map<string, { readonly question: Question; readonly failure: Failure }[]>();
   return {
     isAsked: (question) =>
@@ -52,13 +52,12 @@ export const dimensionsAsked = <Question extends Asked>(): Dimensions<Question> 
       else refused.set(words(question), [...(refused.get(words(question)) ?? []), { question, failure }]);
       return true;
     },
-    isHopeless: () => answered.size === 0 && refused.size >= insightDimensions.length,
-    async unexplained(wasThere) {
+    isHopeless: () => levels.size === 0 && refused.size >= insightDimensions.length,
+    unexplained() {
       const theirs = [];
       for (const [name, some] of refused) {
-        const [one] = some;
-        const mayLack = one !== undefined && !answered.has(name) && levels.has(one.question.type);
-        if (mayLack && !(await wasThere(one.question))) lacked.add(name);
+        const isOf = some.some(({ question }) => levels.has(question.type));
+        if (isOf && !answered.has(name) && !known.has(name)) lacked.add(name);
         else theirs.push(...some);
       }
       return theirs;

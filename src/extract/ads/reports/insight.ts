@@ -36,7 +36,8 @@ export const insightReports = (reports: Reports): Stream => ({
     const due = await questions(slice, given);
     // Of who has answered today nothing more may be due: he has answered.
     const isAsked = due.length > 0 || (await answersOfToday(slice, given));
-    return reading(reports, slice, given, { due, passes: isAsked ? 1 : 0 }, signal);
+    const before = await answeredBefore(slice, given);
+    return reading(reports, slice, given, { due, before, passes: isAsked ? 1 : 0 }, signal);
   },
 });
 
@@ -86,20 +87,30 @@ const answersOfToday = async (slice: Slice, given: Given): Promise<boolean> => {
   return answers.length > 0;
 };
 
+/** The dimensions that some entity of the account was ever answered, by level. */
+async function answeredBefore(slice: Slice, given: Given): Promise<readonly Asked[]> {
+  const answers = await given.keys({
+    table: 'ads.insight_states',
+    columns: { type: 'entity_type', dimension: 'dimension' },
+    of: { ad_account_id: accountIn(slice) },
+  });
+  return answers.map(({ type = '', dimension = '' }) => ({ type, dimension }));
+}
+
 function reading(
   { http, concurrency, note }: Reports,
   slice: Slice,
   given: Given,
-  { due: all, passes }: { readonly due: readonly Question[]; readonly passes: number },
+  {
+    due: all,
+    before,
+    passes,
+  }: { readonly due: readonly Question[]; readonly before: readonly Asked[]; readonly passes: number },
   signal: AbortSignal,
 ): Reading {
   const rowsOf = listNamed(endpoint, 'rows');
   // By level: what is not told of campaigns may be told of ad sets.
-  const dimensions = dimensionsAsked<Question>();
-  const wasThere = async ({ type, dimension }: Asked): Promise<boolean> => {
-    const of = { ad_account_id: accountIn(slice), entity_type: type, dimension };
-    return (await given.keys({ table: 'ads.insight_states', columns: { dimension: 'dimension' }, of })).length > 0;
-  };
+  const dimensions = dimensionsAsked<Question>(before);
   const gone: Missing[] = [];
   let strange = 0;
   const ask = async (question: Question, until: AbortSignal): Promise<Answered | Failed | undefined> => {
@@ -138,7 +149,7 @@ function reading(
       fetched += 1;
       yield pageOf(answered, dayOf(given.clock), all.length);
     }
-    for (const { question, failure } of await dimensions.unexplained(wasThere)) failed.keep(wordsOf(question), failure);
+    for (const { question, failure } of dimensions.unexplained()) failed.keep(wordsOf(question), failure);
     const failure = failed.asOne();
     if (failure !== undefined) throw failure;
     const [missing] = gone;
