@@ -51,7 +51,8 @@ export async function finishWalk(stream: StreamContext, clock: Date | undefined)
   }
   const read = tally.slices - before;
   await judgeGone(stream, findings);
-  await judgeShut(stream, findings);
+  // An owner of whom nothing was due has not answered, but it has not refused either.
+  if (read === 0) await judgeShut(stream, findings);
   const { problems, over } = findings;
   const passed = problems.every((problem) => problem.status === 'forbidden');
   // A slice that is the only one closes its walk itself; of several, two that end at once leave that to us, parts of one slice included.
