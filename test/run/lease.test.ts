@@ -143,6 +143,18 @@ test('a heartbeat keeps the lease beyond its time, also over a lost session', as
   await holder.release();
 });
 
+test('a holder whose session breaks has another at once: who comes before its next beat would take it for dead', async () => {
+  const holder = await takeLease(pool(), 'broken', { ...quick, ttlMs: 600_000, heartbeatMs: 300_000 });
+  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
+  const { rows: before } = await pool().query<{ pid: number }>(told, ['broken']);
+  await pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
+  await expect
+    .poll(async () => (await pool().query<{ pid: number }>(told, ['broken'])).rows[0]?.pid, { timeout: 10_000 })
+    .not.toBe(before[0]?.pid);
+  await expect(takeLease(pool(), 'broken', quick)).rejects.toThrow(LockHeld);
+  await holder.release();
+});
+
 test('a holder that stood still for longer than its lease, and whose session broke meanwhile, goes on with what nobody has taken', async () => {
   const holder = await takeLease(pool(), 'asleep', quick);
   const told = 'select backend_pid as pid from ops.leases where pipeline = $1';

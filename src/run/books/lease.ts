@@ -36,6 +36,9 @@ export interface LeaseTimes {
 
 export const usualTimes: LeaseTimes = { ttlMs: 30_000, heartbeatMs: 5_000, waitMs: 2_500 };
 
+/** So often a server that is down is asked for another session, ms. */
+const reopenMs = 200;
+
 interface Holder {
   readonly epoch: string;
   readonly run_id: string | null;
@@ -166,11 +169,13 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
   let released = false;
   let beating: Promise<void> = Promise.resolve();
   const unanswered = silence(3 * times.heartbeatMs);
-  // An idle session that breaks says so here; the next beat finds it out and opens another.
-  const ignore = (): undefined => undefined;
-  client.on('error', ignore);
+  // Whoever comes before another session is open takes us for dead, for all sessions are gone when a server restarts: that is not left to the next beat.
+  const broke = (): void => {
+    beating = beating.then(() => beat());
+  };
+  client.on('error', broke);
 
-  const beat = async (): Promise<void> => {
+  const beat = async (isAgain = false): Promise<void> => {
     try {
       const { rowCount } = await client.query(
         `update ops.leases set heartbeat_at = clock_timestamp(), backend_pid = pg_backend_pid(),
@@ -184,22 +189,29 @@ function hold(pool: pg.Pool, first: pg.PoolClient, pipeline: string, epoch: stri
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
       if (released) return;
       if (unanswered.ms > times.ttlMs) lost.abort(cutOff(error));
-      await reopen();
+      if ((await reopen()) && !isAgain) await beat(true);
     }
   };
-  const reopen = async (): Promise<void> => {
-    try {
-      const next = await pool.connect();
-      client.release(true);
-      client = next;
-      client.on('error', ignore);
-    } catch {
-      // Still down: the next beat tries again.
+  /** Another session, as soon as there is one; false where there is none until the next beat. */
+  const reopen = async (): Promise<boolean> => {
+    const until = performance.now() + times.heartbeatMs;
+    while (!released) {
+      try {
+        const next = await pool.connect();
+        client.release(true);
+        client = next;
+        client.on('error', broke);
+        return true;
+      } catch {
+        if (performance.now() + reopenMs > until) return false;
+        await sleep(reopenMs);
+      }
     }
+    return false;
   };
   const timer = setInterval(() => {
     unanswered.look();
-    beating = beating.then(beat);
+    beating = beating.then(() => beat());
   }, times.heartbeatMs);
   timer.unref();
 
