@@ -227,7 +227,9 @@ test('a request that kills its worker every time is parked after the third, with
     error: { code: 'worker_lost', message: expect.stringContaining('died 3 times') },
   });
   expect(await control.run('ads', other.runId)).toMatchObject({ status: 'succeeded' });
-  expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
+  expect(told).toContainEqual(
+    expect.objectContaining({ pipeline: 'tracker', state: 'failed', which: { request: queued.runId } }),
+  );
 }, 40_000);
 
 test('a request whose run loses its lease every time is told when it is parked', async () => {
@@ -244,7 +246,9 @@ test('a request whose run loses its lease every time is told when it is parked',
     },
     { told: { look: async (findings) => void told.push(...findings) } },
   );
-  expect(told).toContainEqual(expect.objectContaining({ pipeline: 'tracker', state: 'failed', run: queued.runId }));
+  expect(told).toContainEqual(
+    expect.objectContaining({ pipeline: 'tracker', state: 'failed', which: { request: queued.runId } }),
+  );
 });
 
 test('who has only just come back to the warehouse calls nobody dead, for all sessions are gone when a server restarts', async () => {
@@ -507,7 +511,7 @@ test('a run that does not get ahead is stuck and told, and no longer when it doe
     const queued = await start();
     await isNow(queued, 'stuck');
     await until('somebody is told', () => looks.length > 0);
-    expect(looks[0]).toMatchObject({ pipeline: 'tracker', state: 'stuck', run: queued.runId });
+    expect(looks[0]).toMatchObject({ pipeline: 'tracker', state: 'stuck', which: { request: queued.runId } });
     news.tell?.();
     await isNow(queued, 'running');
   });
