@@ -51,7 +51,7 @@ export async function streamsPage(): Promise<string> {
   const parts: string[] = [];
   for (const { title, source } of sources()) {
     parts.push(`# ${title}`, '', ...overview(source.flows));
-    parts.push(...source.flows.flatMap((flow) => chapter(flow, comments)));
+    parts.push(...source.flows.flatMap((flow) => chapter(flow, source.flows, comments)));
     await source.close();
   }
   return `${[head, ...parts].join('\n')}\n`;
@@ -91,7 +91,7 @@ const brief = (stream: Stream): string => {
   return stream.parents === undefined ? 'one list' : `one list a row of ${code(stream.parents.table)}`;
 };
 
-const chapter = (flow: Flow, comments: Comments): readonly string[] => {
+const chapter = (flow: Flow, flows: readonly Flow[], comments: Comments): readonly string[] => {
   const { stream } = flow;
   const root = flow.table;
   return [
@@ -110,7 +110,7 @@ const chapter = (flow: Flow, comments: Comments): readonly string[] => {
           stream.after === undefined ? 'nothing' : stream.after.map((name) => `[${name}](#${name})`).join(', '),
         ],
         ['without the endpoint', without(flow)],
-        ['rows no longer shown', absence(flow)],
+        ['rows no longer shown', absence(flow, flows)],
         ['table', tableLine(root, comments)],
         ['version', root.order === undefined ? 'a later read wins' : `the larger ${code(root.order)} wins`],
       ],
@@ -151,9 +151,14 @@ const listReading = ({ windows, parents }: Stream): string => {
 };
 
 /** The last case is what `run/census.ts` takes a census of. */
-const absence = ({ absent, stream, table }: Flow): string => {
+const absence = ({ absent, stream, table }: Flow, flows: readonly Flow[]): string => {
   if (absent === 'replaced')
     return `removed, once the list${stream.parents === undefined ? '' : ' of their owner'} was read completely`;
+  const parts = flows.find(
+    ({ stream: { parents } }) => parents?.unnamed !== undefined && parents.table === nameOf(table),
+  );
+  if (parts !== undefined)
+    return `kept, until nothing names them any more and [${parts.stream.name}](#${parts.stream.name}) finds them gone (404): that sets \`_deleted_at\``;
   return stream.exists !== undefined && table.tombstones && stream.parents === undefined
     ? 'kept; a `census` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
     : 'kept; no census is taken of them';

@@ -40,6 +40,8 @@ export interface Parents {
    * are shown.
    */
   readonly shown?: string;
+  /** Those of the others that are named nowhere, of owners without a census: a 404 says that they were deleted. Absent: of none it does. */
+  readonly unnamed?: string;
 }
 
 /** Keys that the warehouse already knows, e.g. of the entities that a report is asked for. */

@@ -277,7 +277,12 @@ export async function withHashJoin<T>(session: Session, work: () => Promise<T>):
   return result;
 }
 
-const removal = (table: Table, condition: RawBuilder<unknown>, merge: Merge): RawBuilder<unknown> =>
+/** Rows `t` of the table that meet the condition are marked as deleted where it has tombstones, else removed. */
+export const removal = (
+  table: Table,
+  condition: RawBuilder<unknown>,
+  merge: Pick<Merge, 'runId'>,
+): RawBuilder<unknown> =>
   table.tombstones
     ? sql`update ${target(table)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${merge.runId}::bigint
         where t._deleted_at is null and ${condition}`

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { sync } from '../../src/run/sync.ts';
 import { type Fault, status, total } from '../../src/simulator/shared/faults.ts';
 import { fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
@@ -393,6 +394,15 @@ describe('sprints that are deleted at the source', () => {
     if (lists) script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, none);
   };
   const night = 86_400_000;
+  /** A board's list without that sprint. */
+  const without = (id: number): Fault => ({
+    name: 'without a sprint',
+    answer: (answer) => {
+      const body = JSON.parse(String(answer.body));
+      const values = body.values.filter((one: { readonly id: number }) => one.id !== id);
+      return { ...answer, body: Buffer.from(JSON.stringify({ ...body, total: values.length, values })) };
+    },
+  });
 
   test('one and all fail no night: that those whom no board shows any more are not there says nothing of the others', async () => {
     await open('vendor');
@@ -404,6 +414,64 @@ describe('sprints that are deleted at the source', () => {
       expect(report.streams.filter((stream) => stream.status !== 'ok')).toEqual([]);
       expect(report).toMatchObject({ status: 'succeeded' });
     }
+  });
+
+  test('are deleted here too, with what they held, and are back where a board shows them again', async () => {
+    const { id, boardId } = await open('vendor');
+    const { state, clock } = rig.tracker;
+    const planned = state.addSprint(boardId, { name: 'Planned' });
+    for (const issue of trueMembersOf(id).slice(0, 2)) state.moveToSprint(issue, planned.id);
+    await rig.sync();
+    const held = () => rig.rows('select 1 from tracker.sprint_issues where sprint_id = $1', [planned.id]);
+    const told = () => rig.rows('select 1 from bi.sprints where sprint_id = $1', [String(planned.id)]);
+    expect([(await held()).length, (await told()).length]).toEqual([2, 1]);
+    clock.advance(night);
+    state.deleteSprint(planned.id);
+    const report = await rig.sync();
+    expect(report).toMatchObject({ status: 'succeeded' });
+    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ deleted: 3 });
+    expect(await rowsOf(planned.id)).toMatchObject([{ name: 'Planned', _deleted_at: expect.any(Date) }]);
+    expect([await held(), await told()]).toEqual([[], []]);
+    clock.advance(night);
+    const asked = rig.tracker.script.at({ endpoint: sprintIssue, times: Infinity }, () => undefined);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(asked.fired).toBeGreaterThan(0);
+    // It takes the id that is free.
+    state.addSprint(boardId, { name: 'Back' });
+    clock.advance(night);
+    await rig.sync();
+    expect(await rowsOf(planned.id)).toMatchObject([{ name: 'Back', _deleted_at: null }]);
+  });
+
+  test('stay while an issue names them: whoever sees one of its issues sees a sprint', async () => {
+    const { id, boardId } = await open('vendor');
+    const { script, clock } = rig.tracker;
+    await rig.sync();
+    expect((await membersOf(id)).length).toBeGreaterThan(0);
+    script.at({ endpoint: sprintIssue, times: Infinity, match: ({ path }) => path.includes(`/${id}/`) }, status(404));
+    script.at(
+      {
+        endpoint: '/rest/agile/1.0/board/{id}/sprint',
+        times: Infinity,
+        match: ({ path }) => path.includes(`/${boardId}/`),
+      },
+      without(id),
+    );
+    clock.advance(8 * night);
+    await rig.sync();
+    expect(await rig.rows('select 1 from tracker.board_sprints where sprint_id = $1', [id])).toEqual([]);
+    expect(await rowsOf(id)).toMatchObject([{ _deleted_at: null }]);
+  });
+
+  test('are not taken for deleted where boards are not asked for their sprints: then it is the endpoint that is not there', async () => {
+    await open('vendor');
+    const night = () => rig.during((deps) => sync({ ...deps, exclude: ['board_sprints'] }, {}));
+    await night();
+    deleteAll({ lists: false });
+    rig.tracker.clock.advance(8 * 86_400_000);
+    const report = await night();
+    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ status: 'failed' });
+    expect(await rig.rows('select 1 from tracker.sprints where _deleted_at is not null')).toEqual([]);
   });
 
   test('fail the night where their boards show them: then it is the endpoint that is not there', async () => {

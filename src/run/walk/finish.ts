@@ -9,6 +9,7 @@ import { closeIfLast } from '../books/walks.ts';
 import type { StreamContext } from '../records/stream-context.ts';
 import { tell } from '../shared/context.ts';
 import { type Problem, where, worst } from '../shared/problem.ts';
+import { removeOwner } from './dead-owner.ts';
 import { type Gone, isClosed, isUnavailable, saysNothing } from './gone.ts';
 import { ofShown, passBy, renewOwners } from './owners.ts';
 import { noteReadByLess } from './read-by-less.ts';
@@ -78,7 +79,7 @@ async function judgeGone(stream: StreamContext, { gone, answered, problems }: Fi
     throw first.error;
   for (const one of gone) {
     if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));
-    else await closeAbsent(stream, one);
+    else await closeAbsent(stream, one, !shown.includes(one) && (await removeOwner(stream, one)));
   }
 }
 
@@ -97,12 +98,13 @@ async function leaveUnread({ context, flow }: StreamContext, { open, error }: Go
   return { status: 'failed', reason: `${where(flow, open.slice)}: ${error.message}` };
 }
 
-/** Closes the slice of an owner that is gone; the rows stay until a census looks at the owner. */
-async function closeAbsent(stream: StreamContext, { open, error }: Gone): Promise<void> {
+/** Closes the slice of an owner that is gone; unless it was removed, the rows stay until a census looks at the owner. */
+async function closeAbsent(stream: StreamContext, { open, error }: Gone, isRemoved: boolean): Promise<void> {
   const { context, flow } = stream;
   await passBy(stream, open, error);
   await closeWalk(stream);
-  tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
+  if (isRemoved) tell(context, 'info', `${where(flow, open.slice)}: deleted at the source, which shows it no more`);
+  else tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
 }
 
 /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */

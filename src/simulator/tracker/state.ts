@@ -466,6 +466,20 @@ export class TrackerState {
     this.#set(this.sprints, id, { ...need(this.sprints.get(id), `sprint ${id}`), ...patch });
   }
 
+  /** Its issues leave it first, each by a change of its own. */
+  deleteSprint(id: number): void {
+    need(this.sprints.get(id), `sprint ${id}`);
+    for (const place of this.store.inSprint(id)) {
+      const issue = this.store.at(place);
+      this.update(issue.id, { sprintIds: issue.sprintIds.filter((one) => one !== id) });
+    }
+    for (const board of [...this.boards.values()].filter(({ shows }) => shows.includes(id)))
+      this.#set(this.boards, board.id, { ...board, shows: board.shows.filter((one) => one !== id) });
+    this.sprints.delete(id);
+    this.facts += 1;
+    this.changes += 1;
+  }
+
   /** Shows a sprint on one more board than its own. */
   showSprint(sprintId: number, boardId: number): void {
     const board = need(this.boards.get(boardId), `board ${boardId}`);

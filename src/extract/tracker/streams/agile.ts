@@ -61,10 +61,15 @@ export const sprintIssues = (): Stream => ({
     where: `_deleted_at is null and (_row_hash is not null
       or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
     lively: "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
-    // Sprints have no census: one that was deleted is asked for on and on. Who told of it first, a board or an issue, knows no more of it.
-    shown: `case when _row_hash is not null
-      then exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
-      else exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id) end`,
+    // Who told of it first, a board or an issue, knows no more of one that was deleted. Where boards are not asked they tell of none.
+    shown: `case when _row_hash is null
+      then exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)
+      else exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
+        or not exists (select from ops.streams t
+          where t.source_id = sprints.source_id and t.stream = 'board_sprints' and t.state = 'available' and not t.excluded) end`,
+    // The vendor shows a sprint to whoever sees its board or one of its issues (its OpenAPI, `GET /rest/agile/1.0/sprint/{sprintId}`).
+    unnamed:
+      'not exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)',
   },
   walk: ({ partition }) =>
     listing(
