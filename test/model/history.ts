@@ -65,8 +65,10 @@ async function quiet(rig: Rig, world: World): Promise<void> {
   );
 }
 
-/** Who joined or left a sprint that is completed may stay unknown for a week. */
+/** Who joined or left a sprint that is completed may stay unknown for a week, and that it was deleted. */
 function mayWait(rig: Rig, world: World, line: string): boolean {
+  const [, gone] = /^sprint(?:s|_issues) (\d+)[:/]/.exec(line) ?? [];
+  if (world.dropped.has(Number(gone))) return true;
   const [, sprint, issue] = /^sprint_issues (\d+)\/(\d+): /.exec(line) ?? [];
   return world.stirred.has(issue ?? '') && rig.tracker.state.sprints.get(Number(sprint))?.state === 'closed';
 }

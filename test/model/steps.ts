@@ -11,7 +11,7 @@ export type Change =
   | { readonly is: 'move'; readonly issue: number; readonly project: number }
   | { readonly is: 'sprint'; readonly issue: number; readonly sprint: number }
   | { readonly is: 'link'; readonly issue: number; readonly other: number }
-  | { readonly is: 'new sprint' | 'new person' | 'group' | 'rename status'; readonly which: number }
+  | { readonly is: 'new sprint' | 'drop sprint' | 'new person' | 'group' | 'rename status'; readonly which: number }
   | { readonly is: 'hide' | 'show'; readonly project: number }
   /** Changes an issue without a trace in `updated`; only a full sync can see it. */
   | { readonly is: 'silent edit'; readonly issue: number }
@@ -60,7 +60,7 @@ const bumping: fc.Arbitrary<Change> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      is: fc.constantFrom('new sprint' as const, 'new person' as const, 'group' as const, 'rename status' as const),
+      is: fc.constantFrom('new sprint', 'drop sprint', 'new person', 'group', 'rename status'),
       which: few,
     }),
   },

@@ -23,6 +23,8 @@ export interface World {
   restoredAt(id: string): number;
   /** Issues that joined or left a list other than their own: sprints long completed are not looked at for that every time. */
   readonly stirred: ReadonlySet<string>;
+  /** Sprints that were deleted. */
+  readonly dropped: ReadonlySet<number>;
   /** How much older than its real time a write may look, or how much later it may be shown. */
   slack(): number;
   /** Nothing is hidden, the index has caught up, the clock is where it was highest or later. */
@@ -36,6 +38,7 @@ export function worldOf(tracker: TrackerSimulator): World {
   const visible = new Map<string, number>();
   const silent = new Set<string>();
   const stirred = new Set<string>();
+  const dropped = new Set<number>();
   /** The highest `updated` that an issue ever had. */
   const newest = new Map<string, number>();
   let highest = clock.now().getTime();
@@ -139,6 +142,19 @@ export function worldOf(tracker: TrackerSimulator): World {
       const board = pick(boards, what.which);
       if (board !== undefined) state.addSprint(board.id);
     }
+    if (what.is === 'drop sprint') {
+      const id = pick([...state.sprints.keys()], what.which);
+      const isIn = (issue: string): boolean => id !== undefined && state.issue(issue).sprintIds.includes(id);
+      // What is brought back would name it.
+      if (id === undefined || state.sprints.size < 3 || dead().some(isIn)) return;
+      const members = live().filter(isIn);
+      state.deleteSprint(id);
+      dropped.add(id);
+      for (const member of members) {
+        stirred.add(member);
+        wrote(member);
+      }
+    }
     if (what.is === 'new person') state.addUser({ displayName: `Person ${serial}` });
     if (what.is === 'group') {
       const group = pick([...state.groups.values()], what.which);
@@ -228,6 +244,7 @@ export function worldOf(tracker: TrackerSimulator): World {
     writtenAt: (id) => written.get(id) ?? state.issue(id).updated,
     silent,
     stirred,
+    dropped,
     visibleSince: (projectId) => visible.get(projectId) ?? 0,
     restoredAt: (id) => restored.get(id) ?? 0,
     slack: () => lag + back,

@@ -77,6 +77,8 @@ export class TrackerState {
   readonly #lagging = new Map<number, Lagging[]>();
   readonly #nextNumbers: Map<string, number>;
   #nextChild: number;
+  /** The highest id that a sprint ever had: none is given twice. */
+  #lastSprint = 0;
 
   constructor(
     company: Company,
@@ -448,7 +450,8 @@ export class TrackerState {
 
   addSprint(boardId: number, patch: Partial<Omit<Sprint, 'id' | 'boardId'>> = {}): Sprint {
     need(this.boards.get(boardId), `board ${boardId}`);
-    const id = Math.max(0, ...this.sprints.keys()) + 1;
+    this.#lastSprint = Math.max(this.#lastSprint, ...this.sprints.keys()) + 1;
+    const id = this.#lastSprint;
     const plain = {
       name: `Sprint ${id}`,
       state: 'future',
