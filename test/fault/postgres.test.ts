@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fenced, WarehouseFull } from '../../src/core/errors.ts';
-import { delay } from '../../src/simulator/shared/faults.ts';
+import { delay, type Fault } from '../../src/simulator/shared/faults.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { start as command } from '../cli/command.ts';
 import { differences } from '../support/oracle.ts';
@@ -199,26 +199,30 @@ test('D2: statements that come while the server is down wait for it', async () =
   expect(answers.map(({ rows }) => rows[0]?.n)).toEqual([1, 2, 3]);
 });
 
+/** Answers when the work is done. */
+const meanwhile = (work: () => Promise<void>): Fault => ({
+  name: 'meanwhile',
+  send: async (answer, scene) => {
+    await work();
+    await delay(0).send?.(answer, scene);
+  },
+});
+
 test('a replica that takes over without the last commits ends the run, and the next one reads what they held', async () => {
-  let keeping: Promise<() => Promise<void>> | undefined;
-  let back: Promise<void> | undefined;
   const { script } = rig.tracker;
+  let comeBack: (() => Promise<void>) | undefined;
   const first = script.at(
-    { endpoint: '/rest/api/3/project/search' },
-    () => {
-      keeping = cluster.keep();
-    },
-    delay(2_000),
+    { endpoint: '/rest/agile/1.0/board' },
+    meanwhile(async () => {
+      comeBack = await cluster.keep();
+    }),
   );
+  // Asked for behind the boards: these were stored since, and that was confirmed.
   const later = script.at(
     { endpoint: '/rest/agile/1.0/board/{boardId}/sprint' },
-    () => {
-      back = keeping?.then((comeBack) => comeBack());
-    },
-    delay(2_000),
+    meanwhile(async () => comeBack?.()),
   );
   const report = await rig.sync().catch((error: unknown) => error);
-  await back;
   expect([first.fired, later.fired]).toEqual([1, 1]);
   expect(report).toBeInstanceOf(Fenced);
   expect(String(report)).toMatch('the warehouse has forgotten what it had confirmed');
