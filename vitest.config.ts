@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/setup/order.ts';
+import { LongestFirst } from './test/support/order.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/crash/**'],
-    globalSetup: ['test/setup/cluster.ts'],
-    setupFiles: ['test/setup/failures.ts'],
+    globalSetup: ['test/support/cluster.ts'],
+    setupFiles: ['test/support/failures.ts'],
     sequence: { sequencer: LongestFirst },
     // Of two cores; many tests wait.
     maxWorkers: 3,

@@ -1,5 +1,5 @@
-import { startAds } from '../src/simulator/ads/server.ts';
-import type { Whole } from '../src/simulator/shared/faults.ts';
+import type { Whole } from '../simulators/shared/faults.ts';
+import { startAds } from '../simulators/spotify-ads/server.ts';
 
 /**
  * The ads platform of the bench, in a process of its own: prints its address. Arguments: accounts, days, copies of each CSV row. What it made for the

@@ -27,7 +27,10 @@ const median = (list: readonly number[]): number =>
 
 async function syncOnce(url: string, at: Variables, streams: readonly string[]) {
   const flags = streams.flatMap((stream) => ['--stream', stream]);
-  const cost = await measure(['src/tidemark.js', 'sync', 'ads', '--json', ...flags], { DATABASE_URL: url, ...at });
+  const cost = await measure(['src/tidemark.js', 'sync', 'ads', '--json', ...flags], {
+    DATABASE_URL: url,
+    ...at,
+  });
   if (cost.code !== 0) throw new Error(`sync ended with ${cost.code}: ${cost.err}\n${cost.out.slice(-2000)}`);
   const last = JSON.parse(cost.out.trim().split('\n').at(-1) ?? '{}') as { report: RunReport };
   const seconds = Math.max(...last.report.streams.map((stream) => stream.seconds));
@@ -113,7 +116,12 @@ export async function measureAds(part: Part, lent: Lent): Promise<readonly Figur
           goal: 'under 0.01',
           ok: rewritten < 0.01,
         },
-        { name: `(${letter}) peak memory, MB`, value: first.peakMb, goal: 'at most 256', ok: first.peakMb <= 256 },
+        {
+          name: `(${letter}) peak memory, MB`,
+          value: first.peakMb,
+          goal: 'at most 256',
+          ok: first.peakMb <= 256,
+        },
       ];
     }
     await warehouse.close();

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
+import { openTracker } from '../src/connectors/jira/source.ts';
 import type { Slice } from '../src/core/stream.ts';
-import { pages } from '../src/extract/pages.ts';
-import { cutInto, mostRecords, partsOf } from '../src/run/walk/cut.ts';
-import { openTracker } from '../src/sources/tracker.ts';
+import { cutInto, mostRecords, partsOf } from '../src/engine/sync/cut-window.ts';
+import { pages } from '../src/reading/pages.ts';
 
 /**
  * Reads what a first sync reads (or, given an instant, what has changed since then) and parses it, and does nothing with it: the ceiling of
@@ -34,7 +34,8 @@ async function read(slice: Slice): Promise<void> {
     const count = isCounted ? ((await issues?.windows?.count(slice, signal)) ?? 0) : 0;
     const cut = count > mostRecords ? cutInto(partsOf(count, mostRecords), slice, clock) : undefined;
     if (cut !== undefined || walk === undefined) return cut ?? [];
-    for await (const page of pages(source.http, await walk(slice, signal), signal)) records += page.records.length;
+    for await (const page of pages(source.http, await walk(slice, signal), signal))
+      records += page.records.length;
     return [];
   });
   await Promise.all(more.map(read));
@@ -43,7 +44,9 @@ async function read(slice: Slice): Promise<void> {
 const started = performance.now();
 await read({
   window:
-    changedSince === undefined ? { field: 'created', from: start } : { field: 'updated', from: new Date(changedSince) },
+    changedSince === undefined
+      ? { field: 'created', from: start }
+      : { field: 'updated', from: new Date(changedSince) },
 });
 console.log(JSON.stringify({ records, seconds: (performance.now() - started) / 1000 }));
 await source.close();

@@ -2,10 +2,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultConcurrency as concurrency } from '../src/config.ts';
+import { defaultConcurrency as concurrency } from '../src/config/config.ts';
 import type { RunReport } from '../src/core/run.ts';
+import { openEmbedded } from '../src/embedded/embedded.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
-import { openEmbedded } from '../src/warehouse/embedded.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
 import { type Cost, measure, service } from './processes.ts';
@@ -66,7 +66,9 @@ async function freshDatabase(name: string): Promise<{ readonly url: string; read
 }
 
 const walBytes = async (): Promise<number> => {
-  const { rows } = await admin.pool.query<{ n: string }>("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as n");
+  const { rows } = await admin.pool.query<{ n: string }>(
+    "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as n",
+  );
   return Number(rows[0]?.n);
 };
 
@@ -100,7 +102,10 @@ async function syncOnce(url: string, at: Address, ...flags: readonly string[]): 
 
 /** Every measure reads answers that the simulator has given before: it is the reader that is measured. */
 const httpOnce = async (at: Address, ...since: readonly string[]): Promise<number> => {
-  const cost = await measure(['bench/http-only.ts', at.url, at.email, at.token, String(concurrency), ...since], {});
+  const cost = await measure(
+    ['bench/http-only.ts', at.url, at.email, at.token, String(concurrency), ...since],
+    {},
+  );
   if (cost.code !== 0) throw new Error(cost.err);
   return (JSON.parse(cost.out) as { seconds: number }).seconds;
 };

@@ -53,7 +53,13 @@ export function measure(args: readonly string[], env: Readonly<Record<string, st
     child.on('error', reject);
     child.on('close', (code) => {
       clearInterval(timer);
-      resolve({ seconds: (performance.now() - started) / 1000, ...seen, code, out: out.join(''), err: err.join('') });
+      resolve({
+        seconds: (performance.now() - started) / 1000,
+        ...seen,
+        code,
+        out: out.join(''),
+        err: err.join(''),
+      });
     });
   });
 }

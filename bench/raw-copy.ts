@@ -5,14 +5,19 @@ import type pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /** Tables of a schema with rows in them, and how many. */
-export async function tablesOf(pool: pg.Pool, schema: string): Promise<readonly { name: string; rows: number }[]> {
+export async function tablesOf(
+  pool: pg.Pool,
+  schema: string,
+): Promise<readonly { name: string; rows: number }[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select table_name as name from information_schema.tables where table_schema = $1 and table_type = 'BASE TABLE' order by 1`,
     [schema],
   );
   const counted = [];
   for (const { name } of rows) {
-    const { rows: found } = await pool.query<{ n: string }>(`select count(*) as n from "${schema}"."${name}"`);
+    const { rows: found } = await pool.query<{ n: string }>(
+      `select count(*) as n from "${schema}"."${name}"`,
+    );
     counted.push({ name, rows: Number(found[0]?.n ?? 0) });
   }
   return counted.filter((table) => table.rows > 0);

@@ -28,7 +28,8 @@ const seconds = (list: readonly number[]): string => list.map((value) => value.t
 /** docs/performance.md: the figures of one run, and how they were taken. */
 export function report(figures: readonly Figure[], of: Measured): string {
   const rows = figures.map(
-    ({ name, value, goal, ok }) => `| ${name} | ${value.toPrecision(3)} | ${goal} | ${ok ? 'met' : 'not met'} |`,
+    ({ name, value, goal, ok }) =>
+      `| ${name} | ${value.toPrecision(3)} | ${goal} | ${ok ? 'met' : 'not met'} |`,
   );
   const load = os.loadavg()[0] ?? 0;
   return `# Performance

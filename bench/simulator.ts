@@ -1,5 +1,5 @@
 import readline from 'node:readline';
-import { startTracker } from '../src/simulator/tracker/server.ts';
+import { startTracker } from '../simulators/jira/server.ts';
 
 /** The tracker of the bench, in a process of its own: prints its address, then obeys lines of JSON. */
 const [issues, latencyMs] = process.argv.slice(2).map(Number);

@@ -2,11 +2,11 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import { openWorkflow } from '../src/connectors/dagu/source.ts';
+import { openTracker } from '../src/connectors/jira/source.ts';
+import { openAds } from '../src/connectors/spotify-ads/source.ts';
 import type { Flow, Source, Stream } from '../src/core/stream.ts';
 import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
-import { openAds } from '../src/sources/ads.ts';
-import { openTracker } from '../src/sources/tracker.ts';
-import { openWorkflow } from '../src/sources/workflow.ts';
 import { openapiDocument } from './openapi.ts';
 
 /** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
@@ -107,7 +107,9 @@ const chapter = (flow: Flow, flows: readonly Flow[], comments: Comments): readon
         ['read as', reading(stream)],
         [
           'after',
-          stream.after === undefined ? 'nothing' : stream.after.map((name) => `[${name}](#${name})`).join(', '),
+          stream.after === undefined
+            ? 'nothing'
+            : stream.after.map((name) => `[${name}](#${name})`).join(', '),
         ],
         ['without the endpoint', without(flow)],
         ['rows no longer shown', absence(flow, flows)],
@@ -132,7 +134,9 @@ const reading = (stream: Stream): string => {
   if (days === undefined) return listReading(stream);
   const owners = stream.parents === undefined ? '' : `, for each row of ${code(stream.parents.table)}`;
   if (days.oldest === 0) return `a snapshot of the present day${owners}`;
-  const again = days.reread.map(({ every, back }) => `${back} days every ${every === 1 ? 'day' : `${every} days`}`);
+  const again = days.reread.map(
+    ({ every, back }) => `${back} days every ${every === 1 ? 'day' : `${every} days`}`,
+  );
   const reach = days.oldest === undefined ? '' : `; the server keeps ${days.oldest} days`;
   return `whole days, at most ${days.longest} at once${owners}; read again: the last ${again.join(', ')}${reach}; a day is replaced as a whole`;
 };
@@ -141,7 +145,9 @@ const listReading = ({ windows, parents }: Stream): string => {
   if (windows !== undefined)
     return 'first and when all is walked: windows of `created`, halved until each is small; then what changed (see `TRACKER_CHANGES`)';
   if (parents === undefined) return 'the whole list in each run';
-  const owner = Object.entries(parents.columns).map(([part, column]) => `${code(part)} = its ${code(column)}`);
+  const owner = Object.entries(parents.columns).map(
+    ([part, column]) => `${code(part)} = its ${code(column)}`,
+  );
   const which = parents.where === undefined ? '' : ` where ${code(parents.where)}`;
   const lively =
     parents.lively === undefined
@@ -150,7 +156,7 @@ const listReading = ({ windows, parents }: Stream): string => {
   return `one list for each row of ${code(parents.table)}${which} (${owner.join(', ')})${lively}`;
 };
 
-/** The last case is what `run/census.ts` takes a census of. */
+/** The last case is what `run/reconcile.ts` takes a reconciliation of. */
 const absence = ({ absent, stream, table }: Flow, flows: readonly Flow[]): string => {
   if (absent === 'replaced')
     return `removed, once the list${stream.parents === undefined ? '' : ' of their owner'} was read completely`;
@@ -160,8 +166,8 @@ const absence = ({ absent, stream, table }: Flow, flows: readonly Flow[]): strin
   if (parts !== undefined)
     return `kept, until nothing names them any more and [${parts.stream.name}](#${parts.stream.name}) finds them gone (404): that sets \`_deleted_at\``;
   return stream.exists !== undefined && table.tombstones && stream.parents === undefined
-    ? 'kept; a `census` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
-    : 'kept; no census is taken of them';
+    ? 'kept; a `reconcile` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
+    : 'kept; no reconciliation is taken of them';
 };
 
 const childOf = (

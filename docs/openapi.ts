@@ -1,7 +1,7 @@
 /** The description of the control API for programs, as it must stand in docs/openapi.json. Asks no server and no database. */
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
-import type { Control } from '../src/schedule/control.ts';
-import { buildApp } from '../src/server/app.ts';
+import type { Control } from '../src/scheduler/control.ts';
+import { buildApp } from '../src/server/api/app.ts';
 import type { AnyDatabase } from '../src/warehouse/connect.ts';
 
 /** Nobody is asked anything: only the routes are looked at. */

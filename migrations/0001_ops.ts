@@ -89,7 +89,7 @@ const tables: Readonly<Record<string, Made>> = {
   run_id bigint generated always as identity primary key,
   pipeline text not null,
   source_id smallint not null,
-  kind text not null check (kind in ('sync', 'full', 'backfill', 'census')),
+  kind text not null check (kind in ('sync', 'full', 'backfill', 'reconcile')),
   trigger text not null default 'manual',
   status text not null check (status in ('running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention')),
   params jsonb not null default '{}',
@@ -107,7 +107,7 @@ const tables: Readonly<Record<string, Made>> = {
       run_id: 'Key; the _run_id of the rows it wrote.',
       pipeline: 'Which pipeline.',
       source_id: 'Which source, see ops.sources.',
-      kind: 'sync (incremental), full, backfill (one window, never moves a watermark) or census (id walk for deletions).',
+      kind: 'sync (incremental), full, backfill (one window, never moves a watermark) or reconcile (id walk for deletions).',
       trigger: 'manual, schedule or api.',
       status:
         'running, succeeded (every receipt matched), partly_failed, failed, interrupted (asked to stop), lost (its process died), needs_attention (the deletion brake held).',
@@ -146,14 +146,16 @@ const tables: Readonly<Record<string, Made>> = {
       run_id: 'The run.',
       source_id: 'The source.',
       stream: 'The stream.',
-      status: 'ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, running.',
+      status:
+        'ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, running.',
       reason: 'Why it is not ok.',
       started_at: 'When the stream began in this run.',
       finished_at: 'When it ended.',
       slices: 'Slices read to their end in this run.',
       expected: 'Sum of the totals that the source stated; null where it states none.',
       fetched: 'Distinct records of the walks.',
-      landed: 'Records accounted for in the warehouse (written, already equal, superseded or in ops.rejects).',
+      landed:
+        'Records accounted for in the warehouse (written, already equal, superseded or in ops.rejects).',
       ...countComments,
       deleted: 'Rows removed or tombstoned.',
     },
@@ -208,7 +210,8 @@ const tables: Readonly<Record<string, Made>> = {
       kind: 'full (everything), incremental (changes since the watermark) or backfill (one given window).',
       words: 'What makes a walk the same walk: a backfill of the same window resumes, another one does not.',
       status: 'open, done (every slice done) or abandoned (what it was for has changed).',
-      source_clock: "The source's clock (its Date header) at the start: becomes the watermark; null if it sends none.",
+      source_clock:
+        "The source's clock (its Date header) at the start: becomes the watermark; null if it sends none.",
       field: 'The field by which the walk is bounded: created or updated; null for lists without one.',
       window_from: 'Lower bound, inclusive; null is open.',
       window_to: 'Upper bound, exclusive; null is open.',
@@ -272,13 +275,15 @@ const tables: Readonly<Record<string, Made>> = {
       stream: 'The stream.',
       watermark: "The source's clock at the start of the last complete walk; never moves back.",
       full_at: "The source's clock at the start of the last complete full walk.",
-      scope: 'What the walks were restricted to (extra filter, start of history): another scope means a new full walk.',
+      scope:
+        'What the walks were restricted to (extra filter, start of history): another scope means a new full walk.',
       run_id: 'The run that set it.',
       updated_at: 'When it was set.',
     },
   },
   rejects: {
-    about: 'Dead letters: records that could not become rows, with their exact bytes. Nothing is dropped silently.',
+    about:
+      'Dead letters: records that could not become rows, with their exact bytes. Nothing is dropped silently.',
     ddl: `
   reject_id bigint generated always as identity primary key,
   source_id smallint not null,
@@ -324,7 +329,8 @@ const tables: Readonly<Record<string, Made>> = {
     indexes: ["(source_id, stream, record_key) where status = 'open'", '(last_seen_at desc)'],
   },
   schema_changes: {
-    about: 'What changed in the shape of the source: new fields, changed types. Nothing is altered automatically.',
+    about:
+      'What changed in the shape of the source: new fields, changed types. Nothing is altered automatically.',
     ddl: `
   change_id bigint generated always as identity primary key,
   source_id smallint not null,

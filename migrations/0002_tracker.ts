@@ -46,7 +46,10 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'id',
     entity: true,
     columns: {
-      id: ['text not null', 'Field id, e.g. summary or customfield_10016; the key within issues.custom_fields.'],
+      id: [
+        'text not null',
+        'Field id, e.g. summary or customfield_10016; the key within issues.custom_fields.',
+      ],
       name: ['text not null', "Name, in the language of the sync's account; names may repeat."],
       custom: ['boolean not null', 'True for custom fields.'],
       schema_type: ['text', 'Type of the value, e.g. string, number, option, array.'],
@@ -109,7 +112,10 @@ const tables: Readonly<Record<string, Made>> = {
       board_id: ['bigint', 'The board it was created on, see tracker.boards.id.'],
       goal: ['text', 'Sprint goal.'],
       created_at: ['timestamptz', 'When it was created (UTC), where the source says.'],
-      start_at: ['timestamptz', 'When it starts or started (UTC); null for sprints that are not planned yet.'],
+      start_at: [
+        'timestamptz',
+        'When it starts or started (UTC); null for sprints that are not planned yet.',
+      ],
       end_at: ['timestamptz', 'When it is planned to end (UTC).'],
       completed_at: ['timestamptz', 'When it was closed (UTC); null while it is open.'],
     },
@@ -146,7 +152,10 @@ const tables: Readonly<Record<string, Made>> = {
         "text not null check (category in ('todo', 'in_progress', 'done', 'unknown'))",
         'What the status means: todo, in_progress, done, or unknown where the source does not say.',
       ],
-      project_id: ['bigint', 'The project it belongs to, see tracker.projects.id; null for statuses of all projects.'],
+      project_id: [
+        'bigint',
+        'The project it belongs to, see tracker.projects.id; null for statuses of all projects.',
+      ],
     },
   },
   issue_types: {
@@ -162,7 +171,10 @@ const tables: Readonly<Record<string, Made>> = {
         'integer',
         '-1 sub-task, 0 ordinary, 1 epic, higher above; null where the source does not say.',
       ],
-      project_id: ['bigint', 'The project it belongs to, see tracker.projects.id; null for types of all projects.'],
+      project_id: [
+        'bigint',
+        'The project it belongs to, see tracker.projects.id; null for types of all projects.',
+      ],
     },
   },
   priorities: {
@@ -183,14 +195,20 @@ const tables: Readonly<Record<string, Made>> = {
     wide: true,
     columns: {
       id: ['bigint not null', 'Issue id; stable, unlike the key.'],
-      key: ['text not null', 'Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.'],
+      key: [
+        'text not null',
+        'Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.',
+      ],
       project_id: ['bigint not null', 'The project, see tracker.projects.id.'],
       issue_type_id: ['bigint', 'The type, see tracker.issue_types.id.'],
       status_id: ['bigint not null', 'The status now, see tracker.statuses.id.'],
       priority_id: ['bigint', 'The priority, see tracker.priorities.id.'],
       resolution_id: ['bigint', 'Resolution id; null while unresolved.'],
       resolution: ['text', "Resolution name, in the language of the sync's account; null while unresolved."],
-      parent_id: ['bigint', 'The parent issue, see tracker.issues.id: of a sub-task its task, of a task its epic.'],
+      parent_id: [
+        'bigint',
+        'The parent issue, see tracker.issues.id: of a sub-task its task, of a task its epic.',
+      ],
       epic_id: ['bigint', 'The epic, see tracker.issues.id, where the source states its id.'],
       epic_key: ['text', 'Key of the epic as the source states it.'],
       assignee_id: ['text', personOf('The assignee')],
@@ -202,8 +220,14 @@ const tables: Readonly<Record<string, Made>> = {
       environment: ['text', 'Environment as plain text.'],
       environment_adf: ['json', adf('Environment')],
       labels: ["text[] not null default '{}'", 'Labels; one row each in tracker.issue_labels.'],
-      components: ["text[] not null default '{}'", 'Names of components; with ids in tracker.issue_components.'],
-      fix_versions: ["text[] not null default '{}'", 'Names of fix versions; with ids in tracker.issue_versions.'],
+      components: [
+        "text[] not null default '{}'",
+        'Names of components; with ids in tracker.issue_components.',
+      ],
+      fix_versions: [
+        "text[] not null default '{}'",
+        'Names of fix versions; with ids in tracker.issue_versions.',
+      ],
       affects_versions: [
         "text[] not null default '{}'",
         'Names of affected versions; with ids in tracker.issue_versions.',
@@ -211,10 +235,19 @@ const tables: Readonly<Record<string, Made>> = {
       security_level: ['text', 'Name of the security level; null if everybody of the project may see it.'],
       due_date: ['date', 'Due day; a calendar day without a time zone.'],
       created_at: ['timestamptz not null', 'When it was created (UTC).'],
-      updated_at: ['timestamptz not null', 'When the source last changed it (UTC); tells newer versions from older.'],
+      updated_at: [
+        'timestamptz not null',
+        'When the source last changed it (UTC); tells newer versions from older.',
+      ],
       resolved_at: ['timestamptz', 'When it was resolved (UTC); null while unresolved.'],
-      status_category_changed_at: ['timestamptz', 'When its status category last changed (UTC), where delivered.'],
-      story_points: ['numeric', 'Story points, exactly as entered; null if not estimated or no such field is known.'],
+      status_category_changed_at: [
+        'timestamptz',
+        'When its status category last changed (UTC), where delivered.',
+      ],
+      story_points: [
+        'numeric',
+        'Story points, exactly as entered; null if not estimated or no such field is known.',
+      ],
       original_estimate_seconds: ['bigint', 'Original estimate in seconds of work.'],
       remaining_estimate_seconds: ['bigint', 'Remaining estimate in seconds of work.'],
       time_spent_seconds: ['bigint', 'Time logged in seconds of work, without sub-tasks.'],
@@ -284,7 +317,8 @@ const tables: Readonly<Record<string, Made>> = {
     },
   },
   issue_sprints: {
-    about: "Sprints that an issue is or was in, from the issue's own sprint field; one row per issue and sprint.",
+    about:
+      "Sprints that an issue is or was in, from the issue's own sprint field; one row per issue and sprint.",
     key: 'issue_id, sprint_id',
     entity: false,
     columns: {
@@ -310,7 +344,10 @@ const tables: Readonly<Record<string, Made>> = {
       issue_id: ['bigint not null', issueOf],
       changed_at: ['timestamptz not null', 'When it was changed (UTC).'],
       author_id: ['text', personOf('Who changed it')],
-      field_id: ['text not null', 'Field id, see tracker.fields.id; the field name where the source gives no id.'],
+      field_id: [
+        'text not null',
+        'Field id, see tracker.fields.id; the field name where the source gives no id.',
+      ],
       field_name: ['text not null', 'Field name at the time.'],
       from_id: ['text', 'Value before, as id where the field has ids.'],
       from_text: ['text', 'Value before, as people read it.'],
@@ -361,7 +398,8 @@ const tables: Readonly<Record<string, Made>> = {
     indexes: ['(source_id, issue_id)', '(started_at)'],
   },
   issue_keys: {
-    about: 'Every key an issue has or had, so that old keys still lead to it; the key of today is tracker.issues.key.',
+    about:
+      'Every key an issue has or had, so that old keys still lead to it; the key of today is tracker.issues.key.',
     key: 'key, issue_id',
     entity: false,
     columns: {
@@ -376,14 +414,20 @@ const own: Made['columns'] = {
 };
 
 const bookkeeping: Made['columns'] = {
-  _synced_at: ['timestamptz not null default now()', "When this row's content last changed here (not: last seen)."],
+  _synced_at: [
+    'timestamptz not null default now()',
+    "When this row's content last changed here (not: last seen).",
+  ],
   _run_id: ['bigint', 'The run that wrote this content, see ops.runs.'],
 };
 
 const entityBookkeeping: Made['columns'] = {
   _deleted_at: ['timestamptz', 'When it was found to be gone at the source; null while it lives.'],
   _row_hash: ['bigint', '64-bit hash of the content; an equal hash means that nothing is written.'],
-  _extra: ['jsonb', 'What the source gives and no column holds, and raw values of an unexpected type with the reason.'],
+  _extra: [
+    'jsonb',
+    'What the source gives and no column holds, and raw values of an unexpected type with the reason.',
+  ],
 };
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -401,6 +445,8 @@ const statements: readonly string[] = Object.entries(tables).flatMap(([name, mad
     `comment on table tracker.${name} is ${quoted(made.about)}`,
     ...(made.wide === true ? [`alter table tracker.${name} set (toast_tuple_target = 8160)`] : []),
     ...(made.indexes ?? []).map((on) => `create index on tracker.${name} ${on}`),
-    ...columns.map(([column, [, about]]) => `comment on column tracker.${name}.${column} is ${quoted(about)}`),
+    ...columns.map(
+      ([column, [, about]]) => `comment on column tracker.${name}.${column} is ${quoted(about)}`,
+    ),
   ];
 });

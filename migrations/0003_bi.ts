@@ -27,9 +27,11 @@ const elapsed = (from: string, to: string): string => `greatest(0, ${lasted(from
 /** Wide enough for every bigint. */
 const hours = (duration: string): string => `round(${duration} / 3600.0, 2)::numeric(18,2)`;
 const days = (duration: string): string => `round(${duration} / 86400, 3)::numeric(18,3)`;
-const ratio = (part: string, whole: string): string => `round(${part} / nullif(${whole}, 0), 4)::numeric(28,4)`;
+const ratio = (part: string, whole: string): string =>
+  `round(${part} / nullif(${whole}, 0), 4)::numeric(28,4)`;
 /** Points are whatever people enter: one absurd entry must not make every query overflow. */
-const points = (column: string): string => `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
+const points = (column: string): string =>
+  `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
 
 const sourceOf = (row: string): string => `join ops.sources s on s.source_id = ${row}.source_id`;
 const live = (table: string, alias: string, row: string, id: string): string =>
@@ -283,7 +285,10 @@ const views: Readonly<Record<string, View>> = {
       parent_issue_id: ['i.parent_id::text', 'Id of the parent: of a sub-task its task, of a task its epic.'],
       parent_issue_key: ['pa.key', 'Key of the parent today; null if it is not in the warehouse.'],
       epic_issue_key: ['coalesce(ep.key, i.epic_key)', 'Key of the epic; null if none is stated.'],
-      labels: [`array_to_string(i.labels, ', ')`, 'Labels, separated by a comma; one row each in bi.issue_labels.'],
+      labels: [
+        `array_to_string(i.labels, ', ')`,
+        'Labels, separated by a comma; one row each in bi.issue_labels.',
+      ],
       components: [`array_to_string(i.components, ', ')`, 'Names of components, separated by a comma.'],
       fix_versions: [`array_to_string(i.fix_versions, ', ')`, 'Names of fix versions, separated by a comma.'],
       security_level: [
@@ -298,11 +303,17 @@ const views: Readonly<Record<string, View>> = {
       resolved_date: [utcDay('i.resolved_at'), 'Day of resolution in UTC.'],
       story_points: storyPoints('i.story_points'),
       original_estimate_hours: [hours('i.original_estimate_seconds'), 'Original estimate in hours of work.'],
-      remaining_estimate_hours: [hours('i.remaining_estimate_seconds'), 'Remaining estimate in hours of work.'],
+      remaining_estimate_hours: [
+        hours('i.remaining_estimate_seconds'),
+        'Remaining estimate in hours of work.',
+      ],
       time_spent_hours: [hours('i.time_spent_seconds'), 'Time logged in hours of work, without sub-tasks.'],
       votes: ['i.votes', 'How many people voted for it.'],
       watchers: ['i.watchers', 'How many people watch it.'],
-      is_open: [`coalesce(st.category, 'unknown') <> 'done'`, 'True unless the status is in the category done.'],
+      is_open: [
+        `coalesce(st.category, 'unknown') <> 'done'`,
+        'True unless the status is in the category done.',
+      ],
       is_overdue: [
         `coalesce(i.due_date < ${today} and coalesce(st.category, 'unknown') <> 'done', false)`,
         'True when open and the due day is before today in UTC.',
@@ -359,7 +370,10 @@ const views: Readonly<Record<string, View>> = {
           when h.category = 'todo' then 'backward' else 'forward' end`,
         'How it came there: new, forward, backward, lateral (same category), reopened (left done), or unknown.',
       ],
-      entered_at: ['h.entered_at', 'When the stay began (UTC); of the first stay when the issue was created.'],
+      entered_at: [
+        'h.entered_at',
+        'When the stay began (UTC); of the first stay when the issue was created.',
+      ],
       left_at: ['h.left_at', 'When the stay ended (UTC); null for the status of today.'],
       entered_date: [utcDay('h.entered_at'), 'Day of entered_at in UTC.'],
       entered_by_id: personId('h.entered_by', 'Who moved it there; for the first stay the creator'),
@@ -379,7 +393,8 @@ const views: Readonly<Record<string, View>> = {
       ${label('users', 'u', 'h', 'h.entered_by')}`,
   },
   issue_cycle_times: {
-    about: 'Lead and cycle time; one row per live issue. An issue that was reopened and is not done has no done_at.',
+    about:
+      'Lead and cycle time; one row per live issue. An issue that was reopened and is not done has no done_at.',
     columns: {
       source: source('c.source'),
       issue_id: issueId('c.issue_id'),
@@ -525,7 +540,10 @@ const views: Readonly<Record<string, View>> = {
       member_issues: [issuesWhere('member'), 'Issues in it now; a closed sprint keeps its issues.'],
       committed_issues: [issuesWhere('committed'), 'Issues in it when it started; 0 before that.'],
       added_issues: [issuesWhere('added'), 'Issues that came after the start and before the end.'],
-      removed_issues: [issuesWhere('removed'), 'Of the committed and added ones, those not in it at its end.'],
+      removed_issues: [
+        issuesWhere('removed'),
+        'Of the committed and added ones, those not in it at its end.',
+      ],
       done_issues: [issuesWhere('done'), 'Issues in it and done at its end; of an active sprint, now.'],
       carried_over_issues: [
         issuesWhere('carried_over'),
@@ -554,7 +572,8 @@ const views: Readonly<Record<string, View>> = {
       where sp._deleted_at is null`,
   },
   sprint_issues: {
-    about: 'Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.',
+    about:
+      'Which issues are or ever were in which sprint, and how they fared; one row per live sprint and live issue.',
     columns: {
       source: source('m.source'),
       sprint_id: ['m.sprint_id', 'Sprint id, see bi.sprints.sprint_id.'],
@@ -577,9 +596,15 @@ const views: Readonly<Record<string, View>> = {
       ],
       is_member: ['m.is_member', 'True when it is in the sprint now; a closed sprint keeps its issues.'],
       is_committed: ['m.is_committed', 'True when it was in the sprint at its start.'],
-      is_added: ['m.came_late and not m.is_committed', 'True when it came after the start and before the end.'],
+      is_added: [
+        'm.came_late and not m.is_committed',
+        'True when it came after the start and before the end.',
+      ],
       is_removed: [isRemoved, 'True when it was committed or added and not in the sprint at its end.'],
-      is_done: [isDoneInSprint, 'True when it was in the sprint and done at its end; of an active sprint, now.'],
+      is_done: [
+        isDoneInSprint,
+        'True when it was in the sprint and done at its end; of an active sprint, now.',
+      ],
       is_carried_over: [
         isCarriedOver,
         'True when it was in the sprint and not done at its end; of an active sprint, now.',
@@ -615,7 +640,10 @@ const views: Readonly<Record<string, View>> = {
         'case when w.visibility is null then w.comment end',
         'What was done; null if its visibility is restricted.',
       ],
-      is_restricted: ['w.visibility is not null', 'True when not everybody who sees the issue may see the entry.'],
+      is_restricted: [
+        'w.visibility is not null',
+        'True when not everybody who sees the issue may see the entry.',
+      ],
       created_at: ['w.created_at', 'When the entry was made (UTC).'],
       updated_at: ['w.updated_at', 'When the entry was last edited (UTC).'],
       synced_at: syncedAt('w'),
@@ -644,7 +672,10 @@ const views: Readonly<Record<string, View>> = {
         'case when c.visibility is null then c.body end',
         'The comment as plain text; null if its visibility is restricted.',
       ],
-      is_restricted: ['c.visibility is not null', 'True when not everybody who sees the issue may see the comment.'],
+      is_restricted: [
+        'c.visibility is not null',
+        'True when not everybody who sees the issue may see the comment.',
+      ],
       is_public: ['c.is_public', 'Service desk: true when customers see it; null elsewhere.'],
       is_edited: ['c.updated_at > c.created_at', 'True when it was edited after it was written.'],
       created_at: ['c.created_at', 'When it was written (UTC).'],
@@ -675,7 +706,10 @@ const views: Readonly<Record<string, View>> = {
       changed_by_id: personId('c.author_id', 'Who changed it'),
       changed_by_name: personName('u', 'Who changed it'),
       field_id: ['c.field_id', 'Field id, e.g. status or customfield_10016.'],
-      field_name: ['coalesce(f.name, c.field_name)', 'Field name of today; of a field that is gone, at the time.'],
+      field_name: [
+        'coalesce(f.name, c.field_name)',
+        'Field name of today; of a field that is gone, at the time.',
+      ],
       old_value: ['c.from_text', 'Value before, as people read it.'],
       new_value: ['c.to_text', 'Value after, as people read it.'],
       old_id: ['c.from_id', 'Value before, as id where the field has ids.'],
@@ -800,7 +834,7 @@ const views: Readonly<Record<string, View>> = {
       run_id: ['r.run_id::text', 'Run id.'],
       source: source(),
       pipeline: ['r.pipeline', 'The pipeline.'],
-      run_kind: ['r.kind', 'sync (incremental), full, backfill or census.'],
+      run_kind: ['r.kind', 'sync (incremental), full, backfill or reconcile.'],
       trigger_type: ['r.trigger', 'manual, schedule or api.'],
       status: [
         'r.status',
@@ -814,7 +848,10 @@ const views: Readonly<Record<string, View>> = {
         'How long it took, in seconds; null while running.',
       ],
       streams: ['coalesce(x.streams, 0)', 'Streams it touched.'],
-      failed_streams: ['coalesce(x.failed, 0)', 'Of these, failed ones and those whose receipt did not match.'],
+      failed_streams: [
+        'coalesce(x.failed, 0)',
+        'Of these, failed ones and those whose receipt did not match.',
+      ],
       ...runCounts('r'),
       http_requests: ['r.requests', 'HTTP requests sent to the source.'],
       http_retries: ['r.retries', 'Of these, repeated ones.'],
@@ -839,7 +876,7 @@ const views: Readonly<Record<string, View>> = {
       run_id: ['x.run_id::text', 'The run, see bi.sync_runs.run_id.'],
       source: source(),
       pipeline: ['r.pipeline', 'The pipeline.'],
-      run_kind: ['r.kind', 'sync (incremental), full, backfill or census.'],
+      run_kind: ['r.kind', 'sync (incremental), full, backfill or reconcile.'],
       stream: ['x.stream', 'The stream.'],
       status: [
         'x.status',
@@ -863,23 +900,28 @@ const views: Readonly<Record<string, View>> = {
   },
 };
 
-const calendarColumns: Readonly<Record<string, readonly [type: string, expression: string, about: string]>> = {
-  date_day: ['date primary key', 'd::date', 'The day.'],
-  week_start: ['date not null', `date_trunc('week', d)::date`, 'Monday of its week.'],
-  month_start: ['date not null', `date_trunc('month', d)::date`, 'First day of its month.'],
-  quarter_start: ['date not null', `date_trunc('quarter', d)::date`, 'First day of its quarter.'],
-  year_start: ['date not null', `date_trunc('year', d)::date`, 'First day of its year.'],
-  iso_year: [
-    'integer not null',
-    'extract(isoyear from d)::integer',
-    'Year of its ISO week; differs at the turn of the year.',
-  ],
-  iso_week: ['integer not null', 'extract(week from d)::integer', 'ISO week, 1 to 53.'],
-  month_number: ['integer not null', 'extract(month from d)::integer', 'Month, 1 to 12.'],
-  day_of_week: ['integer not null', 'extract(isodow from d)::integer', 'Day of the week, 1 Monday to 7 Sunday.'],
-  day_name: ['text not null', `to_char(d, 'FMDay')`, 'English name of the day.'],
-  is_weekend: ['boolean not null', 'extract(isodow from d) >= 6', 'True on Saturday and Sunday.'],
-};
+const calendarColumns: Readonly<Record<string, readonly [type: string, expression: string, about: string]>> =
+  {
+    date_day: ['date primary key', 'd::date', 'The day.'],
+    week_start: ['date not null', `date_trunc('week', d)::date`, 'Monday of its week.'],
+    month_start: ['date not null', `date_trunc('month', d)::date`, 'First day of its month.'],
+    quarter_start: ['date not null', `date_trunc('quarter', d)::date`, 'First day of its quarter.'],
+    year_start: ['date not null', `date_trunc('year', d)::date`, 'First day of its year.'],
+    iso_year: [
+      'integer not null',
+      'extract(isoyear from d)::integer',
+      'Year of its ISO week; differs at the turn of the year.',
+    ],
+    iso_week: ['integer not null', 'extract(week from d)::integer', 'ISO week, 1 to 53.'],
+    month_number: ['integer not null', 'extract(month from d)::integer', 'Month, 1 to 12.'],
+    day_of_week: [
+      'integer not null',
+      'extract(isodow from d)::integer',
+      'Day of the week, 1 Monday to 7 Sunday.',
+    ],
+    day_name: ['text not null', `to_char(d, 'FMDay')`, 'English name of the day.'],
+    is_weekend: ['boolean not null', 'extract(isodow from d) >= 6', 'True on Saturday and Sunday.'],
+  };
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 

@@ -9,7 +9,8 @@ const columns: Readonly<Record<string, string>> = {
   job_id: 'Key.',
   source_id: 'The source.',
   stream: 'The stream that needs it.',
-  slice_id: 'The slice that it is read for, see ops.slices: only a job of the same slice is ever taken up again.',
+  slice_id:
+    'The slice that it is read for, see ops.slices: only a job of the same slice is ever taken up again.',
   attempt: 'The how-manieth job of its slice.',
   request: 'What was asked for, in words.',
   remote_id: "The source's id of the job; null while its answer to the creation is not known.",

@@ -14,7 +14,8 @@ interface Made {
 
 const tables: Readonly<Record<string, Made>> = {
   schedules: {
-    about: 'What is due when, and up to which moment it has been seen to. One row a pipeline and thing it does.',
+    about:
+      'What is due when, and up to which moment it has been seen to. One row a pipeline and thing it does.',
     ddl: `
   pipeline text not null,
   does text not null,
@@ -25,7 +26,7 @@ const tables: Readonly<Record<string, Made>> = {
   primary key (pipeline, does)`,
     columns: {
       pipeline: 'The pipeline, or nightly for all of them.',
-      does: 'sync, full or census.',
+      does: 'sync, full or reconcile.',
       cron: 'Five cron fields, as its pipeline file has them.',
       time_zone: 'IANA zone in which they are read.',
       seen_to:
@@ -48,7 +49,7 @@ const tables: Readonly<Record<string, Made>> = {
   primary key (pipeline, does, scheduled_for)`,
     columns: {
       pipeline: 'The pipeline, or nightly for all of them.',
-      does: 'sync, full or census.',
+      does: 'sync, full or reconcile.',
       scheduled_for: 'The instant that was due; of several that were missed, the newest.',
       covers: 'How many due instants it stands for: more than one after nobody was there.',
       first_missed: 'The oldest of them; null where it stands for itself alone.',
@@ -66,7 +67,7 @@ const tables: Readonly<Record<string, Made>> = {
   dag_run_id text primary key,
   seq bigint generated always as identity unique,
   pipeline text not null,
-  does text not null check (does in ('sync', 'full', 'census', 'backfill')),
+  does text not null check (does in ('sync', 'full', 'reconcile', 'backfill')),
   streams text[],
   window_from timestamptz,
   window_to timestamptz,
@@ -99,7 +100,7 @@ const tables: Readonly<Record<string, Made>> = {
       dag_run_id: 'Key: the run id given by the caller, or made here.',
       seq: 'Order in which they were queued.',
       pipeline: 'The pipeline, or nightly for all of them.',
-      does: 'sync, full, census or backfill.',
+      does: 'sync, full, reconcile or backfill.',
       streams: 'Only these streams; null is all.',
       window_from: 'A backfill: lower bound, inclusive.',
       window_to: 'A backfill: upper bound, exclusive.',
@@ -196,7 +197,9 @@ const statements: readonly string[] = Object.entries(tables).flatMap(
   ([name, { about, ddl, columns, indexes = [] }]) => [
     `create table ops.${name} (${ddl})`,
     `comment on table ops.${name} is ${quoted(about)}`,
-    ...Object.entries(columns).map(([column, text]) => `comment on column ops.${name}.${column} is ${quoted(text)}`),
+    ...Object.entries(columns).map(
+      ([column, text]) => `comment on column ops.${name}.${column} is ${quoted(text)}`,
+    ),
     ...indexes.map((index) => `create index on ops.${name} ${index}`),
   ],
 );

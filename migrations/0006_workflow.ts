@@ -35,7 +35,10 @@ const tables: Readonly<Record<string, Made>> = {
     key: 'name',
     columns: {
       name: ['text not null', 'Name of the DAG.'],
-      file_name: ['text', 'Name of its file, by which the engine addresses it; null where the engine has no files.'],
+      file_name: [
+        'text',
+        'Name of its file, by which the engine addresses it; null where the engine has no files.',
+      ],
       group_name: ['text', 'Group the engine files it under.'],
       description: ['text', 'What it is for.'],
       schedule: ['jsonb', 'When it starts by itself, as delivered; null if it does not.'],
@@ -45,7 +48,10 @@ const tables: Readonly<Record<string, Made>> = {
       max_active_runs: ['bigint', 'How many of its runs may be active at once.'],
       is_suspended: ['boolean', 'True where its schedule is switched off.'],
       errors: ['jsonb', 'What is wrong with its definition, as delivered; null if nothing is.'],
-      status: ['text', 'Status of its newest run when it was last read, in lower snake case; null if it never ran.'],
+      status: [
+        'text',
+        'Status of its newest run when it was last read, in lower snake case; null if it never ran.',
+      ],
       state: ['text', 'What that status means: active, succeeded, failed, aborted, idle, unknown.'],
       latest_dag_run_id: ['text', 'Its newest run when it was last read, see workflow.dag_runs.dag_run_id.'],
     },
@@ -77,7 +83,10 @@ const tables: Readonly<Record<string, Made>> = {
         'timestamptz',
         'When the source first did not know the run any more although it had not seen its end (UTC): its status is the last one that was told.',
       ],
-      trigger_type: ['text', 'What started it, e.g. scheduler, manual, retry; null if the source does not tell.'],
+      trigger_type: [
+        'text',
+        'What started it, e.g. scheduler, manual, retry; null if the source does not tell.',
+      ],
       params: ['text', 'Parameters it ran with, as NAME=value pairs or JSON, as delivered.'],
       labels: ['jsonb', 'Labels (tags) of the run, as delivered: a list as a rule.'],
       worker_id: ['text', 'The worker that ran it; local: the engine itself.'],
@@ -97,7 +106,10 @@ const tables: Readonly<Record<string, Made>> = {
     columns: {
       dag_name: dagName,
       dag_run_id: runId,
-      step_name: ['text not null', 'Name of the step; of a handler that has none: when it runs, e.g. onFailure.'],
+      step_name: [
+        'text not null',
+        'Name of the step; of a handler that has none: when it runs, e.g. onFailure.',
+      ],
       occurrence: [
         'integer not null',
         '0; counts on where a run tells several steps of one name, in the order it tells them.',
@@ -124,11 +136,17 @@ const tables: Readonly<Record<string, Made>> = {
 
 const own: Columns = { source_id: ['smallint not null', 'The source, see ops.sources.'] };
 const bookkeeping: Columns = {
-  _synced_at: ['timestamptz not null default now()', "When this row's content last changed here (not: last seen)."],
+  _synced_at: [
+    'timestamptz not null default now()',
+    "When this row's content last changed here (not: last seen).",
+  ],
   _run_id: ['bigint', 'The run that wrote this content, see ops.runs.'],
   _deleted_at: ['timestamptz', 'When it was found to be gone at the source; null while it lives.'],
   _row_hash: ['bigint', '64-bit hash of the content; an equal hash means that nothing is written.'],
-  _extra: ['jsonb', 'What the source gives and no column holds, and raw values of an unexpected type with the reason.'],
+  _extra: [
+    'jsonb',
+    'What the source gives and no column holds, and raw values of an unexpected type with the reason.',
+  ],
 };
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
@@ -140,7 +158,9 @@ const makeTable = ([table, made]: readonly [string, Made]): readonly string[] =>
     `create table workflow.${table} (\n  ${[...lines, `primary key (source_id, ${made.key})`].join(',\n  ')}\n)`,
     `comment on table workflow.${table} is ${quoted(made.about)}`,
     ...(made.indexes ?? []).map((on) => `create index on workflow.${table} ${on}`),
-    ...columns.map(([column, [, about]]) => `comment on column workflow.${table}.${column} is ${quoted(about)}`),
+    ...columns.map(
+      ([column, [, about]]) => `comment on column workflow.${table}.${column} is ${quoted(about)}`,
+    ),
   ];
 };
 
@@ -154,7 +174,10 @@ interface View {
 }
 
 const sourceOf = (row: string): string => `join ops.sources s on s.source_id = ${row}.source_id`;
-const source: Column = ['s.name', 'The source, see ops.sources.name; names and ids are unique within one source.'];
+const source: Column = [
+  's.name',
+  'The source, see ops.sources.name; names and ids are unique within one source.',
+];
 const syncedAt = (row: string): Column => [
   `${row}._synced_at`,
   'When this content last changed in the warehouse (UTC); not when it was last seen.',
@@ -181,7 +204,10 @@ const views: Readonly<Record<string, View>> = {
       status: ['r.status', 'Status in the words of the engine, e.g. succeeded, failed, aborted, running.'],
       state: ['r.state', 'What it means: active, succeeded, failed, aborted, idle, unknown.'],
       is_over: [isOver('r'), 'True once the run has ended.'],
-      is_success: [`case when ${isOver('r')} then r.state = 'succeeded' end`, 'Null until the run has ended.'],
+      is_success: [
+        `case when ${isOver('r')} then r.state = 'succeeded' end`,
+        'Null until the run has ended.',
+      ],
       is_gone: ['r.gone_at is not null', 'True where the engine lost the run before its end was seen.'],
       trigger_type: ['r.trigger_type', 'What started it, where the engine tells.'],
       params: ['r.params', 'Parameters it ran with, as delivered.'],
@@ -196,7 +222,10 @@ const views: Readonly<Record<string, View>> = {
       queued_at: ['r.queued_at', 'When it was queued (UTC).'],
       started_at: ['r.started_at', 'When it (last) started (UTC).'],
       finished_at: ['r.finished_at', 'When it ended (UTC).'],
-      duration_seconds: [duration, 'From start to end; null while it runs, or if the end is told before the start.'],
+      duration_seconds: [
+        duration,
+        'From start to end; null while it runs, or if the end is told before the start.',
+      ],
       queue_seconds: [lasted('r.queued_at', 'r.started_at'), 'From being queued to the start.'],
       auto_retry_count: ['r.auto_retry_count', 'How often the engine started it again by itself.'],
       steps: ['coalesce(n.steps, 0)', 'Steps, handlers not counted.'],
@@ -227,7 +256,10 @@ const views: Readonly<Record<string, View>> = {
       kind: ['t.kind', 'step, or which handler it is.'],
       status: ['t.status', 'Status in the words of the engine.'],
       state: ['t.state', 'What it means: active, succeeded, failed, aborted, idle, unknown.'],
-      is_success: [`case when ${isOver('t')} then t.state = 'succeeded' end`, 'Null until the step has ended.'],
+      is_success: [
+        `case when ${isOver('t')} then t.state = 'succeeded' end`,
+        'Null until the step has ended.',
+      ],
       started_at: ['t.started_at', 'When it started (UTC).'],
       finished_at: ['t.finished_at', 'When it ended (UTC).'],
       duration_seconds: [lasted('t.started_at', 't.finished_at'), 'From start to end.'],
@@ -247,12 +279,18 @@ const views: Readonly<Record<string, View>> = {
     columns: {
       source,
       dag_name: ['g.dag_name', 'Name of the DAG.'],
-      date_day: ['g.date_day', 'Day in UTC on which the runs started (or were queued, if they did not start).'],
+      date_day: [
+        'g.date_day',
+        'Day in UTC on which the runs started (or were queued, if they did not start).',
+      ],
       runs: ['g.runs', 'Runs.'],
       succeeded: ['g.succeeded', 'Runs that succeeded.'],
       failed: ['g.failed', 'Runs that failed.'],
       aborted: ['g.aborted', 'Runs that were stopped.'],
-      unfinished: ['g.runs - g.succeeded - g.failed - g.aborted', 'Runs that have not ended, or whose end is unknown.'],
+      unfinished: [
+        'g.runs - g.succeeded - g.failed - g.aborted',
+        'Runs that have not ended, or whose end is unknown.',
+      ],
       success_ratio: [
         'round(g.succeeded::numeric / nullif(g.succeeded + g.failed + g.aborted, 0), 4)::numeric(5,4)',
         'Succeeded by all that ended, 0 to 1; null if none did.',

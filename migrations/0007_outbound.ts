@@ -109,7 +109,9 @@ const statements: readonly string[] = Object.entries(tables).flatMap(
   ([name, { about, ddl, columns, indexes = [] }]) => [
     `create table ops.${name} (${ddl})`,
     `comment on table ops.${name} is ${quoted(about)}`,
-    ...Object.entries(columns).map(([column, text]) => `comment on column ops.${name}.${column} is ${quoted(text)}`),
+    ...Object.entries(columns).map(
+      ([column, text]) => `comment on column ops.${name}.${column} is ${quoted(text)}`,
+    ),
     ...indexes.map((index) => `create index on ops.${name} ${index}`),
   ],
 );

@@ -22,14 +22,20 @@ interface Made {
   /** Rows of about 2 to 8 kB: without this Postgres compresses each of them twice, once staged and once here. */
   readonly wide?: boolean;
   /** The partition key and the partitions: name behind the table's, lower and upper bound. */
-  readonly partitions?: { readonly by: string; readonly ranges: readonly (readonly [string, string, string])[] };
+  readonly partitions?: {
+    readonly by: string;
+    readonly ranges: readonly (readonly [string, string, string])[];
+  };
 }
 
 const id = (what: string): readonly [string, string] => [
   'text not null',
   `${what} id of the source; a UUID as a rule.`,
 ];
-const account: readonly [string, string] = ['text not null', 'The ad account it belongs to, see ads.ad_accounts.id.'];
+const account: readonly [string, string] = [
+  'text not null',
+  'The ad account it belongs to, see ads.ad_accounts.id.',
+];
 const name: readonly [string, string] = ['text', 'Name as people see it.'];
 const created: Columns = {
   created_at: ['timestamptz', 'When it was created (UTC), where the source says.'],
@@ -106,7 +112,10 @@ const ad: Columns = {
   cta_language: ['text', 'Call to action: its language.'],
   cta_url: ['text', 'Call to action: where a click leads.'],
   third_party_tracking: ['jsonb', 'Measurement partners and their addresses, as delivered.'],
-  catalog: ['jsonb', 'Items of a carousel ad as delivered; prices in it are millionths of the currency unit.'],
+  catalog: [
+    'jsonb',
+    'Items of a carousel ad as delivered; prices in it are millionths of the currency unit.',
+  ],
   weight: ['numeric', 'Share in the rotation of its ad set, as given.'],
   ...created,
 };
@@ -119,7 +128,9 @@ const version: Columns = {
 };
 
 /** Letters: a aggregate reports, i insight reports, c CSV reports; h: the platform may hide it. */
-const metrics: Readonly<Record<string, readonly [kind: 'count' | 'money' | 'rate', letters: string, about: string]>> = {
+const metrics: Readonly<
+  Record<string, readonly [kind: 'count' | 'money' | 'rate', letters: string, about: string]>
+> = {
   spend: ['money', 'ac', "Spend in units of the ad account's currency, as reported (not millionths)."],
   impressions: ['count', 'aic', 'Times shown or played on the platform.'],
   off_platform_impressions: ['count', 'ac', 'Times shown or played elsewhere.'],
@@ -136,7 +147,11 @@ const metrics: Readonly<Record<string, readonly [kind: 'count' | 'money' | 'rate
   played_to_end: ['count', 'c', 'Times played to 100 percent, as CSV reports count it.'],
   completes: ['count', 'aic', 'Times played to the end.'],
   completion_rate: ['rate', 'aic', 'Completes by starts, as reported.'],
-  completes_reach: ['count', 'c', 'Different people who heard it to the end in the period of the row; never sum it.'],
+  completes_reach: [
+    'count',
+    'c',
+    'Different people who heard it to the end in the period of the row; never sum it.',
+  ],
   completes_frequency: ['rate', 'c', 'Completes by their reach, as reported; never sum it.'],
   e_cpcl: ['rate', 'ac', "Effective cost of a completed listen in the ad account's currency, as reported."],
   skips: ['count', 'a', 'Times skipped.'],
@@ -145,7 +160,11 @@ const metrics: Readonly<Record<string, readonly [kind: 'count' | 'money' | 'rate
   video_expands: ['count', 'aic', 'Times a video was expanded.'],
   video_expand_rate: ['rate', 'aic', 'Expands by views, as reported.'],
   paid_listens: ['count', 'ai', 'Paid listens.'],
-  paid_listens_reach: ['count', 'ai', 'Different people with a paid listen in the period of the row; never sum it.'],
+  paid_listens_reach: [
+    'count',
+    'ai',
+    'Different people with a paid listen in the period of the row; never sum it.',
+  ],
   paid_listens_frequency: ['rate', 'a', 'Paid listens by their reach, as reported; never sum it.'],
   listeners: ['count', 'aic', 'Different people who listened to what is promoted; never sum it.'],
   new_listeners: ['count', 'aic', 'Different people who listened to it for the first time; never sum it.'],
@@ -168,10 +187,18 @@ const metrics: Readonly<Record<string, readonly [kind: 'count' | 'money' | 'rate
   custom_event_3: ['count', 'aich', 'Events of the third custom kind.'],
   custom_event_4: ['count', 'aich', 'Events of the fourth custom kind.'],
   custom_event_5: ['count', 'aich', 'Events of the fifth custom kind.'],
-  revenue: ['money', 'aich', "Revenue credited to the ads in units of the ad account's currency, as reported."],
+  revenue: [
+    'money',
+    'aich',
+    "Revenue credited to the ads in units of the ad account's currency, as reported.",
+  ],
   average_order_value: ['rate', 'aich', "Revenue by purchases in the ad account's currency, as reported."],
   return_on_ad_spend: ['rate', 'aich', 'Revenue by spend, as reported.'],
-  customer_acquisition_cost: ['rate', 'aich', "Spend by purchases in the ad account's currency, as reported."],
+  customer_acquisition_cost: [
+    'rate',
+    'aich',
+    "Spend by purchases in the ad account's currency, as reported.",
+  ],
   cost_per_lead: ['rate', 'aich', "Spend by leads in the ad account's currency, as reported."],
   modeled_page_views: ['count', 'ch', 'Page views that are estimated.'],
   modeled_leads: ['count', 'ch', 'Leads that are estimated.'],
@@ -192,7 +219,9 @@ const numbers = (report: 'a' | 'i' | 'c'): Columns => {
   const known = Object.entries(metrics).filter(([, [, letters]]) => letters.includes(report));
   const hidden = known.filter(([, [, letters]]) => letters.includes('h'));
   return {
-    ...Object.fromEntries(known.map(([column, [kind, , about]]) => [column, [metricTypes[kind], about] as const])),
+    ...Object.fromEntries(
+      known.map(([column, [kind, , about]]) => [column, [metricTypes[kind], about] as const]),
+    ),
     ...Object.fromEntries(
       hidden.map(
         ([column]) =>
@@ -259,7 +288,10 @@ const revision: Columns = {
 const csvKey: Columns = {
   ad_account_id: account,
   day: ['date not null', 'Day in UTC, as the report has it.'],
-  campaign_name: ['text not null', 'Name of the campaign as the report writes it; empty where it writes none.'],
+  campaign_name: [
+    'text not null',
+    'Name of the campaign as the report writes it; empty where it writes none.',
+  ],
   ad_set_name: ['text not null', 'Name of the ad set as the report writes it; empty where it writes none.'],
   ad_name: ['text not null', 'Name of the ad as the report writes it; empty where it writes none.'],
   occurrence: ['integer not null', 'Tells rows apart that have the same names and day, from 0.'],
@@ -414,7 +446,10 @@ const tables: Readonly<Record<string, Made>> = {
       sources: ["text[] not null default '{}'", 'Where its data come from.'],
       seed_audience_id: ['text', 'Of lookalikes: the audience it resembles, see ads.audiences.id.'],
       seed_audience_name: ['text', 'Of lookalikes: the name of that audience.'],
-      lookalike_audience_ids: ["text[] not null default '{}'", 'Lookalikes made from it, see ads.audiences.id.'],
+      lookalike_audience_ids: [
+        "text[] not null default '{}'",
+        'Lookalikes made from it, see ads.audiences.id.',
+      ],
       datasets: ['jsonb', 'Of web events: the datasets, as delivered.'],
       included_events: ["text[] not null default '{}'", 'Of web events: events that count.'],
       excluded_events: ["text[] not null default '{}'", 'Of web events: events that exclude.'],
@@ -485,13 +520,17 @@ const tables: Readonly<Record<string, Made>> = {
       salesforce_opportunity: ['text', 'Opportunity code in Salesforce.'],
       salesforce_sales_order: ['text', 'Sales order code in Salesforce.'],
       media_plan_id: ['text', 'Media plan it belongs to.'],
-      needs_advertiser_review: ['boolean', 'True when the advertiser must look at it before it is published.'],
+      needs_advertiser_review: [
+        'boolean',
+        'True when the advertiser must look at it before it is published.',
+      ],
       modified_by_role: ['text', 'Who changed it last: ADVERTISER or IMPERSONATOR.'],
     },
     indexes: ['(source_id, ad_account_id)'],
   },
   ad_set_drafts: {
-    about: 'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
+    about:
+      'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
     key: 'id',
     kind: 'entity',
     wide: true,
@@ -506,7 +545,8 @@ const tables: Readonly<Record<string, Made>> = {
     indexes: ['(source_id, ad_account_id)'],
   },
   ad_drafts: {
-    about: 'Draft ads, one row each; not live. A draft shares its id with the live ad it came from or becomes.',
+    about:
+      'Draft ads, one row each; not live. A draft shares its id with the live ad it came from or becomes.',
     key: 'id',
     kind: 'entity',
     columns: {
@@ -574,7 +614,10 @@ const tables: Readonly<Record<string, Made>> = {
       ...numbers('a'),
       is_final: isFinal,
     },
-    indexes: ['(source_id, ad_account_id, entity_type, hour_start)', '(source_id, hour_start) where not is_final'],
+    indexes: [
+      '(source_id, ad_account_id, entity_type, hour_start)',
+      '(source_id, hour_start) where not is_final',
+    ],
     partitions: { by: 'hour_start', ranges: months },
   },
   report_lifetime: {
@@ -672,7 +715,10 @@ const tables: Readonly<Record<string, Made>> = {
       entity_type: ['text not null', 'CAMPAIGN or AD_SET.'],
       entity_id: ['text not null', 'The entity: id in ads.campaigns or ads.ad_sets.'],
       dimension: ['text not null', 'What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'],
-      value: ['text not null', 'The part of the audience, e.g. 18-24, FEMALE, US; empty where the source names none.'],
+      value: [
+        'text not null',
+        'The part of the audience, e.g. 18-24, FEMALE, US; empty where the source names none.',
+      ],
       captured_on: ['date not null', 'Day in UTC on which it was asked.'],
       ad_account_id: account,
       ...numbers('i'),
@@ -684,7 +730,10 @@ const tables: Readonly<Record<string, Made>> = {
 const own: Columns = { source_id: ['smallint not null', 'The source, see ops.sources.'] };
 const run: Columns = { _run_id: ['bigint', 'The run that wrote this content, see ops.runs.'] };
 const bookkeeping: Columns = {
-  _synced_at: ['timestamptz not null default now()', "When this row's content last changed here (not: last seen)."],
+  _synced_at: [
+    'timestamptz not null default now()',
+    "When this row's content last changed here (not: last seen).",
+  ],
   ...run,
 };
 const kept: Readonly<Record<Made['kind'], Columns>> = {

@@ -83,7 +83,10 @@ const ratios: Columns = {
   cpc: [per('r.spend', 'r.clicks'), 'Spend by clicks, in units of currency.'],
   cpm: [per('r.spend * 1000', 'r.impressions'), 'Spend for a thousand impressions, in units of currency.'],
   completion_ratio: [per('r.completes', 'r.starts'), 'Completes by starts.'],
-  return_on_ad_spend_ratio: [per('r.revenue', 'r.spend', 4), 'Revenue by spend; null where revenue is hidden.'],
+  return_on_ad_spend_ratio: [
+    per('r.revenue', 'r.spend', 4),
+    'Revenue by spend; null where revenue is hidden.',
+  ],
 };
 
 const reach: Columns = {
@@ -142,7 +145,8 @@ const budgetToDate = `(case st.budget_type when 'LIFETIME' then st.budget when '
 const insightPartition = 'partition by s.name, i.source_id, i.entity_type, i.entity_id, i.dimension';
 
 /** A number of any metric: 22 digits before the point are more than any count has. */
-const anyMetric = (column: string): string => `(case when abs(${column}) < 1e21 then ${column} end)::numeric(28,6)`;
+const anyMetric = (column: string): string =>
+  `(case when abs(${column}) < 1e21 then ${column} end)::numeric(28,6)`;
 /** A JSON value as text: the platform wraps most in {"value": …}. */
 const changedValue = (column: string): string => `coalesce(${column} ->> 'value', ${column}::text)`;
 
@@ -230,7 +234,10 @@ const views: Readonly<Record<string, View>> = {
       ad_set_name: ['st.name', 'Name of the ad set today.'],
       status: ['v.status', 'Status at the time.'],
       currency: currency('coalesce(v.budget_currency, ac.currency_code)'),
-      budget: ['v.budget', 'Budget at the time, in units of currency; a day or the lifetime, see budget_type.'],
+      budget: [
+        'v.budget',
+        'Budget at the time, in units of currency; a day or the lifetime, see budget_type.',
+      ],
       budget_type: ['v.budget_type', 'DAILY or LIFETIME.'],
       bid: ['v.bid', 'Bid at the time, in units of currency.'],
       bid_strategy: ['v.bid_strategy', 'Bid strategy at the time.'],
@@ -314,8 +321,14 @@ const views: Readonly<Record<string, View>> = {
         budgetToDate,
         'LIFETIME: the budget. DAILY: what the daily budgets in force allowed up to last_report_date, paused days included; a change counts from its day on.',
       ],
-      spend_to_date: ['sp.spent::numeric(28,6)', 'Spend so far in units of currency, as reported for the ad set.'],
-      budget_used_ratio: [per('sp.spent', budgetToDate, 4), 'spend_to_date by budget_to_date; 1 is exactly spent.'],
+      spend_to_date: [
+        'sp.spent::numeric(28,6)',
+        'Spend so far in units of currency, as reported for the ad set.',
+      ],
+      budget_used_ratio: [
+        per('sp.spent', budgetToDate, 4),
+        'spend_to_date by budget_to_date; 1 is exactly spent.',
+      ],
       flight_elapsed_ratio: [
         `(case when st.end_at > st.start_at then
           least(1, greatest(0, extract(epoch from now() - st.start_at) / extract(epoch from st.end_at - st.start_at))) end)::numeric(6,4)`,
@@ -346,8 +359,14 @@ const views: Readonly<Record<string, View>> = {
       entity_id: ['i.entity_id', 'Campaign or ad set id.'],
       entity_name: [`case i.entity_type when 'CAMPAIGN' then c.name else st.name end`, 'Its name.'],
       dimension: ['i.dimension', 'What the audience is divided by, e.g. AGE, GENDER, COUNTRY.'],
-      dimension_value: ['i.value', 'The part of the audience, e.g. 18-24; empty where the platform names none.'],
-      captured_date: ['i.captured_on', 'Day of capture in UTC; numbers are those from the beginning up to then.'],
+      dimension_value: [
+        'i.value',
+        'The part of the audience, e.g. 18-24; empty where the platform names none.',
+      ],
+      captured_date: [
+        'i.captured_on',
+        'Day of capture in UTC; numbers are those from the beginning up to then.',
+      ],
       is_latest: [
         `i.captured_on = max(i.captured_on) over (${insightPartition})`,
         'True for the latest capture of the entity and dimension. Filter on it: captures are not to be summed.',
@@ -385,10 +404,19 @@ const views: Readonly<Record<string, View>> = {
       entity_name: ['h.entity_name', 'Its name.'],
       operation: ['h.operation', 'CREATED, CHANGED or REMOVED.'],
       changed_by: ['h.actor_name', 'Who or what changed it, as shown.'],
-      changed_by_category: ['h.actor_category', 'ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.'],
-      field_number: ['f.item', 'Place of the field within its change, from 0; null for a change without fields.'],
+      changed_by_category: [
+        'h.actor_category',
+        'ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.',
+      ],
+      field_number: [
+        'f.item',
+        'Place of the field within its change, from 0; null for a change without fields.',
+      ],
       field_name: ['coalesce(f.display_label, f.field_type)', 'The field, as people read it.'],
-      change_category: ['f.change_category', 'STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.'],
+      change_category: [
+        'f.change_category',
+        'STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.',
+      ],
       old_value: [changedValue('f.before'), 'Value before, as text; amounts as the platform writes them.'],
       new_value: [changedValue('f.after'), 'Value after, as text; amounts as the platform writes them.'],
     },

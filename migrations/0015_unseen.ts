@@ -13,9 +13,9 @@ const statements: readonly string[] = [
     since timestamptz not null default now(),
     primary key (source_id, stream, key)
   )`,
-  `comment on table ops.unseen is 'One row a record that a census could not see though it may well be there: its project was hidden from the account. It is read again when a census sees it.'`,
+  `comment on table ops.unseen is 'One row a record that a reconciliation could not see though it may well be there: its project was hidden from the account. It is read again when a reconciliation sees it.'`,
   `comment on column ops.unseen.source_id is 'ops.sources.'`,
   `comment on column ops.unseen.stream is 'The stream, as in ops.streams.'`,
   `comment on column ops.unseen.key is 'The key of the row in the table of the stream, as text.'`,
-  `comment on column ops.unseen.since is 'When a census first missed it (UTC).'`,
+  `comment on column ops.unseen.since is 'When a reconciliation first missed it (UTC).'`,
 ];

@@ -9,8 +9,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 /** Points are whatever people enter: one absurd entry must not make every query overflow. */
-const points = (column: string): string => `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
-const ratio = (part: string, whole: string): string => `round(${part} / nullif(${whole}, 0), 4)::numeric(28,4)`;
+const points = (column: string): string =>
+  `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
+const ratio = (part: string, whole: string): string =>
+  `round(${part} / nullif(${whole}, 0), 4)::numeric(28,4)`;
 
 const sourceOf = (row: string): string => `join ops.sources s on s.source_id = ${row}.source_id`;
 /** For names only, and therefore of tombstoned rows, too: what is gone keeps its name. */

@@ -16,7 +16,8 @@ const elapsed = (from: string, to: string): string => `greatest(0, extract(epoch
 const hours = (duration: string): string => `round(${duration} / 3600.0, 2)::numeric(18,2)`;
 const days = (duration: string): string => `round(${duration} / 86400, 3)::numeric(18,3)`;
 /** Points are whatever people enter: one absurd entry must not make every query overflow. */
-const points = (column: string): string => `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
+const points = (column: string): string =>
+  `(case when abs(${column}) < 1e13 then ${column} end)::numeric(18,4)`;
 
 /** For names only, and therefore of tombstoned rows, too: what is gone keeps its name. */
 const label = (table: string, alias: string, id: string): string =>
@@ -72,7 +73,10 @@ const columns: Readonly<Record<string, string>> = {
   is_open: `${category} <> 'done'`,
   is_overdue: `coalesce(i.due_date < ${today} and ${category} <> 'done', false)`,
   age_days: days(
-    elapsed('i.created_at', `case when st.category = 'done' then coalesce(i.resolved_at, i.updated_at) else now() end`),
+    elapsed(
+      'i.created_at',
+      `case when st.category = 'done' then coalesce(i.resolved_at, i.updated_at) else now() end`,
+    ),
   ),
   synced_at: 'i._synced_at',
 };

@@ -22,7 +22,10 @@ const columns: Readonly<Record<string, readonly [type: string, about: string]>> 
     `Day on which work on it starts or started, ${asOf}; a calendar day without a time zone.`,
   ],
   'issue_versions.description': ['text', `What the version is for, ${asOf}.`],
-  'issues.security_level_id': ['bigint', 'Id of the security level; null if everybody of the project may see it.'],
+  'issues.security_level_id': [
+    'bigint',
+    'Id of the security level; null if everybody of the project may see it.',
+  ],
   'issue_changelog._extra': [
     'jsonb',
     'What the source tells of the change and no column holds, e.g. historyMetadata: what made it, as an automation or another system.',

@@ -3,6 +3,7 @@ import { everyNight } from './schedules.ts';
 
 export const nightly: Nightly = {
   name: 'nightly',
-  about: 'Every configured pipeline in turn, then the census of those for which it is due, then the hand-off.',
+  about:
+    'Every configured pipeline in turn, then the reconciliation of those for which it is due, then the hand-off.',
   jobs: [{ does: 'sync', on: everyNight }],
 };

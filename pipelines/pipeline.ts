@@ -8,7 +8,7 @@ export interface Schedule {
 
 /** Something a pipeline does, and when. */
 export interface Job {
-  readonly does: 'sync' | 'full' | 'census';
+  readonly does: 'sync' | 'full' | 'reconcile';
   readonly on: Schedule;
   /** Not started at its own time, but as a part of `nightly` when it is due then. A job without it starts by itself. */
   readonly within?: 'nightly';

@@ -8,6 +8,6 @@ export const tracker: Pipeline = {
   needs: 'TRACKER_BASE_URL',
   jobs: [
     { does: 'sync', on: everyNight, within: 'nightly' },
-    { does: 'census', on: everySunday, within: 'nightly' },
+    { does: 'reconcile', on: everySunday, within: 'nightly' },
   ],
 };

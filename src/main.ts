@@ -11,9 +11,9 @@ import { type Flags, program } from './cli/program.ts';
 import { type Stop, stopping } from './cli/signals.ts';
 import { type Sink, sinkOn } from './cli/terminal.ts';
 import type { Told } from './cli/waiting.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { Source } from './core/stream.ts';
-import { connectionsFor } from './run/shared/at-once.ts';
+import { connectionsFor } from './engine/context/concurrency.ts';
 
 /** How long a command may take to end in good order (guarantee G9). */
 const graceMs = 20_000;
@@ -134,13 +134,13 @@ function assemble(
     return part;
   };
   const config = once(async () => {
-    const { readConfig } = await import('./config.ts');
+    const { readConfig } = await import('./config/config.ts');
     const read = readConfig(env, process.cwd());
     if (!quiet) for (const warning of read.warnings) say(`warning: ${warning}`);
     return read;
   });
   const embeddedIn = async (home: string) => {
-    const { openEmbedded } = await import('./warehouse/embedded.ts');
+    const { openEmbedded } = await import('./embedded/embedded.ts');
     homes.add(home);
     return keep(await openEmbedded(home, { notice: say, signal }), (part) => part.release());
   };
@@ -161,7 +161,11 @@ function assemble(
     const { databaseUrl, tracker, ads } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
-    return connected(url, connectionsFor(Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4)), patience);
+    return connected(
+      url,
+      connectionsFor(Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4)),
+      patience,
+    );
   });
   const open = async (pipeline: string, from: Config, told?: Told): Promise<Source> => {
     const { openSource } = await import('./cli/opening.ts');
@@ -181,7 +185,9 @@ function assemble(
   };
 }
 
-const once = <A extends readonly unknown[], T>(make: (...asked: A) => Promise<T>): ((...asked: A) => Promise<T>) => {
+const once = <A extends readonly unknown[], T>(
+  make: (...asked: A) => Promise<T>,
+): ((...asked: A) => Promise<T>) => {
   let made: Promise<T> | undefined;
   return (...asked) => {
     made ??= make(...asked);
@@ -206,8 +212,11 @@ const ownVersion = (): string => {
 /** After a forced end nobody is left to stop an embedded server that only this process used: a process of its own does it. */
 function tidy(homes: readonly string[]): void {
   if (homes.length === 0) return;
-  const script = fileURLToPath(new URL('./cli/tidy.ts', import.meta.url));
-  spawn(process.execPath, [script, String(process.pid), ...homes], { detached: true, stdio: 'ignore' }).unref();
+  const script = fileURLToPath(new URL('./cli/stop-embedded.ts', import.meta.url));
+  spawn(process.execPath, [script, String(process.pid), ...homes], {
+    detached: true,
+    stdio: 'ignore',
+  }).unref();
 }
 
 // Last, so that everything above is there.

@@ -40,7 +40,8 @@ function run() {
 // old generation before it is garbage (a fifth of the CPU time of a first sync).
 function settle() {
   // Not in the common temporary folder: what lies in the cache is run.
-  if (modules.enableCompileCache) modules.enableCompileCache(join(root, 'node_modules', '.cache', 'tidemark'));
+  if (modules.enableCompileCache)
+    modules.enableCompileCache(join(root, 'node_modules', '.cache', 'tidemark'));
   widen();
   setFlagsFromString('--heap-growing-percent=80');
 }
@@ -49,7 +50,8 @@ function settle() {
 // survives, once, and from then on the factor is 1.
 function widen() {
   const megabytes = 8;
-  const nursery = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1048576;
+  const nursery = () =>
+    getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size / 1048576;
   const survivors = [];
   setFlagsFromString(`--semi-space-growth-factor=${megabytes}`);
   // Four rounds as a rule (6 ms); a V8 that does not grow is left as it is.
@@ -95,8 +97,8 @@ function shadow() {
 function pinned() {
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
   const file = process.platform === 'win32' ? 'node.exe' : 'node';
-  return [join(root, 'node_modules', name, 'bin', file), join(root, 'node_modules', '.bin', file)].find((path) =>
-    existsSync(path),
+  return [join(root, 'node_modules', name, 'bin', file), join(root, 'node_modules', '.bin', file)].find(
+    (path) => existsSync(path),
   );
 }
 

@@ -1,41 +1,47 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { budgets, ceilings, limit, sizes } from '../bench/size.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
 /** Which rooms a room may import from: the arrows of docs/architecture.md. A room may always import from itself. */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   'src/core': [],
-  'src/config': ['src/core'],
-  'src/warehouse': ['src/core', 'src/config'],
-  'src/tables': ['src/core'],
-  'src/extract': ['src/core'],
-  'src/transform': ['src/core', 'src/tables'],
+  'src/config': ['src/core', 'src/connectors'],
+  'src/http': ['src/core'],
+  'src/reading': ['src/core', 'src/http'],
+  'src/connectors': ['src/core', 'src/config', 'src/http', 'src/reading'],
+  'src/engine': ['src/core', 'src/reading', 'src/load', 'src/queries', 'src/warehouse'],
   'src/load': ['src/core', 'src/warehouse'],
-  'src/run': ['src/core', 'src/extract', 'src/load', 'src/warehouse'],
-  'src/sources': ['src/core', 'src/config', 'src/extract', 'src/transform', 'src/tables'],
-  'src/simulator': ['src/core'],
-  'src/outbound': ['src/core', 'src/extract', 'src/warehouse'],
-  'src/schedule': ['src/core', 'src/outbound', 'src/run', 'src/warehouse', 'pipelines'],
-  'src/server': ['src/core', 'src/config', 'src/run', 'src/schedule', 'src/warehouse', 'pipelines'],
+  'src/queries': ['src/core', 'src/warehouse'],
+  'src/warehouse': ['src/core'],
+  'src/embedded': ['src/core', 'src/warehouse'],
+  'src/scheduler': ['src/core', 'src/engine', 'src/outbound', 'src/queries', 'src/warehouse', 'pipelines'],
+  'src/outbound': ['src/core', 'src/http', 'src/warehouse'],
+  'src/server/api': ['src/core', 'src/config', 'src/queries', 'src/scheduler', 'src/warehouse', 'pipelines'],
+  'src/server/dashboard': ['src/core', 'src/queries', 'src/scheduler', 'src/server/api', 'src/warehouse'],
   'src/cli': [
     'src/core',
     'src/config',
+    'src/connectors',
+    'src/embedded',
+    'src/engine',
     'src/outbound',
-    'src/run',
-    'src/schedule',
-    'src/server',
-    'src/simulator',
-    'src/sources',
+    'src/queries',
+    'src/scheduler',
+    'src/server/api',
+    'src/server/dashboard',
     'src/warehouse',
+    'simulators',
     'pipelines',
   ],
+  simulators: ['src/core'],
   pipelines: ['src/core'],
   migrations: [],
 };
 
-const files = ['src', 'pipelines', 'migrations'].flatMap((folder) =>
+const files = ['src', 'simulators', 'pipelines', 'migrations'].flatMap((folder) =>
   fs
     .readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.[jt]s$/.test(name))
@@ -67,22 +73,25 @@ test('imports flow one way through the rooms', () => {
 });
 
 /** The rooms of the engine, each above those it may import from; '' is what lies beside them. */
-const engine = ['history', 'books', 'shared', 'records', 'walk', '', 'census'];
+const engine = ['state', 'context', 'batching', 'sync', '', 'reconcile'];
 
-test('within the engine they do, too', () => {
-  const floorOf = (file: string): number => engine.indexOf(/^src\/run\/([^/]+)\//.exec(file)?.[1] ?? '');
-  const ofEngine = files.filter((file) => file.startsWith('src/run/'));
+test('imports flow one way through the rooms of the engine', () => {
+  const floorOf = (file: string): number => engine.indexOf(/^src\/engine\/([^/]+)\//.exec(file)?.[1] ?? '');
+  const ofEngine = files.filter((file) => file.startsWith('src/engine/'));
   expect(ofEngine.filter((file) => floorOf(file) < 0)).toEqual([]);
   const wrong = ofEngine.flatMap((file) =>
     importsOf(file)
-      .filter((target) => target.startsWith('src/run/') && floorOf(target) > floorOf(file))
+      .filter((target) => target.startsWith('src/engine/') && floorOf(target) > floorOf(file))
       .map((target) => `${file} imports ${target}`),
   );
   expect(wrong).toEqual([]);
 });
 
 test('every file lies in a room of the drawing', () => {
-  expect(files.filter((file) => roomOf(file) === undefined).sort()).toEqual(['src/main.ts', 'src/tidemark.js']);
+  expect(files.filter((file) => roomOf(file) === undefined).sort()).toEqual([
+    'src/main.ts',
+    'src/tidemark.js',
+  ]);
 });
 
 test('no file imports itself through others', () => {
@@ -97,7 +106,8 @@ test('no file imports itself through others', () => {
     state.set(file, 'open');
     // A dynamic import runs later: it loads nothing while modules are being set up.
     const eager = [...textOf(file).matchAll(/^(?:import|export)\s[^;]*?from\s+'(\.[^']+)'/gms)];
-    for (const match of eager) visit(path.normalize(path.join(path.dirname(file), match[1] ?? '')), [...trail, file]);
+    for (const match of eager)
+      visit(path.normalize(path.join(path.dirname(file), match[1] ?? '')), [...trail, file]);
     state.set(file, 'done');
   };
   for (const file of files) visit(file, []);
@@ -107,12 +117,27 @@ test('no file imports itself through others', () => {
 test('the engine knows no source', () => {
   const names = /tracker|jira|spotify|dagu|\bissues\b|campaign/i;
   const inCode = (file: string): string => textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
-  const knowing = files.filter((file) => /^src\/(load|run)\//.test(file) && names.test(inCode(file)));
-  expect(knowing.filter((file) => !file.startsWith('src/run/history/'))).toEqual([]);
+  const knowing = files.filter((file) => /^src\/(load|engine)\//.test(file) && names.test(inCode(file)));
+  expect(knowing).toEqual([]);
+});
+
+test('a room is no larger than its budget', () => {
+  const found = sizes();
+  const total = [...found.values()].reduce((sum, { lines }) => sum + lines, 0);
+  const measured = [...found]
+    .map(([room, { lines }]) => ({ room, lines }))
+    .concat({ room: 'src', lines: total });
+  const allowed = (room: string): number => ceilings[room] ?? budgets[room] ?? (room === 'src' ? limit : 100);
+  expect(measured.filter(({ room, lines }) => lines > allowed(room))).toEqual([]);
 });
 
 test('only the entrance reads the environment', () => {
-  const readers = files.filter((file) => /process\.env/.test(textOf(file)) && !file.startsWith('src/warehouse/'));
+  const readers = files.filter(
+    (file) =>
+      /process\.env/.test(textOf(file)) &&
+      !file.startsWith('src/embedded/') &&
+      !file.startsWith('src/warehouse/'),
+  );
   expect(readers.filter((file) => !/^src\/(main\.ts|tidemark\.js|cli\/)/.test(file))).toEqual([]);
 });
 

@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/crash/**/*.test.ts'],
-    globalSetup: ['test/setup/cluster.ts'],
-    setupFiles: ['test/setup/failures.ts'],
+    globalSetup: ['test/support/cluster.ts'],
+    setupFiles: ['test/support/failures.ts'],
     maxWorkers: 2,
     testTimeout: 7_200_000,
     hookTimeout: 120_000,

@@ -2,10 +2,10 @@
 
 import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
-import type { Config } from '../config.ts';
-import type { Catalogue, KnownDag, Timed } from '../schedule/catalogue.ts';
+import type { Config } from '../config/config.ts';
+import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
 import { streamsOf } from './opening.ts';
-import { configured, hasCensus, pipelines } from './pipelines.ts';
+import { configured, hasReconcile, pipelines } from './pipelines.ts';
 
 /** Opens each configured source to see its streams; asks nothing of it. */
 export async function catalogueOf(config: Config, version: string): Promise<Catalogue> {
@@ -19,7 +19,7 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
         needs: pipeline.needs,
         timed: pipeline.jobs.map(timed),
         streams: here.includes(pipeline) ? await namesIn(pipeline, config, version) : [],
-        hasCensus: hasCensus(pipeline.name),
+        hasReconcile: hasReconcile(pipeline.name),
         parts: [pipeline.name],
       }),
     ),
@@ -31,7 +31,7 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
     needs: pipelines.map(({ needs }) => needs).join(' or '),
     timed: nightly.jobs.map(timed),
     streams: [],
-    hasCensus: here.some(({ name }) => hasCensus(name)),
+    hasReconcile: here.some(({ name }) => hasReconcile(name)),
     parts: here.map(({ name }) => name),
   };
   return { dags: [all, ...dags] };

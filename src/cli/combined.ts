@@ -13,12 +13,18 @@ export type Part =
 /** The gravest first; `failed` only where nothing went well. */
 const worst: readonly RunStatus[] = ['partly_failed', 'needs_attention'];
 
-export function combinedReport(pipeline: string, kind: RunKind, parts: readonly Part[], seconds: number): RunReport {
+export function combinedReport(
+  pipeline: string,
+  kind: RunKind,
+  parts: readonly Part[],
+  seconds: number,
+): RunReport {
   const reports = parts.flatMap((part) => ('report' in part ? [part.report] : []));
   const bad = parts.filter((part) => !('report' in part) || part.report.status !== 'succeeded');
   const isFailed = (part: Part): boolean =>
     !('report' in part) || part.report.status === 'failed' || part.report.status === 'lost';
-  const sum = (of: (report: RunReport) => number): number => reports.reduce((total, report) => total + of(report), 0);
+  const sum = (of: (report: RunReport) => number): number =>
+    reports.reduce((total, report) => total + of(report), 0);
   const status: RunStatus =
     bad.length === 0
       ? 'succeeded'

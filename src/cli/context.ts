@@ -1,7 +1,7 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Source } from '../core/stream.ts';
+import type { Embedded } from '../embedded/embedded.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Embedded } from '../warehouse/embedded.ts';
 import type { Telling } from './progress/choose.ts';
 import type { Stop } from './signals.ts';
 import type { Sink } from './terminal.ts';

@@ -1,7 +1,7 @@
 /** Streams that are left out by configuration, as people name them. */
 import { Misconfigured } from '../core/errors.ts';
 import type { Source } from '../core/stream.ts';
-import { excludedOf } from '../run/shared/chosen.ts';
+import { excludedOf } from '../engine/context/select-streams.ts';
 import { noStream } from './nearest.ts';
 
 /** Throws Misconfigured for a name that is no stream of the source, and where nothing would be left to read. */
@@ -15,7 +15,9 @@ export function checkExcluded(
     if (known.includes(name)) continue;
     const parent = flows.find(({ children }) => Object.hasOwn(children, name));
     if (parent !== undefined)
-      throw new Misconfigured(`${variable}: ${name} comes with ${parent.stream.name} and cannot be left out by itself`);
+      throw new Misconfigured(
+        `${variable}: ${name} comes with ${parent.stream.name} and cannot be left out by itself`,
+      );
     throw new Misconfigured(`${variable}: ${noStream(name, known, known)}`);
   }
   if (excludedOf({ source: { flows }, exclude: names }).size >= known.length)

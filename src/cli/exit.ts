@@ -1,6 +1,13 @@
 /** How a command ends: the one place where errors and reports become exit codes and sentences. */
 import { CommanderError } from 'commander';
-import { AuthFailed, Interrupted, LockHeld, Misconfigured, TidemarkError, Unreachable } from '../core/errors.ts';
+import {
+  AuthFailed,
+  Interrupted,
+  LockHeld,
+  Misconfigured,
+  TidemarkError,
+  Unreachable,
+} from '../core/errors.ts';
 import type { RunReport } from '../core/run.ts';
 import { escaped, withoutSecrets } from './text.ts';
 
@@ -31,7 +38,8 @@ const connecting =
 
 /** The exit code for whatever a command threw. `signal`: the one that was received, if any. */
 export function codeOfError(error: unknown, signal?: 'SIGINT' | 'SIGTERM'): number {
-  if (error instanceof Interrupted || isAbort(error)) return signal === undefined ? exit.SIGINT : exit[signal];
+  if (error instanceof Interrupted || isAbort(error))
+    return signal === undefined ? exit.SIGINT : exit[signal];
   if (error instanceof CommanderError) return error.exitCode === 0 ? exit.ok : exit.usage;
   if (error instanceof Misconfigured) return exit.usage;
   if (error instanceof AuthFailed || error instanceof Unreachable) return exit.connection;
@@ -76,7 +84,9 @@ export interface Said {
 
 /** The error in words: what, which, value. Never credentials, never control characters of a source. */
 export function said(error: unknown): Said {
-  const message = clean(error instanceof Error ? error.message || systemCode(error) || error.name : String(error));
+  const message = clean(
+    error instanceof Error ? error.message || systemCode(error) || error.name : String(error),
+  );
   if (error instanceof TidemarkError) return { code: error.code, message };
   if (error instanceof CommanderError) return { code: 'usage', message: clean(wordsOf(error)) };
   return { code: isAbort(error) ? 'interrupted' : 'internal', message };
@@ -103,7 +113,8 @@ export function causes(error: unknown): readonly string[] {
   let deepest = error;
   for (let at = error; at instanceof Error && lines.length < 10; at = at.cause) {
     if (at !== error) lines.push(`because ${at.name}: ${said(at).message}`);
-    if (at instanceof AggregateError) for (const each of at.errors) lines.push(`because ${said(each).message}`);
+    if (at instanceof AggregateError)
+      for (const each of at.errors) lines.push(`because ${said(each).message}`);
     deepest = at;
   }
   const stack =

@@ -2,7 +2,14 @@
 import type { Observe } from '../core/run.ts';
 
 /** What must never be readable in a log, wherever it stands. */
-const secret = ['*.token', '*.password', '*.apiToken', '*.authorization', '*.headers.authorization', '*.url.password'];
+const secret = [
+  '*.token',
+  '*.password',
+  '*.apiToken',
+  '*.authorization',
+  '*.headers.authorization',
+  '*.url.password',
+];
 
 /** Gives an observer that logs: one line a stream and a run, progress at `debug`. Loads pino. */
 export async function log(level: string): Promise<Observe> {

@@ -1,5 +1,5 @@
 /** Streams as people name them, over all chosen pipelines. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { noStream } from './nearest.ts';
 import { streamsOf } from './opening.ts';
@@ -21,13 +21,16 @@ export async function owning(
   config: Config,
   version: string,
 ): Promise<readonly Chosen[]> {
-  if (names === undefined || names.length === 0) return pipelines.map((pipeline) => ({ pipeline, streams: undefined }));
+  if (names === undefined || names.length === 0)
+    return pipelines.map((pipeline) => ({ pipeline, streams: undefined }));
   const known = await Promise.all(pipelines.map((pipeline) => knownOf(pipeline, config, version)));
   for (const name of names)
     if (!known.flat().some((stream) => stream.names.includes(name))) throw unknown(name, known.flat());
   return known.flatMap((streams, at) => {
     const own = streams.filter((stream) => names.some((name) => stream.names.includes(name)));
-    return own.length === 0 ? [] : [{ pipeline: pipelines[at] ?? '', streams: own.map(({ stream }) => stream) }];
+    return own.length === 0
+      ? []
+      : [{ pipeline: pipelines[at] ?? '', streams: own.map(({ stream }) => stream) }];
   });
 }
 

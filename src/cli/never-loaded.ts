@@ -1,7 +1,7 @@
 /** Streams that are asked for alone, and whose owners the warehouse does not know. */
 import { nameOf } from '../core/table.ts';
-import { streamStates } from '../run/history/status.ts';
-import type { RunDeps } from '../run/shared/deps.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
+import { streamStates } from '../queries/freshness.ts';
 
 /**
  * One sentence for each of the named streams that is read owner by owner (sprints by their boards) while the owners' stream was never loaded and is
@@ -17,7 +17,9 @@ export async function ownersNeverLoaded(
   return source.flows.flatMap(({ stream }) => {
     if (!streams.includes(stream.name) || stream.parents === undefined) return [];
     const { table } = stream.parents;
-    const owners = source.flows.filter((flow) => nameOf(flow.table) === table).map((flow) => flow.stream.name);
+    const owners = source.flows
+      .filter((flow) => nameOf(flow.table) === table)
+      .map((flow) => flow.stream.name);
     if (owners.length === 0 || owners.some((owner) => streams.includes(owner) || isLoaded(owner))) return [];
     return [
       `${stream.name} is read for each row of ${table}, which ${owners.join(', ')} was never loaded into: run \`tidemark sync ${source.name} --stream ${owners.join(',')},${stream.name}\``,

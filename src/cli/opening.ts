@@ -1,5 +1,5 @@
 /** Opens the source of a pipeline from the configuration. */
-import type { AdsConfig, Config } from '../config.ts';
+import type { AdsConfig, Config } from '../config/config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import type { Source } from '../core/stream.ts';
 import type { TokenStore } from '../core/token-store.ts';
@@ -29,22 +29,27 @@ export async function openSource(
   }
 }
 
-async function open(pipeline: string, config: Config, version: string, told: Told | undefined): Promise<Source> {
+async function open(
+  pipeline: string,
+  config: Config,
+  version: string,
+  told: Told | undefined,
+): Promise<Source> {
   const deps = {
     http: { version, proxies: config.proxies, ...(told === undefined ? {} : { observe: told.http }) },
     ...(told === undefined ? {} : { observe: told.observe }),
   };
   if (pipeline === 'tracker' && config.tracker !== undefined) {
-    const { openTracker } = await import('../sources/tracker.ts');
+    const { openTracker } = await import('../connectors/jira/source.ts');
     return openTracker(config.tracker, deps);
   }
   if (pipeline === 'ads' && config.ads !== undefined) {
-    const { openAds } = await import('../sources/ads.ts');
+    const { openAds } = await import('../connectors/spotify-ads/source.ts');
     const tokens = await tokenStore(config.home, config.ads);
     return openAds(config.ads, tokens === undefined ? deps : { ...deps, tokens });
   }
   if (pipeline === 'workflow' && config.workflow !== undefined) {
-    const { openWorkflow } = await import('../sources/workflow.ts');
+    const { openWorkflow } = await import('../connectors/dagu/source.ts');
     return openWorkflow(config.workflow, deps);
   }
   throw new Misconfigured(`pipeline ${pipeline} is not configured`);
@@ -57,10 +62,17 @@ export interface ListedStream {
 }
 
 /** Opens the source of a configured pipeline to see its streams; asks nothing of it. */
-export async function streamsOf(pipeline: string, config: Config, version: string): Promise<readonly ListedStream[]> {
+export async function streamsOf(
+  pipeline: string,
+  config: Config,
+  version: string,
+): Promise<readonly ListedStream[]> {
   const source = await openSource(pipeline, config, version, undefined);
   try {
-    return source.flows.map(({ stream, children }) => ({ stream: stream.name, children: Object.keys(children) }));
+    return source.flows.map(({ stream, children }) => ({
+      stream: stream.name,
+      children: Object.keys(children),
+    }));
   } finally {
     await source.close();
   }
@@ -70,8 +82,8 @@ export async function streamsOf(pipeline: string, config: Config, version: strin
 async function tokenStore(home: string, { credentials }: AdsConfig): Promise<TokenStore | undefined> {
   if (credentials.kind !== 'refresh') return undefined;
   const [{ tokenFile }, { exclusive }] = await Promise.all([
-    import('../config/token-store.ts'),
-    import('../warehouse/locks.ts'),
+    import('../connectors/spotify-ads/token-store.ts'),
+    import('../embedded/locks.ts'),
   ]);
   return tokenFile({
     directory: home,

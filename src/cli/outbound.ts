@@ -1,6 +1,6 @@
 /** Who is told what, from the configuration and the pipeline files. */
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Channel } from '../outbound/deliver.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -11,7 +11,14 @@ export function channelsOf({ notify, proxies }: Config): readonly Channel[] {
   const { webhookUrl, webhookSecret, slackWebhookUrl } = notify;
   return [
     ...(webhookUrl
-      ? [{ name: 'webhook' as const, url: webhookUrl, proxies, ...(webhookSecret ? { secret: webhookSecret } : {}) }]
+      ? [
+          {
+            name: 'webhook' as const,
+            url: webhookUrl,
+            proxies,
+            ...(webhookSecret ? { secret: webhookSecret } : {}),
+          },
+        ]
       : []),
     ...(slackWebhookUrl ? [{ name: 'slack' as const, url: slackWebhookUrl, proxies }] : []),
   ];
@@ -30,7 +37,7 @@ export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
     ...(workflow !== undefined &&
       declared.length > 0 && {
         openEngine: async () => {
-          const { openEngine } = await import('../sources/workflow.ts');
+          const { openEngine } = await import('../connectors/dagu/source.ts');
           return openEngine(
             workflow,
             declared.map(([, { dag }]) => dag),

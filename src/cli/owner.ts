@@ -1,6 +1,6 @@
 import { Misconfigured } from '../core/errors.ts';
-import type { Db } from '../run/history/db.ts';
-import { type StreamState, streamStates } from '../run/history/status.ts';
+import type { Db } from '../queries/db.ts';
+import { type StreamState, streamStates } from '../queries/freshness.ts';
 import { nearest } from './nearest.ts';
 
 /** The stream of that name, also written `tracker.issues`. Throws Misconfigured if there is none, or several and no pipeline is named. */

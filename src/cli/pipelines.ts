@@ -4,7 +4,7 @@ import { ads } from '../../pipelines/ads.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { nearest } from './nearest.ts';
 
@@ -16,16 +16,17 @@ export const configured = (config: Config): readonly Pipeline[] =>
   pipelines.filter((each) => config[each.source] !== undefined);
 
 /** What the pipeline of that name does when; nothing if there is none. */
-export const jobsOf = (name: string): readonly Job[] => pipelines.find((each) => each.name === name)?.jobs ?? [];
+export const jobsOf = (name: string): readonly Job[] =>
+  pipelines.find((each) => each.name === name)?.jobs ?? [];
 
-/** Not every source has a census. */
-export const hasCensus = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'census');
+/** Not every source has a reconciliation. */
+export const hasReconcile = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'reconcile');
 
-/** Throws Misconfigured where the pipeline has no census. */
-export function checkCensus(name: string): void {
-  if (hasCensus(name)) return;
-  const others = pipelines.map((each) => each.name).filter(hasCensus);
-  throw new Misconfigured(`there is no census of ${name}, only of ${others.join(', ')}`);
+/** Throws Misconfigured where the pipeline has no reconciliation. */
+export function checkReconcile(name: string): void {
+  if (hasReconcile(name)) return;
+  const others = pipelines.map((each) => each.name).filter(hasReconcile);
+  throw new Misconfigured(`there is no reconciliation of ${name}, only of ${others.join(', ')}`);
 }
 
 /** The pipeline of that name, configured or not. Throws Misconfigured, with the nearest one, if there is none. */

@@ -1,8 +1,8 @@
 /** A plan as the control API and the dashboard show it. */
 
-import { type PlannedStream, plan } from '../run/preview.ts';
-import type { RunDeps } from '../run/shared/deps.ts';
-import type { Ask, PlanLine } from '../schedule/control.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
+import { type PlannedStream, plan } from '../engine/preview.ts';
+import type { Ask, PlanLine } from '../scheduler/control.ts';
 import { minute } from './text.ts';
 
 /** Asks the source for counts where it can tell them; writes no rows. */

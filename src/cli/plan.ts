@@ -19,7 +19,7 @@ export async function showPlan(
 ): Promise<number> {
   const told = progress({ ...context, quiet: context.quiet || context.json, json: false });
   try {
-    const { plan } = await import('../run/preview.ts');
+    const { plan } = await import('../engine/preview.ts');
     const plans = [];
     for (const { pipeline, streams } of chosen) {
       const deps = await runDeps(context, pipeline, told);

@@ -19,7 +19,8 @@ export type Run = (work: (context: Context) => Promise<number>, flags: Flags) =>
 
 /** The program; `command` is what its verbs are run by. Throws CommanderError for anything it does not understand. */
 export function program(version: string, out: Sink, err: Sink, command: Run): Command {
-  const run = (work: (context: Context) => Promise<number>): Promise<void> => command(work, root.opts<Flags>());
+  const run = (work: (context: Context) => Promise<number>): Promise<void> =>
+    command(work, root.opts<Flags>());
   const root = new Command('tidemark')
     .description(
       'Keeps a Postgres warehouse equal to an issue tracker, an advertising platform and a workflow engine, every night and on demand.',
@@ -27,7 +28,7 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [verb]', 'show help for a verb')
-    .option('--json', 'print JSON: one document, or one event a line for sync, backfill and census')
+    .option('--json', 'print JSON: one document, or one event a line for sync, backfill and reconcile')
     .option('-q, --quiet', 'say only what went wrong')
     .option('-v, --verbose', 'say more: causes of errors, a log of what is done')
     .option('--no-color', 'print without colours (also NO_COLOR; FORCE_COLOR turns them on)')
@@ -58,21 +59,28 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .action((pipelines: string[], options: { stream?: string[]; full?: boolean; dryRun?: boolean }) =>
       run(async (context) => (await import('./verbs/sync.ts')).sync(context, { ...options, pipelines })),
     );
-  verb('backfill <pipeline>', 'read again what was created in a window [from, to); resumable by the same words')
+  verb(
+    'backfill <pipeline>',
+    'read again what was created in a window [from, to); resumable by the same words',
+  )
     .requiredOption('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)')
     .requiredOption('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)')
     .option('--stream <name...>', 'only these streams', list)
     .option('--dry-run', 'only say what would be read')
     .action((pipeline: string, options: { from: string; to: string; stream?: string[]; dryRun?: boolean }) =>
-      run(async (context) => (await import('./verbs/backfill.ts')).backfill(context, { ...options, pipeline })),
+      run(async (context) =>
+        (await import('./verbs/backfill.ts')).backfill(context, { ...options, pipeline }),
+      ),
     );
   verb(
-    'census <pipeline>',
+    'reconcile <pipeline>',
     'walk all ids; mark what is deleted at the source, un-mark what is back, read what came into sight',
   )
     .option('--stream <name...>', 'only these streams', list)
     .action((pipeline: string, options: { stream?: string[] }) =>
-      run(async (context) => (await import('./verbs/census.ts')).census(context, { ...options, pipeline })),
+      run(async (context) =>
+        (await import('./verbs/reconcile.ts')).reconcile(context, { ...options, pipeline }),
+      ),
     );
   verb('check', 'one authenticated request a source, a write and rollback on the warehouse').action(() =>
     run(async (context) => (await import('./verbs/check.ts')).check(context, {})),
@@ -115,7 +123,10 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .action((id: string | undefined, options: { stream?: string; pipeline?: string }) =>
       run(async (context) => (await import('./verbs/replay.ts')).replayRejects(context, { ...options, id })),
     );
-  verb('reset <stream>', 'forget the watermark and open walks of a stream; its rows stay, the next sync walks it whole')
+  verb(
+    'reset <stream>',
+    'forget the watermark and open walks of a stream; its rows stay, the next sync walks it whole',
+  )
     .option('--pipeline <name>', 'of which pipeline, if several have a stream of that name')
     .action((stream: string, options: { pipeline?: string }) =>
       run(async (context) => (await import('./verbs/reset.ts')).reset(context, { ...options, stream })),
@@ -134,8 +145,13 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
         .default('contract'),
     )
     .action(
-      (options: { seed: number; issues: number; port: number; dialect: 'contract' | 'vendor'; latency: number }) =>
-        run(async (context) => (await import('./verbs/simulate.ts')).simulate(context, options)),
+      (options: {
+        seed: number;
+        issues: number;
+        port: number;
+        dialect: 'contract' | 'vendor';
+        latency: number;
+      }) => run(async (context) => (await import('./verbs/simulate.ts')).simulate(context, options)),
     );
   verb('demo', 'see it work: a simulated company, a warehouse, a sync, and what came of it')
     .option('--seed <n>', 'another seed is another company', whole, 7)
@@ -148,8 +164,8 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     run(async (context) => (await import('./verbs/warehouse.ts')).warehouse(context, {})),
   );
 
-  verb('start', 'what npm start does: sync everything configured, or the demo if nothing is', true).action(() =>
-    run(async (context) => (await import('./verbs/start.ts')).start(context, {})),
+  verb('start', 'what npm start does: sync everything configured, or the demo if nothing is', true).action(
+    () => run(async (context) => (await import('./verbs/start.ts')).start(context, {})),
   );
   verb('serve', 'scheduler, control API and dashboard; runs until stopped')
     .option('--host <address>', 'where to listen (TIDEMARK_HOST; 127.0.0.1)')
@@ -157,7 +173,10 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
     .action((options: { host?: string; port?: number }) =>
       run(async (context) => (await import('./verbs/serve.ts')).serve(context, options)),
     );
-  verb('remote <action> <dag> [run]', 'drive a tidemark serve elsewhere: start, status, stop, retry, runs or log')
+  verb(
+    'remote <action> <dag> [run]',
+    'drive a tidemark serve elsewhere: start, status, stop, retry, runs or log',
+  )
     .option(
       '--url <address>',
       'where it serves (default: TIDEMARK_HOST and TIDEMARK_PORT); the token is TIDEMARK_API_TOKEN',
@@ -175,7 +194,8 @@ export function program(version: string, out: Sink, err: Sink, command: Run): Co
         run(async (context) => {
           const { actions, remote } = await import('./verbs/remote.ts');
           const known = actions.find((each) => each === action);
-          if (known === undefined) throw new Misconfigured(`remote: “${action}” is none of ${actions.join(', ')}`);
+          if (known === undefined)
+            throw new Misconfigured(`remote: “${action}” is none of ${actions.join(', ')}`);
           return remote(context, { ...options, action: known, name, id });
         }),
     );
@@ -230,8 +250,10 @@ const shown: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
     ['tidemark sync tracker --full --dry-run', 'what would a complete walk read?'],
     ['tidemark sync --json | jq .', 'events, one a line'],
   ],
-  backfill: [['tidemark backfill tracker --from 2024-01-01 --to 2024-02-01', 'what was created in January 2024']],
-  census: [['tidemark census tracker', 'find deletions']],
+  backfill: [
+    ['tidemark backfill tracker --from 2024-01-01 --to 2024-02-01', 'what was created in January 2024'],
+  ],
+  reconcile: [['tidemark reconcile tracker', 'find deletions']],
   check: [
     ['tidemark check', 'sources and warehouse'],
     ['tidemark check --json', 'for scripts'],

@@ -47,13 +47,15 @@ function whatHappened(report: RunReport): string {
   if (counts.received + deleted + fetched === 0) return 'No records.';
   if (report.status !== 'succeeded' || changed > 0)
     return `${outcome({ counts, deleted, receipt: { expected: null, fetched, landed: fetched } })}.`;
-  return report.kind === 'census'
+  return report.kind === 'reconcile'
     ? `Nothing is gone: ${plural(fetched, 'id')} compared.`
     : `Nothing changed: ${plural(counts.received, 'record')} compared.`;
 }
 
 function absent(report: RunReport): readonly string[] {
-  const names = report.streams.filter((stream) => stream.status === 'unavailable').map((stream) => stream.stream);
+  const names = report.streams
+    .filter((stream) => stream.status === 'unavailable')
+    .map((stream) => stream.stream);
   return names.length === 0 ? [] : [`  The source has no ${names.join(', ')}; see \`tidemark streams\`.`];
 }
 

@@ -2,23 +2,23 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
 import type { Observe, RunKind, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
-import type { RunDeps } from '../run/shared/deps.ts';
-import type { Ask, PlanLine, Runner } from '../schedule/control.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
+import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { censusDue } from './census-due.ts';
 import { combinedReport, type Part } from './combined.ts';
 import type { Context } from './context.ts';
 import { said } from './exit.ts';
 import { openSource } from './opening.ts';
 import { outboundOf, untold } from './outbound.ts';
-import { checkCensus, configured, hasCensus } from './pipelines.ts';
+import { checkReconcile, configured, hasReconcile } from './pipelines.ts';
 import { planLines } from './plan-lines.ts';
 import type { Progress } from './progress/types.ts';
+import { reconcileDue } from './reconcile-due.ts';
 import { runDeps } from './running.ts';
 
 /** How a part is run. */
@@ -61,24 +61,33 @@ export function openRunner(
       how.observe(event);
     };
     try {
-      return await work(await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...shown, observe }));
+      return await work(
+        await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...shown, observe }),
+      );
     } finally {
       await opened?.close();
     }
   };
 
   const part = async (ask: Ask, how: How): Promise<RunReport> => {
-    if (ask.does === 'census') checkCensus(ask.pipeline);
+    if (ask.does === 'reconcile') checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
       how.observe(event);
     };
     try {
-      return await during(ask.pipeline, { ...how, observe }, (deps) => runOf(ask, { ...deps, trigger: how.trigger }));
+      return await during(ask.pipeline, { ...how, observe }, (deps) =>
+        runOf(ask, { ...deps, trigger: how.trigger }),
+      );
     } catch (error) {
       // It never was a run that could say so itself. What was stopped, or waits for its turn, has not failed.
-      if (ended === undefined && !how.signal.aborted && !(error instanceof LockHeld) && !(error instanceof Fenced))
+      if (
+        ended === undefined &&
+        !how.signal.aborted &&
+        !(error instanceof LockHeld) &&
+        !(error instanceof Fenced)
+      )
         await tell(ask.pipeline, { failed: said(error).message });
       throw error;
     } finally {
@@ -110,19 +119,21 @@ export function openRunner(
       how.done?.some((run) => run.pipeline === name && run.kind === kind) === true;
     const parts = names.filter((name) => takesPart(name, ask) && !isDone(name, ask.does));
     const waiting: Ask[] = parts.map((pipeline) => ({ ...ask, pipeline }));
-    let censusAsked = ask.does !== 'sync' && ask.does !== 'full';
+    let reconcileAsked = ask.does !== 'sync' && ask.does !== 'full';
     for (;;) {
       const next = waiting.shift();
       if (next === undefined) {
-        if (censusAsked) break;
-        censusAsked = true;
+        if (reconcileAsked) break;
+        reconcileAsked = true;
         for (const pipeline of names)
-          if (await censusDue((await warehouseOf(pipeline)).db, pipeline)) waiting.push({ pipeline, does: 'census' });
+          if (await reconcileDue((await warehouseOf(pipeline)).db, pipeline))
+            waiting.push({ pipeline, does: 'reconcile' });
         continue;
       }
       try {
         const report = await part(next, how);
-        if (report.status === 'lost') throw new Fenced(report.error?.message ?? `${next.pipeline}: its run was lost`);
+        if (report.status === 'lost')
+          throw new Fenced(report.error?.message ?? `${next.pipeline}: its run was lost`);
         done.push({ pipeline: next.pipeline, report });
       } catch (error) {
         // It is taken up again as a whole, with what is left.
@@ -150,7 +161,9 @@ export function openRunner(
     async preview(ask, signal) {
       const lines: PlanLine[] = [];
       for (const pipeline of ask.pipeline === nightly.name ? names : [ask.pipeline]) {
-        const planned = await during(pipeline, { signal, observe: () => undefined }, (deps) => planLines(deps, ask));
+        const planned = await during(pipeline, { signal, observe: () => undefined }, (deps) =>
+          planLines(deps, ask),
+        );
         const prefix = ask.pipeline === nightly.name ? `${pipeline}.` : '';
         lines.push(...planned.map((line) => ({ ...line, stream: `${prefix}${line.stream}` })));
       }
@@ -159,17 +172,17 @@ export function openRunner(
   };
 }
 
-const takesPart = (name: string, { does }: Ask): boolean => does !== 'census' || hasCensus(name);
+const takesPart = (name: string, { does }: Ask): boolean => does !== 'reconcile' || hasReconcile(name);
 
 async function runOf({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
   const some = streams === undefined ? {} : { streams };
   switch (does) {
-    case 'census':
-      return (await import('../run/census/census.ts')).census(deps, some);
+    case 'reconcile':
+      return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, some);
     case 'backfill':
       if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
-      return (await import('../run/backfill.ts')).backfill(deps, { ...window, ...some });
+      return (await import('../engine/backfill.ts')).backfill(deps, { ...window, ...some });
     default:
-      return (await import('../run/sync.ts')).sync(deps, { ...some, full: does === 'full' });
+      return (await import('../engine/sync.ts')).sync(deps, { ...some, full: does === 'full' });
   }
 }

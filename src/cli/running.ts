@@ -1,7 +1,7 @@
-/** What sync, backfill and census have in common: parts brought up, progress told, the outcome summed up in one exit code. */
+/** What sync, backfill and reconcile have in common: parts brought up, progress told, the outcome summed up in one exit code. */
 import type { Observe, RunReport } from '../core/run.ts';
 import { hours } from '../core/time.ts';
-import type { RunDeps } from '../run/shared/deps.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
 import type { Context } from './context.ts';
 import { causes, codeOfAll, codeOfError, codeOfReport, said } from './exit.ts';
 import type { Chosen } from './named-streams.ts';
@@ -29,7 +29,9 @@ export async function runAll(context: Context, chosen: readonly Chosen[], work: 
     } catch (error) {
       if (context.signal.aborted) throw error;
       const exitCode = codeOfError(error, context.received());
-      context.err.line(`${context.err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said(error).message)}`);
+      context.err.line(
+        `${context.err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said(error).message)}`,
+      );
       if (context.verbose) for (const line of causes(error)) context.err.line(`  ${line}`);
       if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said(error), exitCode }));
       codes.push(exitCode);
@@ -41,7 +43,9 @@ export async function runAll(context: Context, chosen: readonly Chosen[], work: 
 
 /** The message with the pipeline before it, where it does not begin with it. */
 export const ofPipeline = (pipeline: string, message: string): string =>
-  message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`) ? message : `${pipeline}: ${message}`;
+  message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`)
+    ? message
+    : `${pipeline}: ${message}`;
 
 /** One pipeline, with its progress and its summary; gives its exit code. Throws what ended it before it was a run. */
 async function runOne(context: Context, { pipeline, streams }: Chosen, work: Work): Promise<number> {
@@ -81,7 +85,9 @@ async function tellOutside(context: Context, deps: RunDeps, report: RunReport): 
     await afterRun(outboundOf(deps.warehouse, config), report, context.signal);
   } catch (error) {
     const what = untold(`run ${report.runId}`, context.signal);
-    context.err.line(`${context.err.paint('yellow', 'warning')}: ${report.pipeline}: ${what}: ${said(error).message}`);
+    context.err.line(
+      `${context.err.paint('yellow', 'warning')}: ${report.pipeline}: ${what}: ${said(error).message}`,
+    );
   }
 }
 
@@ -90,7 +96,9 @@ function conclude(context: Context, report: RunReport): void {
   if (!context.json && (!context.quiet || report.status !== 'succeeded'))
     for (const line of summary(report, out)) out.line(line);
   if (report.error !== undefined && (report.status === 'failed' || report.status === 'lost'))
-    err.line(`${err.paint('red', 'tidemark')}: ${report.pipeline}: ${escaped(withoutSecrets(report.error.message))}`);
+    err.line(
+      `${err.paint('red', 'tidemark')}: ${report.pipeline}: ${escaped(withoutSecrets(report.error.message))}`,
+    );
 }
 
 /** What the engine is given for a pipeline. The first word comes before anything slow. */
@@ -98,7 +106,8 @@ export async function runDeps(context: Context, pipeline: string, shown: Progres
   shown.say(`${pipeline}: opening the warehouse`);
   const config = await context.parts.config();
   const settings = settingsOf(config, pipeline);
-  const logged = context.logLevel === undefined ? undefined : await (await import('./log.ts')).log(context.logLevel);
+  const logged =
+    context.logLevel === undefined ? undefined : await (await import('./log.ts')).log(context.logLevel);
   const told = withWaiting((event) => {
     shown.observe(event);
     logged?.(event);

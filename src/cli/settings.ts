@@ -1,11 +1,14 @@
 /** How a pipeline's source is read, in the engine's units. */
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { days, hours } from '../core/time.ts';
-import type { RunDeps } from '../run/shared/deps.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
 
 /** What differs between the sources in a run. */
-export type Settings = Pick<RunDeps, 'exclude' | 'concurrency' | 'lookbackMs' | 'createdWindowMs' | 'historyStart'>;
+export type Settings = Pick<
+  RunDeps,
+  'exclude' | 'concurrency' | 'lookbackMs' | 'createdWindowMs' | 'historyStart'
+>;
 
 /** Requests at once where no variable says otherwise. */
 const usualConcurrency = 4;

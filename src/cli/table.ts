@@ -70,7 +70,11 @@ const guess = (rows: readonly (readonly Cell[])[], at: number): 'left' | 'right'
   rows.some((row) => typeof row[at] === 'number') ? 'right' : 'left';
 
 /** Takes columns off the widest flexible one until the line fits; gives up rather than cut below a readable width. */
-function shrunk(widths: readonly number[], flexible: readonly boolean[], limit: number | undefined): readonly number[] {
+function shrunk(
+  widths: readonly number[],
+  flexible: readonly boolean[],
+  limit: number | undefined,
+): readonly number[] {
   if (limit === undefined) return widths;
   const fitted = [...widths];
   const total = () => fitted.reduce((sum, each) => sum + each, 0) + gap.length * (fitted.length - 1);

@@ -9,7 +9,7 @@ export {
   plural,
   relative,
   withoutSecrets,
-} from '../core/words.ts';
+} from '../core/format.ts';
 
 const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;

@@ -1,6 +1,7 @@
 /** Joins what the HTTP client tells (the source asked for quiet) to what the run tells, so that a stream that stands still says why. */
+
+import type { HttpEvent } from '../connectors/jira/source.ts';
 import type { Observe, RunEvent } from '../core/run.ts';
-import type { HttpEvent } from '../sources/tracker.ts';
 
 type Going = Extract<RunEvent, { readonly type: 'stream.progress' }>;
 
@@ -18,7 +19,13 @@ export function withWaiting(observe: Observe): Told {
     observe: (event) => {
       if (event.type === 'stream.finished') going.delete(event.report.stream);
       if (event.type === 'stream.started')
-        going.set(event.stream, { ...event, type: 'stream.progress', received: 0, expected: undefined, retries: 0 });
+        going.set(event.stream, {
+          ...event,
+          type: 'stream.progress',
+          received: 0,
+          expected: undefined,
+          retries: 0,
+        });
       if (event.type !== 'stream.progress') return observe(event);
       going.set(event.stream, event);
       observe(marked(event));

@@ -1,7 +1,7 @@
 /** Who is told of changes of state. */
 
+import type { Secret } from '../core/secret.ts';
 import { isThisMachine } from '../core/this-machine.ts';
-import type { Secret } from './secret.ts';
 import type { Names, Variables } from './variables.ts';
 
 /** The addresses are secrets: whoever knows them may post. */
@@ -37,6 +37,9 @@ function target(from: Variables, name: string): Secret | undefined {
   const url = URL.parse(secret.reveal());
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
   if (url !== null && isSafe && url.username === '' && url.password === '') return secret;
-  from.problem(name, isSafe ? 'must not hold a user or a password: they would not be sent' : 'is not an https address');
+  from.problem(
+    name,
+    isSafe ? 'must not hold a user or a password: they would not be sent' : 'is not an https address',
+  );
   return undefined;
 }

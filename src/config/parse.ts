@@ -5,7 +5,13 @@ import type { Variables } from './variables.ts';
 /** One reader for each kind of value; each answers its default after telling the problem, so that all problems are told at once. */
 
 /** A whole number within bounds, both included. */
-export function integer(from: Variables, name: string, fallback: number, least: number, most: number): number {
+export function integer(
+  from: Variables,
+  name: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
   const text = from.text(name);
   if (text === undefined) return fallback;
   const value = Number(text);
@@ -55,7 +61,8 @@ export function instant(from: Variables, name: string, fallback: Date): Date {
   const text = from.text(name);
   if (text === undefined) return fallback;
   const value = parseInstant(text);
-  if (value && value > new Date()) from.problem(name, `'${text}' lies in the future: there would be nothing to read`);
+  if (value && value > new Date())
+    from.problem(name, `'${text}' lies in the future: there would be nothing to read`);
   if (value) return value;
   from.problem(name, `'${text}' is no date; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z`);
   return fallback;

@@ -1,6 +1,6 @@
 /** What is between us and the sources. */
 
-import { Secret } from './secret.ts';
+import { Secret } from '../core/secret.ts';
 import type { Names, Variables } from './variables.ts';
 
 /** The addresses are secrets: they may hold a password. */
@@ -9,11 +9,14 @@ export interface ProxyConfig {
   readonly http?: Secret;
   /** For addresses of https. */
   readonly https?: Secret;
-  /** What is reached without one; see `Proxies` of src/extract/http/proxy.ts. */
+  /** What is reached without one; see `Proxies` of src/http/proxy.ts. */
   readonly except: readonly string[];
 }
 
-export const proxyNames = { secrets: ['HTTPS_PROXY', 'HTTP_PROXY'], plain: ['NO_PROXY'] } as const satisfies Names;
+export const proxyNames = {
+  secrets: ['HTTPS_PROXY', 'HTTP_PROXY'],
+  plain: ['NO_PROXY'],
+} as const satisfies Names;
 
 /** Named as all programs name them, in lower case first. What is no proxy of HTTP is left alone: it was set for others. */
 export function readProxies(from: Variables): ProxyConfig {
@@ -37,7 +40,8 @@ export function readProxies(from: Variables): ProxyConfig {
 
 /** A path is that of a script that names proxies, or the rest of a password with a slash; a % that encodes nothing cannot be shown as Basic auth. */
 function isProxy({ protocol, hostname, pathname, search, hash, username, password }: URL): boolean {
-  if (!/^https?:$/.test(protocol) || hostname === '' || pathname !== '/' || search !== '' || hash !== '') return false;
+  if (!/^https?:$/.test(protocol) || hostname === '' || pathname !== '/' || search !== '' || hash !== '')
+    return false;
   try {
     decodeURIComponent(`${username}:${password}`);
     return true;

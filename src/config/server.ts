@@ -1,8 +1,8 @@
 /** What the user can set of `serve`. */
 
+import type { Secret } from '../core/secret.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import { integer, isSet } from './parse.ts';
-import type { Secret } from './secret.ts';
 import { bearer } from './tokens.ts';
 import type { Names, Variables } from './variables.ts';
 
@@ -34,9 +34,15 @@ export function readServer(from: Variables): ServerConfig {
   }
   const readToken = bearer(from, 'TIDEMARK_READ_TOKEN');
   if (readToken && !apiToken)
-    from.problem('TIDEMARK_API_TOKEN', 'is missing, though TIDEMARK_READ_TOKEN is set: nobody could start anything');
+    from.problem(
+      'TIDEMARK_API_TOKEN',
+      'is missing, though TIDEMARK_READ_TOKEN is set: nobody could start anything',
+    );
   if (readToken && readToken.reveal() === apiToken?.reveal())
-    from.problem('TIDEMARK_READ_TOKEN', 'is the same as TIDEMARK_API_TOKEN: who may look could start and stop');
+    from.problem(
+      'TIDEMARK_READ_TOKEN',
+      'is the same as TIDEMARK_API_TOKEN: who may look could start and stop',
+    );
   return {
     host,
     port,

@@ -1,6 +1,6 @@
 /** Tokens that go in an Authorization header. */
 
-import type { Secret } from './secret.ts';
+import type { Secret } from '../core/secret.ts';
 import type { Variables } from './variables.ts';
 
 /** A token that we show as it is: what an Authorization header cannot carry is a slip of whoever pasted it. */

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { saidBy } from '../core/errors.ts';
-import { Secret } from './secret.ts';
+import { Secret } from '../core/secret.ts';
 
 /** Variables of the environment and of `.env`, with their mistakes collected instead of thrown one by one. */
 
@@ -87,7 +87,9 @@ export function variables(env: NodeJS.ProcessEnv, cwd: string): Variables {
     return undefined;
   };
 
-  const names = [...new Set(layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name])))];
+  const names = [
+    ...new Set(layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name]))),
+  ];
   return { text, secret, problem, warn, problems, warnings, names };
 }
 
@@ -106,7 +108,9 @@ function dotenv(cwd: string, problem: Tell, warn: Tell): Layer['values'] {
     // A byte order mark, as editors on Windows write it, would be a part of the first name.
     const values = parseEnv(text.replace(/^\ufeff/, ''));
     // A token with a # in it would be another one, and a filter another selection, without a word.
-    for (const [, name = '', before] of text.matchAll(/^\s*(?:export\s+)?(\w+)\s*=\s*([^'"`#\s][^#\r\n]*)(?<=\S)#/gm))
+    for (const [, name = '', before] of text.matchAll(
+      /^\s*(?:export\s+)?(\w+)\s*=\s*([^'"`#\s][^#\r\n]*)(?<=\S)#/gm,
+    ))
       if (values[name] === before)
         warn(name, 'ends in .env before its #, where a comment begins; quotes keep it whole');
     return values;

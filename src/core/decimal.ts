@@ -13,7 +13,8 @@ export const decimalText = (value: number | ExactNumber): string => {
   if (isPlainDecimal(literal)) return literal;
   const [, sign, whole, fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
-  if (sign === undefined || whole === undefined) throw new BadData('bad_number', `${literal} is not a decimal`);
+  if (sign === undefined || whole === undefined)
+    throw new BadData('bad_number', `${literal} is not a decimal`);
   const power = Number(exponent);
   if (whole.length + power > MOST_WHOLE_DIGITS || fraction.length - power > MOST_FRACTION_DIGITS)
     throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);

@@ -184,4 +184,5 @@ export const passesAfter = (error: unknown): number | undefined => {
 };
 
 /** What was thrown, in its own words: it may be anything. */
-export const saidBy = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+export const saidBy = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);

@@ -90,7 +90,10 @@ const decimal = (text: string): { readonly digits: string; readonly power: numbe
   const digits = (whole + fraction).replace(/^0+/, '');
   const significant = withoutZeros(digits);
   if (significant === '') return { digits: '', power: 0 };
-  return { digits: significant, power: Number(exponent) - fraction.length + digits.length - significant.length };
+  return {
+    digits: significant,
+    power: Number(exponent) - fraction.length + digits.length - significant.length,
+  };
 };
 
 /** Not `/0+$/`: that is quadratic in a long number with many inner zeros. */

@@ -52,7 +52,9 @@ export class JsonShape implements Shape {
 
   place(...path: readonly (string | number)[]): number | undefined {
     const [key] = path;
-    return path.length === 1 && typeof key === 'string' ? this.#keys.get(key) : this.#places.get(JSON.stringify(path));
+    return path.length === 1 && typeof key === 'string'
+      ? this.#keys.get(key)
+      : this.#places.get(JSON.stringify(path));
   }
 
   parse({ bytes, from, to }: RawRecord): Json {
@@ -92,7 +94,8 @@ const endOfScalar = (bytes: Uint8Array, at: number): number => {
     return end + 1;
   }
   if (byte === minus || isDigit(byte)) return endOfNumber(bytes, at);
-  for (const word of words) if (word.every((one, place) => bytes[at + place] === one)) return at + word.length;
+  for (const word of words)
+    if (word.every((one, place) => bytes[at + place] === one)) return at + word.length;
   return -1;
 };
 
@@ -127,7 +130,11 @@ interface Found {
  * The shape of an object (its bytes alone, valid JSON; `sample`: the same, parsed). Texts under the keys in `constants` belong to the shape. Undefined where
  * the object is none that others could be like: a key twice or with an escape, too many or too deep.
  */
-export const learnShape = (element: Buffer, sample: Json, constants: ReadonlySet<string>): JsonShape | undefined => {
+export const learnShape = (
+  element: Buffer,
+  sample: Json,
+  constants: ReadonlySet<string>,
+): JsonShape | undefined => {
   const values: Found[] = [];
   const path: (string | number)[] = [];
 

@@ -61,7 +61,8 @@ const isKey = (raw: Buffer, from: number, to: number, key: string): boolean => {
   }
 };
 
-const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+const isSpace = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** The place of the first byte that is no white space, from `at` on. */
 export const skipSpace = (raw: Buffer, at: number): number => {

@@ -89,7 +89,8 @@ const exactIn = (holder: unknown, open: unknown[]): void => {
   }
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 
 const define = (holder: object, key: string, value: unknown): void => {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
@@ -132,7 +133,8 @@ export const membersToJson = (
     text += `${i === 0 ? '' : ','}${isBare(key) ? `"${key}"` : toJson(key)}:`;
     const value = values[i];
     if (typeof value === 'string') text += isBare(value) ? `"${value}"` : toJson(value);
-    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) text += value;
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      text += value;
     else text += toJson(value, within);
   }
   return `${text}}`;
@@ -165,7 +167,8 @@ const check = (value: Json, left: number, depth: number): void => {
 
 /** Postgres refuses numerics beyond these, and one refused value would take its whole COPY with it. */
 const checkRange = (literal: string): void => {
-  const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const power = Number(exponent);
   if (whole.length + power > 131_072 || fraction.length - power > 16_383)
     throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);

@@ -15,7 +15,17 @@ export interface Standing {
 
 const states: Readonly<Record<Exclude<RunState, 'unknown'>, readonly string[]>> = {
   active: [
-    ...['running', 'queued', 'waiting', 'retrying', 'pending', 'starting', 'started', 'scheduled', 'in_progress'],
+    ...[
+      'running',
+      'queued',
+      'waiting',
+      'retrying',
+      'pending',
+      'starting',
+      'started',
+      'scheduled',
+      'in_progress',
+    ],
     ...['stopping', 'cancelling', 'canceling', 'paused', 'active', 'stuck', 'interrupted'],
   ],
   succeeded: [
@@ -45,17 +55,36 @@ export const wordOf = (label: string): string =>
 /** The numbers by which engines of this family count, of runs and of steps (vendor's OpenAPI 1.30 to 2.6, `Status` and `NodeStatus`). */
 const numbers = {
   run: [
-    ...['not_started', 'running', 'failed', 'aborted', 'succeeded', 'queued', 'partially_succeeded', 'waiting'],
+    ...[
+      'not_started',
+      'running',
+      'failed',
+      'aborted',
+      'succeeded',
+      'queued',
+      'partially_succeeded',
+      'waiting',
+    ],
     'rejected',
   ],
   step: [
-    ...['not_started', 'running', 'failed', 'aborted', 'succeeded', 'skipped', 'partially_succeeded', 'waiting'],
+    ...[
+      'not_started',
+      'running',
+      'failed',
+      'aborted',
+      'succeeded',
+      'skipped',
+      'partially_succeeded',
+      'waiting',
+    ],
     ...['rejected', 'retrying'],
   ],
 } as const;
 
 /** Whether nothing more will happen to it by itself. */
-export const isOver = (state: RunState): boolean => state === 'succeeded' || state === 'failed' || state === 'aborted';
+export const isOver = (state: RunState): boolean =>
+  state === 'succeeded' || state === 'failed' || state === 'aborted';
 
 /** By the label where there is one, else by the number; a number that is not known is its own word. */
 export const standingOf = (

@@ -1,7 +1,7 @@
 /** What a run is, what it tells while it goes, and what it leaves behind. */
 
-/** sync (incremental) · full · backfill (one window) · census (id walk for deletions) · replay (rejects that are tried again) */
-export type RunKind = 'sync' | 'full' | 'backfill' | 'census' | 'replay';
+/** sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects that are tried again) */
+export type RunKind = 'sync' | 'full' | 'backfill' | 'reconcile' | 'replay';
 
 /**
  * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice failed or did not match) ·
@@ -130,7 +130,12 @@ export type RunEvent =
       readonly waitingUntil?: number;
     }
   | { readonly type: 'stream.finished'; readonly pipeline: string; readonly report: StreamReport }
-  | { readonly type: 'note'; readonly pipeline: string; readonly level: 'info' | 'warn'; readonly message: string }
+  | {
+      readonly type: 'note';
+      readonly pipeline: string;
+      readonly level: 'info' | 'warn';
+      readonly message: string;
+    }
   | { readonly type: 'run.finished'; readonly pipeline: string; readonly report: RunReport };
 
 export type Observe = (event: RunEvent) => void;

@@ -40,7 +40,7 @@ export interface Parents {
    * are shown.
    */
   readonly shown?: string;
-  /** Those of the others that are named nowhere, of owners without a census: a 404 says that they were deleted. Absent: of none it does. */
+  /** Those of the others that are named nowhere, of owners without a reconciliation: a 404 says that they were deleted. Absent: of none it does. */
   readonly unnamed?: string;
 }
 
@@ -59,7 +59,7 @@ export interface KeySet {
 }
 
 /** What the engine lends to a stream that reads a slice itself. */
-export interface Given {
+export interface SliceContext {
   /** In the order of their columns. Null values are left out of a row. */
   keys(set: KeySet): Promise<readonly Readonly<Record<string, string>>[]>;
   /** The report job of this slice, in the warehouse's ledger: survives the process. */
@@ -97,7 +97,7 @@ export interface JobLedger {
 }
 
 /** What decides, beside a record itself, which rows it becomes. */
-export interface Reckoning {
+export interface MappingFingerprint {
   /** The part of it that is the program's own, whatever the source tells: where it is another, all is read again. */
   readonly edition: string;
   /** The rest. Both are equal exactly where the same record becomes the same rows. */
@@ -130,9 +130,9 @@ export interface Days {
    */
   readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
-  rows(slice: Slice, given: Given): Promise<number>;
+  rows(slice: Slice, given: SliceContext): Promise<number>;
   /** Requests that a slice takes, for plans. */
-  requests(slice: Slice, given: Given): Promise<number>;
+  requests(slice: Slice, given: SliceContext): Promise<number>;
   /** Requests a second that the source allows for this stream; 0: as many as we like. For plans. */
   readonly perSecond: number;
 }
@@ -159,7 +159,7 @@ export interface Stream {
      * By what the records become rows, found out once a run. When that changes, everything is walked again. Absent: it never does. `doubtful`: what
      * was told lacks what was told before; the source is asked once more, and what either answer tells counts from then on.
      */
-    reading?(signal: AbortSignal, doubtful?: boolean): Promise<Reckoning>;
+    reading?(signal: AbortSignal, doubtful?: boolean): Promise<MappingFingerprint>;
     /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
     count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
     /** Which field the server can filter changes by, found out once a run. */
@@ -172,8 +172,8 @@ export interface Stream {
   /** The walk over one slice. May ask the server first (dialect). Absent only where `read` is there. */
   readonly walk?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk> | PageWalk;
   /** Reads a slice in another way than page by page (one request an entity, report jobs, CSV); goes before `walk`. */
-  readonly read?: (slice: Slice, given: Given, signal: AbortSignal) => Promise<Reading> | Reading;
-  /** The same records by identity alone, in the largest pages the server gives: what a census walks. Absent: `walk` is as cheap. */
+  readonly read?: (slice: Slice, given: SliceContext, signal: AbortSignal) => Promise<Reading> | Reading;
+  /** The same records by identity alone, in the largest pages the server gives: what a reconciliation walks. Absent: `walk` is as cheap. */
   readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
   /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
   readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
@@ -252,7 +252,7 @@ export interface Flow {
   /**
    * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
    * 'replaced' for relations and reports (they have no life of their own) and for entities whose list is the truth about them (rows of a
-   * table with tombstones are tombstoned, under the brake), 'kept' for entities (deletion is the census's business).
+   * table with tombstones are tombstoned, under the brake), 'kept' for entities (deletion is the reconciliation's business).
    */
   readonly absent: 'replaced' | 'kept';
   /** What fills the table where the stream turns out to be `unavailable`. */

@@ -22,6 +22,15 @@ export type ColumnType =
 /** A value of a row before it is encoded. */
 export type Value = string | number | bigint | boolean | readonly string[] | null;
 
+/** A number of the source, exactly: a bigint where a double could not hold it. */
+export type Integer = number | bigint;
+/** JSON text made by `toJson`. */
+export type JsonText = string;
+/** Exact decimal text without an exponent. */
+export type Decimal = string;
+/** `YYYY-MM-DD`. */
+export type Day = string;
+
 /** A row as transforms make it: content columns only, no `source_id`, no `_…` columns. */
 export type Row = Readonly<Record<string, Value>>;
 

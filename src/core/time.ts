@@ -65,7 +65,16 @@ const dayNumber = (text: string): number => {
   if (day < 1 || day > length) return Number.NaN;
   const past = year - 1;
   const before = (DAYS_BEFORE_MONTH[month] ?? 0) + (month > 2 ? leapDay : 0);
-  return past * 365 + (past >> 2) - Math.trunc(past / 100) + Math.trunc(past / 400) + before + day - 1 - DAYS_TO_EPOCH;
+  return (
+    past * 365 +
+    (past >> 2) -
+    Math.trunc(past / 100) +
+    Math.trunc(past / 400) +
+    before +
+    day -
+    1 -
+    DAYS_TO_EPOCH
+  );
 };
 
 /** Minutes east of UTC of the zone that ends the text at `at` (`Z`, `+0800`, `+08:00`), or NaN. */
@@ -122,7 +131,8 @@ export const leastLikelyMs = 1e11;
 
 /** A whole number of milliseconds since 1970 UTC. Throws `BadData('bad_instant')` for anything else. */
 export const epochMs = (value: number): Instant => {
-  if (!Number.isInteger(value) || value < FIRST_SECOND * 1000 || value >= END_SECOND * 1000) throw badInstant(value);
+  if (!Number.isInteger(value) || value < FIRST_SECOND * 1000 || value >= END_SECOND * 1000)
+    throw badInstant(value);
   return BigInt(value) * 1000n;
 };
 

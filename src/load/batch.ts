@@ -137,7 +137,11 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       delivered |= 1 << i;
       encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
     }
-    return { keyText, hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n, delivered };
+    return {
+      keyText,
+      hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n,
+      delivered,
+    };
   };
 
   return {
@@ -260,12 +264,21 @@ function encodeRow(writer: BinaryWriter, layout: Layout, row: Row, extras: numbe
       writer.field(type, value);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
-      throw new BadData(error.code, `${layout.table.name}.${name}: ${error.message}`, { field: name, cause: error });
+      throw new BadData(error.code, `${layout.table.name}.${name}: ${error.message}`, {
+        field: name,
+        cause: error,
+      });
     }
   }
 }
 
-function encodeChildren(writer: BinaryWriter, layout: Layout, rows: readonly Row[], table: number, spans: Spans): void {
+function encodeChildren(
+  writer: BinaryWriter,
+  layout: Layout,
+  rows: readonly Row[],
+  table: number,
+  spans: Spans,
+): void {
   const seen = rows.length > 1 ? new Set<string>() : undefined;
   for (const row of rows) {
     const from = writer.length;

@@ -9,7 +9,8 @@ import type { Session } from './session.ts';
 import { stageOf } from './stage.ts';
 
 const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
-const keyOf = (layout: Layout): readonly string[] => layout.content.slice(0, layout.keys).map(([name]) => name);
+const keyOf = (layout: Layout): readonly string[] =>
+  layout.content.slice(0, layout.keys).map(([name]) => name);
 const columns = (names: readonly string[], of?: string): RawBuilder<unknown> =>
   sql.join(names.map((name) => (of === undefined ? sql.id(name) : sql.id(of, name))));
 const equal = (names: readonly string[], a: string, b: string): RawBuilder<unknown> =>
@@ -66,12 +67,19 @@ export async function keepVersions(
  * Notes every number that is about to change, to come late or to go: old beside new. Call it before the merge and before absent rows are
  * removed; `listing` is what the staged rows speak for completely. A day that is read for the first time has nothing to be noted.
  */
-export async function keepRevisions(session: Session, layout: Layout, listing: Listing, merge: Merge): Promise<void> {
+export async function keepRevisions(
+  session: Session,
+  layout: Layout,
+  listing: Listing,
+  merge: Merge,
+): Promise<void> {
   const { table } = layout;
   const { scope } = listing;
   if (table.revisions === undefined) return;
   const known = await sql<{ there: boolean }>`select exists (
-    select from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) as there`.execute(session.trx);
+    select from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) as there`.execute(
+    session.trx,
+  );
   if (known.rows[0]?.there !== true) return;
   const key = keyOf(layout);
   const { days } = scope;

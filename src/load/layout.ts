@@ -38,9 +38,12 @@ export function layoutOf(table: Table): Layout {
 export const rootExtras = { hash: '_row_hash', fetched: '_fetched_at', delivered: '_delivered' } as const;
 
 /** The children of a flow in a fixed order: the position is the bit in `_delivered`. */
-export const childrenOf = (children: Readonly<Record<string, Child>>): readonly (readonly [string, Child])[] =>
-  Object.entries(children);
+export const childrenOf = (
+  children: Readonly<Record<string, Child>>,
+): readonly (readonly [string, Child])[] => Object.entries(children);
 
 /** The bits of the children of these names. */
 export const bitsOf = (children: ReturnType<typeof childrenOf>, names: readonly string[]): number =>
-  names.length === 0 ? 0 : children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);
+  names.length === 0
+    ? 0
+    : children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);

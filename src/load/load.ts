@@ -3,10 +3,10 @@ import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
 import { type Batch, type BatchRecord, byKey, type Reject } from './batch.ts';
-import { copyOrNot, isPlain } from './fresh.ts';
-import type { Gathered } from './gather.ts';
+import { settleRepeats } from './dedupe.ts';
+import { isOlder, type Known, knownRows, settle } from './existing-rows.ts';
 import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
-import { isOlder, type Known, knownRows, settle } from './known.ts';
+import { copyOrNot, isPlain } from './insert-only.ts';
 import { childrenOf, type Layout } from './layout.ts';
 import {
   countScope,
@@ -19,10 +19,10 @@ import {
   type StagedChild,
 } from './merge.ts';
 import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
-import { settleRepeats } from './repeats.ts';
 import type { Scope } from './scope.ts';
 import { inTransaction, type Session } from './session.ts';
 import { stage } from './stage.ts';
+import type { Gathered } from './staged-replace.ts';
 
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
@@ -73,7 +73,9 @@ export async function load(
   signal: AbortSignal,
   before?: Gathered,
 ): Promise<Loaded> {
-  const work = async (session: Session): Promise<{ readonly result: Loaded; readonly confirm: () => void }> => {
+  const work = async (
+    session: Session,
+  ): Promise<{ readonly result: Loaded; readonly confirm: () => void }> => {
     const result = await write(session, batch, how, before);
     await keepRejects(session, how.stream, [...(before?.rejects ?? []), ...batch.rejects], how);
     await keepNotes(session, [...(before?.notes ?? []), ...batch.notes], how);
@@ -96,7 +98,12 @@ export async function load(
   return result;
 }
 
-async function write(session: Session, batch: Batch, how: Load, before: Gathered | undefined): Promise<Loaded> {
+async function write(
+  session: Session,
+  batch: Batch,
+  how: Load,
+  before: Gathered | undefined,
+): Promise<Loaded> {
   const root = batch.layouts[0] as Layout;
   const { flow } = batch;
   // A complete listing is staged whole: what is not there is gone.
@@ -122,7 +129,11 @@ async function write(session: Session, batch: Batch, how: Load, before: Gathered
   let spared = 0;
   let repeated = 0;
   const isFresh =
-    how.replaces === undefined && before === undefined && known.size === 0 && pending.length > 0 && isPlain(flow);
+    how.replaces === undefined &&
+    before === undefined &&
+    known.size === 0 &&
+    pending.length > 0 &&
+    isPlain(flow);
   if (before?.finish !== undefined) {
     const done = await before.finish(batch, pending);
     written = { inserted: done.inserted, updated: done.updated };
@@ -253,7 +264,12 @@ async function keepNotes(session: Session, notes: readonly string[], how: Load):
 /** Guarantee G13, inside the transaction. */
 function balance(stream: string, counts: Counts): void {
   const sum =
-    counts.inserted + counts.updated + counts.unchanged + counts.deduplicated + counts.superseded + counts.rejected;
+    counts.inserted +
+    counts.updated +
+    counts.unchanged +
+    counts.deduplicated +
+    counts.superseded +
+    counts.rejected;
   if (sum !== counts.received)
     throw new AccountsDoNotBalance(
       `${stream}: ${counts.received} records received, ${sum} accounted for: ${JSON.stringify(counts)}`,

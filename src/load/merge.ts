@@ -28,7 +28,8 @@ const equalKeys = (names: readonly string[], a: string, b: string): RawBuilder<u
     names.map((name) => sql`${sql.id(a, name)} = ${sql.id(b, name)}`),
     sql` and `,
   );
-const keyOf = (layout: Layout): readonly string[] => layout.content.slice(0, layout.keys).map(([name]) => name);
+const keyOf = (layout: Layout): readonly string[] =>
+  layout.content.slice(0, layout.keys).map(([name]) => name);
 const restOf = (layout: Layout): readonly string[] => layout.content.slice(layout.keys).map(([name]) => name);
 
 /** True where the content of `t` and that of `s` are not the same: by hash for entities, by columns for relations and history. */
@@ -39,7 +40,8 @@ function differs(layout: Layout, s: string): RawBuilder<unknown> {
   return sql`(${columns(rest, 't')}) is distinct from (${columns(rest, s)})`;
 }
 
-const revived = (table: Table): RawBuilder<unknown> => (table.tombstones ? sql`t._deleted_at is not null` : sql`false`);
+const revived = (table: Table): RawBuilder<unknown> =>
+  table.tombstones ? sql`t._deleted_at is not null` : sql`false`;
 
 /** Of a record that was fetched long ago: true unless its row was tombstoned after that. */
 const notGoneSince = (table: Table, merge: Merge): RawBuilder<unknown> =>
@@ -65,10 +67,13 @@ export async function mergeRoot(session: Session, layout: Layout, merge: Merge):
     order === undefined
       ? later
       : sql`(${sql.id('t', order)} < ${sql.id('excluded', order)} or (${sql.id('t', order)} = ${sql.id('excluded', order)} and ${later}))`;
-  const wins = merge.force ? sql`true` : sql`(${revived(table)} or ${notOlder}) and ${notGoneSince(table, merge)}`;
-  const { rows } = await counted(layout, upsert(layout, merge, sql.id('s', rootExtras.fetched), wins)).execute(
-    session.trx,
-  );
+  const wins = merge.force
+    ? sql`true`
+    : sql`(${revived(table)} or ${notOlder}) and ${notGoneSince(table, merge)}`;
+  const { rows } = await counted(
+    layout,
+    upsert(layout, merge, sql.id('s', rootExtras.fetched), wins),
+  ).execute(session.trx);
   const inserted = Number(rows[0]?.inserted ?? 0);
   return { inserted, updated: Number(rows[0]?.written ?? 0) - inserted };
 }
@@ -129,7 +134,12 @@ interface Upsert {
   readonly stale: RawBuilder<unknown>;
 }
 
-function upsert(layout: Layout, merge: Merge, syncedAt: RawBuilder<unknown>, wins: RawBuilder<unknown>): Upsert {
+function upsert(
+  layout: Layout,
+  merge: Merge,
+  syncedAt: RawBuilder<unknown>,
+  wins: RawBuilder<unknown>,
+): Upsert {
   const { table } = layout;
   const key = keyOf(layout);
   const rest = restOf(layout);
@@ -226,7 +236,9 @@ export function notRejected(layout: Layout, { rejected, about }: Listing): RawBu
   const [key] = keyOf(layout);
   const names = rejected.filter((name) => name !== '' && !name.includes('\0'));
   const byName =
-    key === undefined || names.length === 0 ? sql`true` : sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
+    key === undefined || names.length === 0
+      ? sql`true`
+      : sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
   const [first] = about;
   if (first === undefined) return byName;
   const types = new Map<string, ColumnType>(layout.content);
@@ -238,7 +250,12 @@ export function notRejected(layout: Layout, { rejected, about }: Listing): RawBu
 }
 
 /** Away with the rows of one scope that the staged complete listing does not show. */
-export async function replaceScope(session: Session, layout: Layout, listing: Listing, merge: Merge): Promise<number> {
+export async function replaceScope(
+  session: Session,
+  layout: Layout,
+  listing: Listing,
+  merge: Merge,
+): Promise<number> {
   const key = keyOf(layout);
   const gone = sql`${inScope(layout, listing.scope, merge.sourceId)} and not exists (
     select from ${stageOf(layout.table)} s where ${equalKeys(key, 't', 's')}) and ${notRejected(layout, listing)}`;

@@ -21,7 +21,8 @@ export const rawEncoder = (layout: Layout, cells: Cells, notation: Notation): Ra
     return columnOf(cell, type, notation);
   });
   return (writer, { bytes, spans, first }) => {
-    for (let i = 0; i < columns.length; i += 1) if (!(columns[i] as Column)(writer, bytes, spans, first)) return false;
+    for (let i = 0; i < columns.length; i += 1)
+      if (!(columns[i] as Column)(writer, bytes, spans, first)) return false;
     return true;
   };
 };
@@ -113,7 +114,9 @@ const flag = (at: number, hidden: string): Column => {
 const isHidden = (word: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean => {
   if (bytes[from] !== word[0] || !stands(word, bytes, from, to)) return false;
   const behind = from + word.length;
-  return behind === to || (bytes[behind] === point && behind + 1 < to && endOfZeros(bytes, behind, to) === behind);
+  return (
+    behind === to || (bytes[behind] === point && behind + 1 < to && endOfZeros(bytes, behind, to) === behind)
+  );
 };
 
 /** The place behind the last digit of a fraction that is no zero; the point's own where there is none. */

@@ -32,11 +32,15 @@ export async function keepRejects(
       on conflict (source_id, stream, record_key, sha256) do update set
         last_run_id = excluded.last_run_id, last_seen_at = now(), message = excluded.message, code = excluded.code,
         field = excluded.field, status = 'open', resolved_at = null,
-        attempts = r.attempts + case when r.last_run_id = excluded.last_run_id then 0 else 1 end`.execute(session.trx);
+        attempts = r.attempts + case when r.last_run_id = excluded.last_run_id then 0 else 1 end`.execute(
+      session.trx,
+    );
     // What the record was before is of no use any more.
     await sql`update ops.rejects set status = 'resolved', resolved_at = now()
       where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
-        and record_key = ${key} and sha256 <> ${digest} and last_run_id <> ${merge.runId}::bigint`.execute(session.trx);
+        and record_key = ${key} and sha256 <> ${digest} and last_run_id <> ${merge.runId}::bigint`.execute(
+      session.trx,
+    );
   }
 }
 
@@ -47,7 +51,12 @@ const written = (text: string): string => text.replaceAll('\0', '\\x00');
  * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: what they told of is good by now, or gone.
  * Call it behind `keepRejects`. Of one whose slice reaches beyond the scope nothing is known.
  */
-export async function resolveScope(session: Session, stream: string, scope: Scope, merge: Merge): Promise<void> {
+export async function resolveScope(
+  session: Session,
+  stream: string,
+  scope: Scope,
+  merge: Merge,
+): Promise<void> {
   const { equal, days } = scope;
   const within =
     days === undefined
@@ -56,7 +65,9 @@ export async function resolveScope(session: Session, stream: string, scope: Scop
           and (slice #>> '{window,to}')::timestamptz <= ${days.to.toISOString()}::timestamptz`;
   await sql`update ops.rejects set status = 'resolved', resolved_at = now()
     where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and last_run_id <> ${merge.runId}::bigint
-      and coalesce(slice -> 'partition', '{}') = ${JSON.stringify(equal)}::jsonb and ${within}`.execute(session.trx);
+      and coalesce(slice -> 'partition', '{}') = ${JSON.stringify(equal)}::jsonb and ${within}`.execute(
+    session.trx,
+  );
 }
 
 /** Marks rejects as resolved whose record has now landed. `names` are the records' names, as rejects have them. */

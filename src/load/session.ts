@@ -4,8 +4,8 @@ import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } fro
 import type pg from 'pg';
 import { Interrupted, Misconfigured, saidBy, TidemarkError, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import { isConnectionLoss, isRepeatable, type Patience, usualPatience } from '../warehouse/patience.ts';
-import { codeOf, diskFull, full, readOnly } from '../warehouse/refusals.ts';
+import { codeOf, diskFull, full, readOnly } from '../warehouse/pg-errors.ts';
+import { isConnectionLoss, isRepeatable, type Patience, usualPatience } from '../warehouse/with-retry.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -68,7 +68,11 @@ export async function inTransaction<T>(
       const broken = isConnectionLoss(error);
       if (options.on === undefined) client?.release(broken);
       if (broken && client !== undefined) await endBackend(pool, client, deadline, signal);
-      if (fate !== undefined && broken && (await wasCommitted(pool, { xid: fate.xid, token }, deadline, signal)))
+      if (
+        fate !== undefined &&
+        broken &&
+        (await wasCommitted(pool, { xid: fate.xid, token }, deadline, signal))
+      )
         return fate.result;
       const isOver = performance.now() + pause > deadline || (broken && options.on !== undefined);
       if (!isRepeatable(error) || isOver) throw transientIf(error);
@@ -97,7 +101,11 @@ export interface OpenTransaction {
 }
 
 /** Opens a transaction on a session of its own. `settings`: SET LOCAL statements for it. Throws `Transient` where there is no session to be had. */
-export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, settings: string): Promise<OpenTransaction> {
+export async function beginTransaction(
+  pool: pg.Pool,
+  signal: AbortSignal,
+  settings: string,
+): Promise<OpenTransaction> {
   const client = await connected(pool);
   // A break shows itself in the next statement.
   const ignore = (): undefined => undefined;
@@ -123,7 +131,8 @@ export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, setti
           release(true);
           const deadline = performance.now() + usualPatience.totalMs;
           if (broken) await endBackend(pool, client, deadline, signal);
-          if (!broken || !(await wasCommitted(pool, { xid, token }, deadline, signal))) throw transientIf(error);
+          if (!broken || !(await wasCommitted(pool, { xid, token }, deadline, signal)))
+            throw transientIf(error);
         }
       },
       async rollback() {
@@ -148,7 +157,12 @@ export async function beginTransaction(pool: pg.Pool, signal: AbortSignal, setti
  * Ends the server's side of a connection that we gave up: where only the packets vanished, its transaction would go on holding its locks,
  * and the next try would wait for them.
  */
-async function endBackend(pool: pg.Pool, client: pg.PoolClient, deadline: number, signal: AbortSignal): Promise<void> {
+async function endBackend(
+  pool: pg.Pool,
+  client: pg.PoolClient,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<void> {
   const pid: unknown = Reflect.get(client, 'processID');
   if (typeof pid !== 'number') return;
   while (performance.now() < deadline && !signal.aborted) {
@@ -189,7 +203,10 @@ async function wasCommitted(
 ): Promise<boolean> {
   for (;;) {
     try {
-      const { rows } = await pool.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [xid]);
+      const { rows } = await pool.query<{ status: string | null }>(
+        'select pg_xact_status($1::xid8) as status',
+        [xid],
+      );
       const status = rows[0]?.status;
       if (status === 'aborted') return false;
       if (status === 'committed') {
@@ -217,7 +234,9 @@ export async function pruneCommits(db: Kysely<AnyDatabase>): Promise<void> {
 }
 
 const reasonOf = (signal: AbortSignal): TidemarkError =>
-  signal.reason instanceof TidemarkError ? signal.reason : new Interrupted('asked to stop', { cause: signal.reason });
+  signal.reason instanceof TidemarkError
+    ? signal.reason
+    : new Interrupted('asked to stop', { cause: signal.reason });
 
 /**
  * What is to be thrown for an error of work that cannot be repeated here: `Transient` where the same work may succeed another time (the session

@@ -45,7 +45,9 @@ export async function createLastingStage(session: Session, layout: Layout): Prom
 
 /** The statement that makes the staging table unless this session has it; its rows go with the transaction (delete) or stay (preserve). */
 function creation(layout: Layout, isRoot: boolean, onCommit: 'delete' | 'preserve'): string {
-  const columns = [...layout.content, ...extrasOf(layout.table, isRoot)].map(([column, type]) => `"${column}" ${type}`);
+  const columns = [...layout.content, ...extrasOf(layout.table, isRoot)].map(
+    ([column, type]) => `"${column}" ${type}`,
+  );
   return `create temp table if not exists "${stageName(layout.table)}" (${columns.join(', ')})
     with (toast_tuple_target = 8160) on commit ${onCommit} rows`;
 }

@@ -3,7 +3,7 @@
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { hours, minutes, seconds } from '../core/time.ts';
-import { type Proxies, proxyFault, wayTo } from '../extract/http/proxy.ts';
+import { type Proxies, proxyFault, wayTo } from '../http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { ChannelName } from './health.ts';
 import type { Message } from './message.ts';
@@ -49,7 +49,8 @@ function deliverOne(
 ): Promise<'sent' | 'failed' | 'nothing'> {
   return db.transaction().execute(async (trx) => {
     // Behind what waits to be tried again, or is in another's hands, all that is newer of its pipeline waits: the last word is how it stands.
-    const { rows } = await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications n
+    const { rows } =
+      await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications n
       where channel = ${channel.name} and status = 'pending' and next_at <= clock_timestamp() and not exists (
         select from ops.notifications o where o.channel = n.channel and o.pipeline = n.pipeline and o.status = 'pending'
           and (o.created_at, o.notification_id) < (n.created_at, n.notification_id))
@@ -110,7 +111,11 @@ export function shaped(
 ): { readonly body: string; readonly headers: Readonly<Record<string, string>> } {
   const { message, notification_id: id } = pending;
   if (channel.name === 'slack') return { body: JSON.stringify(slack(message)), headers: {} };
-  const body = JSON.stringify({ type: `pipeline.${message.event}`, timestamp: now.toISOString(), data: message });
+  const body = JSON.stringify({
+    type: `pipeline.${message.event}`,
+    timestamp: now.toISOString(),
+    data: message,
+  });
   const timestamp = String(Math.floor(now.getTime() / 1000));
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
   if (channel.secret === undefined) return { body, headers };

@@ -78,7 +78,12 @@ const refusedAgain = minutes(10);
 const skew = minutes(2);
 
 /** Whether there was one, and the engine is there for another. */
-async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal, until: string): Promise<boolean> {
+async function driveOne(
+  db: Kysely<AnyDatabase>,
+  engine: Engine,
+  signal: AbortSignal,
+  until: string,
+): Promise<boolean> {
   const handoff = await claim(db, until);
   if (handoff === undefined) return false;
   try {
@@ -88,7 +93,10 @@ async function driveOne(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSi
     if (!(error instanceof TidemarkError)) throw error;
     // The engine said no for good, or it may say yes later; whether a start arrived is asked the next time.
     const final =
-      error instanceof AuthFailed || error instanceof Forbidden || error instanceof Missing || error instanceof Refused;
+      error instanceof AuthFailed ||
+      error instanceof Forbidden ||
+      error instanceof Missing ||
+      error instanceof Refused;
     // An engine that said that it is busy has started nothing; of any other start it is not known.
     const busy = error instanceof Transient && error.cause instanceof Refused;
     const isStarted = handoff.status === 'started';
@@ -123,7 +131,12 @@ interface Settled {
 }
 
 /** One step: start, find out about a start that was cut off, or look how the run is going. */
-async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, signal: AbortSignal): Promise<Settled> {
+async function step(
+  db: Kysely<AnyDatabase>,
+  handoff: Handoff,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<Settled> {
   const sure = await engine.takesRunId(signal);
   if (handoff.status === 'started') {
     const there = await byOurClock(db, await known(engine.status(handoff.dag, handoff.remoteRunId, signal)));
@@ -143,7 +156,11 @@ async function step(db: Kysely<AnyDatabase>, handoff: Handoff, engine: Engine, s
   }
   await sql`update ops.handoffs set status = 'starting', attempts = attempts + 1, starting_at = clock_timestamp(),
       changed_at = clock_timestamp() where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
-  const { runId } = await engine.start(handoff.dag, { params: handoff.params, runId: handoff.remoteRunId }, signal);
+  const { runId } = await engine.start(
+    handoff.dag,
+    { params: handoff.params, runId: handoff.remoteRunId },
+    signal,
+  );
   return {
     status: handoff.wait ? 'started' : 'succeeded',
     engineStatus: 'started',
@@ -159,7 +176,10 @@ const known = (answer: Promise<EngineRun | undefined>): Promise<EngineRun | unde
   });
 
 /** The same with its start by the warehouse's clock, which is asked after the engine's: an engine's may be hours off. */
-async function byOurClock(db: Kysely<AnyDatabase>, there: EngineRun | undefined): Promise<EngineRun | undefined> {
+async function byOurClock(
+  db: Kysely<AnyDatabase>,
+  there: EngineRun | undefined,
+): Promise<EngineRun | undefined> {
   if (there?.startedAt === undefined || there.toldAt === undefined) return there;
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   const behind = (rows[0]?.now ?? there.toldAt).getTime() - there.toldAt.getTime();
@@ -176,13 +196,17 @@ function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not st
   const isById = there.runId !== undefined && there.runId === engineRunId;
   if (isById || (there.params !== undefined && isNamedIn(there.params, runKey))) return 'ours';
   const before =
-    there.startedAt !== undefined && startingAt !== null && there.startedAt.getTime() + skew < startingAt.getTime();
+    there.startedAt !== undefined &&
+    startingAt !== null &&
+    there.startedAt.getTime() + skew < startingAt.getTime();
   return before ? 'not started' : 'nobody knows';
 }
 
 /** Whether parameters, as NAME=value pairs or JSON, hold the run that was given as RUN_ID. */
 const isNamedIn = (params: string, runKey: string): boolean =>
-  ` ${params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=')} `.includes(` RUN_ID=${runKey} `);
+  ` ${params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=')} `.includes(
+    ` RUN_ID=${runKey} `,
+  );
 
 /** Where a run stands that the engine no longer tells of. */
 const outcomeOfLost = (handoff: Handoff): Settled =>

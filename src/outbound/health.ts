@@ -31,7 +31,9 @@ export function takeIn(
 ): Promise<Message | undefined> {
   const { pipeline, which, cause } = finding;
   return db.transaction().execute(async (trx) => {
-    await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(trx);
+    await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(
+      trx,
+    );
     const { rows } = await sql<{ state: Health; since: Date; told_at: Date | null; now: Date }>`
       select state, since, told_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
       trx,
@@ -39,12 +41,21 @@ export function takeIn(
     const [known] = rows;
     if (known === undefined) throw new Error(`the state of ${pipeline} vanished`);
     // What failed gets old, too: that is no news, unless a run since left nothing else to say.
-    const state = finding.state === 'stale' && which === null && known.state !== 'ok' ? known.state : finding.state;
+    const state =
+      finding.state === 'stale' && which === null && known.state !== 'ok' ? known.state : finding.state;
     const changed = known.state !== state;
     const isOld = known.told_at === null || known.now.getTime() - known.told_at.getTime() >= remindEvery;
     if (!changed && (state === 'ok' || !isOld)) return undefined;
     const since = changed ? known.now : known.since;
-    const message = messageOf({ pipeline, state, before: known.state, since, which, cause, reminder: !changed });
+    const message = messageOf({
+      pipeline,
+      state,
+      before: known.state,
+      since,
+      which,
+      cause,
+      reminder: !changed,
+    });
     await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, told_at = ${known.now}
       where pipeline = ${pipeline}`.execute(trx);
     for (const channel of channels)
@@ -61,7 +72,10 @@ export function takeIn(
  * noticed. Stale: a stream that was complete once and whose last complete walk began longer ago than promised, as `status` has it (a source that
  * tells no time has no watermark). A pipeline that runs is not stale but stuck, if its streams have not moved for `stuckMs`.
  */
-export async function findings(db: Kysely<AnyDatabase>, pipelines: readonly string[]): Promise<readonly Finding[]> {
+export async function findings(
+  db: Kysely<AnyDatabase>,
+  pipelines: readonly string[],
+): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
     select distinct on (s.name) s.name as pipeline, t.stream,
       round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
@@ -89,5 +103,10 @@ export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Find
     where h.state <> 'ok' and not exists (select from ops.sources s where s.name = h.pipeline)
       and d.status = 'succeeded' and d.does in ('sync', 'full') and d.streams is null and d.finished_at > h.since
     order by h.pipeline, d.seq desc`.execute(db);
-  return rows.map(({ pipeline, request }) => ({ pipeline, state: 'ok' as const, which: { request }, cause: null }));
+  return rows.map(({ pipeline, request }) => ({
+    pipeline,
+    state: 'ok' as const,
+    which: { request },
+    cause: null,
+  }));
 }

@@ -32,7 +32,8 @@ export interface Message {
 const titles: Readonly<Record<Event, (pipeline: string, state: Health) => string>> = {
   failed: (pipeline) => `${pipeline} failed`,
   partly_failed: (pipeline) => `${pipeline} is partly failed: some streams are not complete`,
-  needs_attention: (pipeline) => `${pipeline} needs a look: more rows would have been deleted than is believable`,
+  needs_attention: (pipeline) =>
+    `${pipeline} needs a look: more rows would have been deleted than is believable`,
   stale: (pipeline) => `${pipeline} is stale: its last complete run is older than promised`,
   stuck: (pipeline) => `${pipeline} is stuck: its run makes no progress`,
   recovered: (pipeline) => `${pipeline} is well again`,

@@ -45,7 +45,7 @@ export async function afterRun(outbound: Outbound, report: RunReport, signal: Ab
   // What is closed to us lets a run succeed, and stays as old as it is: that makes nothing well.
   const [stale] = whole ? await findings(db, [report.pipeline]) : [];
   const finding = stale === undefined ? findingOf(report) : { ...stale, which: runOf(report) };
-  // That a part went well (some streams, a backfill, a census, a replay) says nothing about how fresh a pipeline is.
+  // That a part went well (some streams, a backfill, a reconciliation, a replay) says nothing about how fresh a pipeline is.
   if (finding !== undefined && (whole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
   await sendOut(outbound, signal);
 }
@@ -62,16 +62,17 @@ export async function afterFailure(
 
 /** Whether the run was one of every stream, as the warehouse has it. */
 async function settlesFreshness(db: Kysely<AnyDatabase>, runId: string): Promise<boolean> {
-  const { rows } = await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(
-    db,
-  );
+  const { rows } =
+    await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(db);
   return rows.length > 0;
 }
 
 /** Whether another run has taken the pipeline since: that one says how it stands. */
 async function isOvertaken(db: Kysely<AnyDatabase>, pipeline: string, runId: string): Promise<boolean> {
   const { rows } =
-    await sql`select from ops.runs where pipeline = ${pipeline} and run_id > ${runId}::bigint limit 1`.execute(db);
+    await sql`select from ops.runs where pipeline = ${pipeline} and run_id > ${runId}::bigint limit 1`.execute(
+      db,
+    );
   return rows.length > 0;
 }
 

@@ -24,7 +24,8 @@ export function connectionString(url: string): string {
 
 /** The same without encryption, if it was only preferred and the server has none; else undefined. */
 export function withoutTls(target: string, error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.message !== 'The server does not support SSL connections') return undefined;
+  if (!(error instanceof Error) || error.message !== 'The server does not support SSL connections')
+    return undefined;
   const parsed = parse(target);
   if (parsed.searchParams.get('sslmode') !== 'prefer') return undefined;
   parsed.searchParams.set('sslmode', 'disable');

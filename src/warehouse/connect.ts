@@ -3,11 +3,11 @@ import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
-import { Secret } from '../config/secret.ts';
 import { Misconfigured } from '../core/errors.ts';
+import { Secret } from '../core/secret.ts';
 import { address, connectionString, withoutTls } from './address.ts';
 import { Postgres } from './dialect.ts';
-import { isPassing, refusal, unreachable } from './refusals.ts';
+import { isPassing, refusal, unreachable } from './pg-errors.ts';
 import { types } from './types.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
@@ -135,9 +135,9 @@ async function waiting(pause: number, signal: AbortSignal | undefined): Promise<
 
 /** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
 export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
-  const { rows } = await sql<{ readonly: string }>`select current_setting('transaction_read_only') as readonly`.execute(
-    db,
-  );
+  const { rows } = await sql<{
+    readonly: string;
+  }>`select current_setting('transaction_read_only') as readonly`.execute(db);
   return rows[0]?.readonly === 'off';
 }
 

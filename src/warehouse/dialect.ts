@@ -21,7 +21,9 @@ class TablesByName extends PostgresIntrospector {
   /** All tables with their names; of columns it tells nothing. */
   override async getTables(): Promise<TableMetadata[]> {
     const { rows } = await sql<{ schema: string; name: string }>`
-      select schemaname as schema, tablename as name from pg_tables where schemaname !~ '^pg_'`.execute(this.#db);
+      select schemaname as schema, tablename as name from pg_tables where schemaname !~ '^pg_'`.execute(
+      this.#db,
+    );
     return rows.map((row) => ({ ...row, isView: false, isForeign: false, columns: [] }));
   }
 }

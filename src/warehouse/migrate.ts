@@ -22,7 +22,10 @@ export interface MigrateOptions {
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had,
  * `Transient` if somebody else keeps what a step changes locked, or the server ends its connection again and again.
  */
-export async function migrate(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
+export async function migrate(
+  warehouse: Warehouse,
+  options: MigrateOptions = {},
+): Promise<readonly string[]> {
   const { signal, folder: from = ours } = options;
   if (await isUpToDate(warehouse, from)) return [];
   const applied: string[] = [];
@@ -70,7 +73,10 @@ const answers = (db: Kysely<AnyDatabase>): Promise<boolean> =>
   );
 
 /** The steps that `migrate` would apply. Throws `Misconfigured` if the schema is newer than this program. Changes nothing. */
-export async function pending(warehouse: Warehouse, options: MigrateOptions = {}): Promise<readonly string[]> {
+export async function pending(
+  warehouse: Warehouse,
+  options: MigrateOptions = {},
+): Promise<readonly string[]> {
   const known = await stepsIn(options.folder ?? ours);
   const applied = await appliedTo(warehouse.db);
   refuseNewer(applied, known);
@@ -140,12 +146,14 @@ async function lock(
   const deadline = performance.now() + patience;
   for (;;) {
     signal?.throwIfAborted();
-    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${lockKey}::bigint) as locked`.execute(
-      db,
-    );
+    const { rows } = await sql<{
+      locked: boolean;
+    }>`select pg_try_advisory_lock(${lockKey}::bigint) as locked`.execute(db);
     if (rows[0]?.locked) return;
     if (performance.now() > deadline) {
-      throw new Unreachable(`another process has been migrating ${address} for ${Math.round(patience / 1000)} s`);
+      throw new Unreachable(
+        `another process has been migrating ${address} for ${Math.round(patience / 1000)} s`,
+      );
     }
     await sleep(50);
   }
@@ -156,7 +164,9 @@ async function appliedTo(db: Kysely<AnyDatabase>): Promise<readonly string[]> {
   const { rows: exists } = await sql<{ there: boolean }>`
     select to_regclass('ops.migrations') is not null as there`.execute(db);
   if (!exists[0]?.there) return [];
-  const { rows } = await sql<{ name: string }>`select name from ops.migrations order by name collate "C"`.execute(db);
+  const { rows } = await sql<{
+    name: string;
+  }>`select name from ops.migrations order by name collate "C"`.execute(db);
   return rows.map(({ name }) => name);
 }
 
@@ -177,7 +187,9 @@ async function describe(db: Kysely<AnyDatabase>): Promise<void> {
   await sql`comment on column ops.migrations.name is 'File name of the step in migrations/, without its ending.'`.execute(
     db,
   );
-  await sql`comment on column ops.migrations.timestamp is 'When it was applied, ISO 8601 text in UTC.'`.execute(db);
+  await sql`comment on column ops.migrations.timestamp is 'When it was applied, ISO 8601 text in UTC.'`.execute(
+    db,
+  );
   await sql`comment on table ops.migration_lock is 'One row that the migrator of Kysely demands; the lock itself is an advisory one.'`.execute(
     db,
   );
@@ -196,7 +208,8 @@ const folder = (from: URL): MigrationProvider => ({
     const found: Record<string, Migration> = {};
     for (const name of await stepsIn(from)) {
       const step: Partial<Migration> = await import(new URL(`${name}.ts`, from).href);
-      if (typeof step.up !== 'function') throw new Misconfigured(`migrations/${name}.ts exports no function up(db)`);
+      if (typeof step.up !== 'function')
+        throw new Misconfigured(`migrations/${name}.ts exports no function up(db)`);
       found[name] = { up: step.up };
     }
     return found;
@@ -212,7 +225,8 @@ function explained(error: unknown, address: string): unknown {
   if (!(cause instanceof Error && 'code' in cause)) return error;
   const database = address.slice(address.indexOf('/') + 1);
   const facts = { cause: error };
-  const ownDatabase = 'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
+  const ownDatabase =
+    'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
   if (duplicates.has(cause.code))
     return new Misconfigured(
       `${address}: another program keeps its tables where Tidemark's belong (${cause.message}): ${ownDatabase}`,

@@ -81,6 +81,7 @@ const due = `
   select name, to_vacuum as vacuum from judged where to_vacuum or to_analyze order by relpages, name`;
 
 function limit(kind: string): string {
-  const value = (suffix: string): string => `(select value from limits where name = 'autovacuum_${kind}_${suffix}')`;
+  const value = (suffix: string): string =>
+    `(select value from limits where name = 'autovacuum_${kind}_${suffix}')`;
   return `${value('threshold')} + ${value('scale_factor')} * rows`;
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { total } from '../../simulators/shared/faults.ts';
 import { Interrupted } from '../../src/core/errors.ts';
-import { total } from '../../src/simulator/shared/faults.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -12,7 +12,10 @@ let rig: Rig;
 afterEach(() => rig.close());
 
 /** A site of which the account could not see these issues at its first sync, and can now; nobody has written to them since. */
-async function open(options: TrackerOptions, unseen: (rig: Rig) => readonly string[]): Promise<readonly string[]> {
+async function open(
+  options: TrackerOptions,
+  unseen: (rig: Rig) => readonly string[],
+): Promise<readonly string[]> {
   rig = await openRig({ ...smallSite, ...options });
   const { state, clock } = rig.tracker;
   const hidden = unseen(rig);
@@ -45,14 +48,18 @@ const counts = async () =>
   )[0];
 
 describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => {
-  test('issues of long ago that come into sight are shown by no sync, and read by the next census, with all that hangs on them', async () => {
+  test('issues of long ago that come into sight are shown by no sync, and read by the next reconciliation, with all that hangs on them', async () => {
     const hidden = await open({ dialect }, (of) => older(of, 3));
     await rig.sync(issues);
     const missing = await rig.rows('select from tracker.issues where id = any ($1)', [hidden]);
     expect(missing).toHaveLength(0);
     const before = await checkpoint();
 
-    expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0, counts: { inserted: 3 } });
+    expect(await rig.reconcile(issues)).toMatchObject({
+      status: 'succeeded',
+      deleted: 0,
+      counts: { inserted: 3 },
+    });
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
     expect(await checkpoint()).toEqual(before);
     expect(await counts()).toMatchObject({ inserted: 3, deleted: 0 });
@@ -65,7 +72,7 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
     );
     expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
     // There is nothing more to be found.
-    expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+    expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
   });
 });
 
@@ -76,7 +83,7 @@ async function hiddenAndBack(): Promise<string> {
   await rig.sync({ streams: ['projects', 'fields', 'issues'] });
   const [id = '', other = ''] = older(rig, 2);
   state.delete(id);
-  expect(await rig.census(issues)).toMatchObject({ deleted: 1 });
+  expect(await rig.reconcile(issues)).toMatchObject({ deleted: 1 });
   state.restore(id);
   state.update(id, { summary: 'Changed unseen' });
   state.delete(id);
@@ -90,12 +97,14 @@ async function hiddenAndBack(): Promise<string> {
 
 test('what comes back is read again: it may have changed while nobody could see it', async () => {
   const id = await hiddenAndBack();
-  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([]);
+  expect(
+    await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id]),
+  ).toEqual([]);
 
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
-  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([
-    { summary: 'Changed unseen' },
-  ]);
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(
+    await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id]),
+  ).toEqual([{ summary: 'Changed unseen' }]);
   expect(await counts()).toMatchObject({ deleted: 0 });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
@@ -107,7 +116,7 @@ test('a project that was hidden for weeks is read again when it is seen: what ch
   const [id = '', ...others] = older(rig, 3);
   state.hideProject('PAY');
   clock.advance(days);
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
   state.update(id, { summary: 'Changed unseen' });
   for (const other of others) state.addComment(other, 'Said unseen');
   state.create('PAY', { summary: 'Born unseen' });
@@ -120,20 +129,20 @@ test('a project that was hidden for weeks is read again when it is seen: what ch
   // No sync tells of it: `updated` is of long ago.
   expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
 
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   expect(await rig.rows('select from ops.unseen')).toEqual([]);
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
 });
 
 test('issues that were created since the last sync are left to the next one, and before the first sync everything is', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor' });
   const { state, clock } = rig.tracker;
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
   await rig.sync({ streams: ['projects', 'fields', 'issues'] });
   clock.advance(3_600_000);
   state.create('PAY', { summary: 'New' });
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { received: 0 } });
   await rig.sync(issues);
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
@@ -145,7 +154,11 @@ test('where the brake holds nothing is taken over: it may be another site', asyn
     (other) => other.projectKey === 'PAY' && other.id !== one,
   );
   for (const { id } of gone.slice(0, 30)) state.delete(id);
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0, counts: { received: 0 } });
+  expect(await rig.reconcile(issues)).toMatchObject({
+    status: 'needs_attention',
+    deleted: 0,
+    counts: { received: 0 },
+  });
   expect(await rig.rows('select from tracker.issues where id = $1', [one])).toHaveLength(0);
 });
 
@@ -168,43 +181,49 @@ test('near a cut, on a server that knows time but roughly, it is read as well: t
   clock.advance(3_600_000);
   await rig.sync(issues, exact);
   state.restore(id);
-  await rig.census(issues, exact);
+  await rig.reconcile(issues, exact);
   expect(await rig.rows('select summary from tracker.issues where id = $1', [id])).toEqual([
     { summary: 'Born unseen' },
   ]);
 });
 
-test('what came back is read by the next census where the one that saw it was stopped before it had read it', async () => {
+test('what came back is read by the next reconciliation where the one that saw it was stopped before it had read it', async () => {
   const id = await hiddenAndBack();
   const stop = new AbortController();
-  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () => stop.abort(new Interrupted('asked to stop')));
-  await expect(rig.census(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () =>
+    stop.abort(new Interrupted('asked to stop')),
+  );
+  await expect(rig.reconcile(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(rule.fired).toBe(1);
-  await rig.census(issues);
-  expect(await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id])).toEqual([
-    { summary: 'Changed unseen' },
-  ]);
+  await rig.reconcile(issues);
+  expect(
+    await rig.rows('select summary from tracker.issues where _deleted_at is null and id = $1', [id]),
+  ).toEqual([{ summary: 'Changed unseen' }]);
   expect(await rig.rows('select from ops.unseen')).toEqual([]);
 });
 
-test('what came back while the brake held is taken over, and read, by the first census that it does not hold', async () => {
+test('what came back while the brake held is taken over, and read, by the first reconcile that it does not hold', async () => {
   const id = await hiddenAndBack();
   const { state } = rig.tracker;
   const gone = older(rig, 40).filter((other) => other !== id);
   for (const other of gone) state.delete(other);
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0, counts: { updated: 0 } });
+  expect(await rig.reconcile(issues)).toMatchObject({
+    status: 'needs_attention',
+    deleted: 0,
+    counts: { updated: 0 },
+  });
   for (const other of gone) state.restore(other);
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
-test('what was hidden from a census whose brake held is read again when it is seen', async () => {
+test('what was hidden from a reconciliation whose brake held is read again when it is seen', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['projects', 'fields', 'issues'] });
   const hidden = older(rig, 40);
   for (const id of hidden) state.delete(id);
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
   for (const id of hidden) {
     state.restore(id);
     state.update(id, { summary: 'Changed unseen' });
@@ -217,7 +236,7 @@ test('what was hidden from a census whose brake held is read again when it is se
   await rig.sync(issues);
   expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
 
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
   expect(await rig.rows('select from ops.unseen')).toEqual([]);
 });
@@ -228,26 +247,33 @@ test('a window that does not add up is no success', async () => {
     reading,
     total((n) => n + 40),
   );
-  expect(await rig.census(issues)).toMatchObject({ status: 'partly_failed', streams: [{ status: 'partial' }] });
+  expect(await rig.reconcile(issues)).toMatchObject({
+    status: 'partly_failed',
+    streams: [{ status: 'partial' }],
+  });
   expect(rule.fired).toBeGreaterThan(0);
   rule.cancel();
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded' });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded' });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 test('one that is stopped while it reads leaves the rest to the next, and no sync takes it for its own', async () => {
   const hidden = await open({ dialect: 'contract' }, (of) => older(of, 2));
   const stop = new AbortController();
-  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () => stop.abort(new Interrupted('asked to stop')));
-  await expect(rig.census(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  const rule = rig.tracker.script.at({ ...reading, times: 1 }, () =>
+    stop.abort(new Interrupted('asked to stop')),
+  );
+  await expect(rig.reconcile(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(rule.fired).toBe(1);
   const walks = "select words from ops.walks where status = 'open'";
-  expect(await rig.rows(walks)).toEqual([{ words: expect.stringMatching(/^census \d+$/) }]);
+  expect(await rig.rows(walks)).toEqual([{ words: expect.stringMatching(/^reconcile \d+$/) }]);
   const before = rig.events.length;
   await rig.sync(issues);
-  expect(rig.events.slice(before)).toContainEqual(expect.objectContaining({ type: 'run.started', resumed: false }));
+  expect(rig.events.slice(before)).toContainEqual(
+    expect.objectContaining({ type: 'run.started', resumed: false }),
+  );
   expect(await rig.rows('select from tracker.issues where id = any ($1)', [hidden])).toHaveLength(0);
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 2 } });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 2 } });
   expect(await rig.rows(walks)).toEqual([]);
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });

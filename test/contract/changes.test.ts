@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
-import type { TrackerSettings } from '../../src/sources/tracker.ts';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { status } from '../../simulators/shared/faults.ts';
+import type { TrackerSettings } from '../../src/connectors/jira/source.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite, tongues } from '../support/small-site.ts';
@@ -31,7 +31,9 @@ const jqls = (from: number): readonly string[] =>
         : [],
     );
 const watermark = async (): Promise<string | undefined> => {
-  const rows = await rig.rows<{ watermark: Date }>("select watermark from ops.checkpoints where stream = 'issues'");
+  const rows = await rig.rows<{ watermark: Date }>(
+    "select watermark from ops.checkpoints where stream = 'issues'",
+  );
   return rows[0]?.watermark.toISOString();
 };
 /** One that is not closed: closed ones are read once a week. */
@@ -68,9 +70,10 @@ describe.each(tongues)('from a tracker that speaks $tongue', ({ options, bare })
     // Those of the lookback that are in the renamed status call it by its new name.
     expect(counts?.updated).toBeGreaterThanOrEqual(4);
     expect(await differences(rig, { bare })).toEqual([]);
-    const keys = await rig.rows<{ key: string }>('select key from tracker.issue_keys where issue_id = $1 order by 1', [
-      third,
-    ]);
+    const keys = await rig.rows<{ key: string }>(
+      'select key from tracker.issue_keys where issue_id = $1 order by 1',
+      [third],
+    );
     expect(keys.map((row) => row.key)).toEqual([before, state.keyOf(third)].sort());
     expect(await rig.rows('select 1 from tracker.issues where id = $1', [third])).toHaveLength(1);
   });
@@ -81,7 +84,10 @@ test("the watermark is the source's clock at the start of the walk, not ours and
   const start = rig.tracker.clock.now();
   const [first = ''] = idsByAge();
   const changed = rig.tracker.script.at(
-    { endpoint: '/rest/api/3/search/jql', match: (one) => JSON.stringify(one.body).includes('nextPageToken') },
+    {
+      endpoint: '/rest/api/3/search/jql',
+      match: (one) => JSON.stringify(one.body).includes('nextPageToken'),
+    },
     ({ state, clock }) => {
       clock.advance(5 * hour);
       state.update(first, { summary: 'Changed behind the walk' });
@@ -152,7 +158,10 @@ test('one refusal of `updated` does not hide what is older than the window by cr
   expect(clock.now().getTime() - state.issue(old).created).toBeGreaterThan(181 * day);
   clock.advance(day);
   state.update(old, { summary: 'An old one, changed' });
-  const refusal = script.at({ match: ({ body }) => JSON.stringify(body ?? '').includes('updated >=') }, status(400));
+  const refusal = script.at(
+    { match: ({ body }) => JSON.stringify(body ?? '').includes('updated >=') },
+    status(400),
+  );
   expect((await rig.sync(issues)).status).toBe('succeeded');
   expect(refusal.fired).toBe(1);
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
@@ -184,20 +193,26 @@ test('a backfill touches only its window, half-open, and leaves the checkpoint a
   await rig.sync(issues);
   const mark = await watermark();
   // Silent changes: no `updated` tells of them, only a second look does.
-  for (const id of [onFrom, beforeTo, onTo]) state.update(id, { summary: `Silently changed ${id}` }, { bump: false });
+  for (const id of [onFrom, beforeTo, onTo])
+    state.update(id, { summary: `Silently changed ${id}` }, { bump: false });
   clock.advance(hour);
   const before = await fingerprint(rig);
   const window = { from: new Date(at), to: new Date(at + day) };
   const report = await rig.backfill(window);
   expect(report).toMatchObject({ status: 'succeeded', kind: 'backfill' });
-  const written = await rig.rows<{ id: string }>('select id from tracker.issues where _run_id = $1 order by id', [
-    report.runId,
-  ]);
-  expect(written.map((row) => String(row.id))).toEqual([onFrom, beforeTo].sort((a, b) => Number(a) - Number(b)));
+  const written = await rig.rows<{ id: string }>(
+    'select id from tracker.issues where _run_id = $1 order by id',
+    [report.runId],
+  );
+  expect(written.map((row) => String(row.id))).toEqual(
+    [onFrom, beforeTo].sort((a, b) => Number(a) - Number(b)),
+  );
   expect(await watermark()).toBe(mark);
   const after = await fingerprint(rig);
   expect(Object.keys(after).filter((table) => after[table] !== before[table])).toEqual(['issues']);
-  expect(await differences(rig, { issuesOnly: true })).toEqual([expect.stringContaining(`issues ${onTo}: summary is`)]);
+  expect(await differences(rig, { issuesOnly: true })).toEqual([
+    expect.stringContaining(`issues ${onTo}: summary is`),
+  ]);
   // Again, by the same words: nothing to do.
   const again = await rig.backfill(window);
   expect(again.counts).toMatchObject({ inserted: 0, updated: 0 });
@@ -261,7 +276,9 @@ test('changes that nights without `updated` could not show are read when it can 
   for (let night = 0; night < 3; night += 1) {
     clock.advance(day);
     state.touch(idsByAge().at(-1) ?? '');
-    expect(await rig.sync(issues, { settings: { changes: 'created' } })).toMatchObject({ status: 'succeeded' });
+    expect(await rig.sync(issues, { settings: { changes: 'created' } })).toMatchObject({
+      status: 'succeeded',
+    });
   }
   expect(await differences(rig, { issuesOnly: true })).not.toEqual([]);
   const from = rig.tracker.log.length;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { status } from '../../simulators/shared/faults.ts';
 import type { RunReport } from '../../src/core/run.ts';
-import { status } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { emptyPage, status, total } from '../../simulators/shared/faults.ts';
 import { Interrupted } from '../../src/core/errors.ts';
-import { emptyPage, status, total } from '../../src/simulator/shared/faults.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -25,10 +25,11 @@ const some = (count: number): readonly string[] =>
     .filter((one) => one.projectKey === 'PAY' && !one.deleted)
     .slice(0, count)
     .map((one) => one.id);
-const searches = (): number => rig.tracker.log.filter((one) => one.endpoint === '/rest/api/3/search/jql').length;
+const searches = (): number =>
+  rig.tracker.log.filter((one) => one.endpoint === '/rest/api/3/search/jql').length;
 
 describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => {
-  test('three issues that were really deleted are tombstones after the census, each confirmed, with a canary; no sync deletes', async () => {
+  test('three issues that were really deleted are tombstones after the reconciliation, each confirmed, with a canary; no sync deletes', async () => {
     await open({ dialect });
     const { state, clock, log } = rig.tracker;
     const gone = some(3);
@@ -37,8 +38,8 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
     await rig.sync({ ...issues, full: true });
     expect(await tombstones()).toEqual([]);
     const from = log.length;
-    const report = await rig.census(issues);
-    expect(report).toMatchObject({ status: 'succeeded', kind: 'census', deleted: 3 });
+    const report = await rig.reconcile(issues);
+    expect(report).toMatchObject({ status: 'succeeded', kind: 'reconcile', deleted: 3 });
     expect(await tombstones()).toEqual([...gone].sort((a, b) => Number(a) - Number(b)));
     const asked = log.slice(from).filter((one) => one.endpoint.startsWith('/rest/api/3/issue/'));
     expect(
@@ -50,18 +51,18 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
     // The canary is asked before the confirmations and after them.
     expect(asked.filter((one) => one.status === 200)).toHaveLength(2);
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
-    expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   });
 });
 
-test('an issue that left what is selected is not deleted, and a census says that it is no longer kept up', async () => {
+test('an issue that left what is selected is not deleted, and a reconciliation says that it is no longer kept up', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor' }, { jql: 'project = PAY' });
   await rig.sync({ streams: ['projects', 'issues'] });
   const [id = ''] = some(1);
   rig.tracker.state.move(id, 'WEB');
   rig.tracker.clock.advance(60_000);
   await rig.sync(issues);
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(await tombstones()).toEqual([]);
   expect(rig.events).toContainEqual(
     expect.objectContaining({
@@ -77,21 +78,24 @@ test('and one bad answer does not make it a deleted one: no list would ever show
   await rig.sync({ streams: ['projects', 'issues'] });
   const [id = ''] = some(1);
   rig.tracker.state.move(id, 'WEB');
-  const rule = rig.tracker.script.at({ match: ({ path }) => path === `/rest/api/3/issue/${id}` }, status(404));
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  const rule = rig.tracker.script.at(
+    { match: ({ path }) => path === `/rest/api/3/issue/${id}` },
+    status(404),
+  );
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   expect(rule.fired).toBe(1);
   expect(await tombstones()).toEqual([]);
 });
 
-test('P28: what comes back is resurrected, by the census or by a sync that reads it again', async () => {
+test('P28: what comes back is resurrected, by the reconciliation or by a sync that reads it again', async () => {
   await open({ dialect: 'vendor' });
   const { state, clock } = rig.tracker;
   const [one = '', two = ''] = some(2);
   for (const id of [one, two]) state.delete(id);
-  await rig.census(issues);
+  await rig.reconcile(issues);
   expect(await tombstones()).toHaveLength(2);
   state.restore(one);
-  await rig.census(issues);
+  await rig.reconcile(issues);
   expect(await tombstones()).toEqual([two]);
   clock.advance(60_000);
   state.restore(two);
@@ -107,7 +111,7 @@ test('P22: an issue that moved to another project is one row under its id: no de
   rig.tracker.clock.advance(60_000);
   const old = rig.tracker.state.keyOf(id);
   rig.tracker.state.move(id, 'WEB');
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
   await rig.sync(issues);
   expect(await tombstones()).toEqual([]);
   expect(await rig.rows('select key from tracker.issues where id = $1', [id])).toEqual([
@@ -126,21 +130,23 @@ test('a project that we may no longer see loses nothing', async () => {
   expect(hidden).toBeGreaterThan(3);
   const from = rig.tracker.log.length;
   rig.tracker.state.hideProject('MOB');
-  const report = await rig.census(issues);
+  const report = await rig.reconcile(issues);
   expect(report).toMatchObject({ status: 'needs_attention', deleted: 0 });
   expect(report.streams.find((one) => one.stream === 'issues')?.reason).toMatch(/they were not deleted/);
   // And they are not asked for one by one.
-  expect(rig.tracker.log.slice(from).filter((one) => one.endpoint.startsWith('/rest/api/3/issue/'))).toEqual([]);
+  expect(rig.tracker.log.slice(from).filter((one) => one.endpoint.startsWith('/rest/api/3/issue/'))).toEqual(
+    [],
+  );
   expect((await fingerprint(rig)).issues).toBe(before.issues);
   rig.tracker.state.showProject('MOB');
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: 0 });
 });
 
 test('P27: when everything vanishes nothing is deleted and somebody is asked to look', async () => {
   await open({ dialect: 'vendor' });
   const before = await fingerprint(rig);
   for (const key of ['PAY', 'WEB', 'MOB']) rig.tracker.state.hideProject(key);
-  expect(await rig.census()).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  expect(await rig.reconcile()).toMatchObject({ status: 'needs_attention', deleted: 0 });
   expect((await rig.sync()).deleted).toBe(0);
   expect((await fingerprint(rig)).issues).toBe(before.issues);
 });
@@ -148,13 +154,13 @@ test('P27: when everything vanishes nothing is deleted and somebody is asked to 
 test('more deletions at once than the brake allows are not believed, even if each is confirmed', async () => {
   await open({ dialect: 'contract' });
   for (const id of some(21)) rig.tracker.state.delete(id);
-  const report = await rig.census(issues);
+  const report = await rig.reconcile(issues);
   expect(report).toMatchObject({ status: 'needs_attention', deleted: 0, error: { code: 'attention' } });
   expect(report.error?.message).toMatch(/more than 20 of 150 rows/);
   expect(await tombstones()).toEqual([]);
 });
 
-test('P29: a census that is interrupted half-way concludes nothing', async () => {
+test('P29: a reconciliation that is interrupted half-way concludes nothing', async () => {
   await open({ dialect: 'contract' });
   for (const id of some(2)) rig.tracker.state.delete(id);
   const stop = new AbortController();
@@ -162,11 +168,13 @@ test('P29: a census that is interrupted half-way concludes nothing', async () =>
     { endpoint: '/rest/api/3/search/jql', match: (one) => /"startAt":99/.test(JSON.stringify(one.body)) },
     () => stop.abort(new Interrupted('asked to stop')),
   );
-  await expect(rig.census(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
+  await expect(rig.reconcile(issues, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(half.fired).toBe(1);
   expect(await tombstones()).toEqual([]);
-  expect(await rig.rows("select status from ops.runs where kind = 'census'")).toEqual([{ status: 'interrupted' }]);
-  expect(await rig.census(issues)).toMatchObject({ deleted: 2 });
+  expect(await rig.rows("select status from ops.runs where kind = 'reconcile'")).toEqual([
+    { status: 'interrupted' },
+  ]);
+  expect(await rig.reconcile(issues)).toMatchObject({ deleted: 2 });
 });
 
 test.each([
@@ -174,7 +182,7 @@ test.each([
   ['a total that is too small', total(3)],
   ['a total that is too large', total((n) => n + 40)],
   ['a broken answer', status(500)],
-])('a census that meets %s deletes nothing that lives', async (_, fault) => {
+])('a reconciliation that meets %s deletes nothing that lives', async (_, fault) => {
   await open({ dialect: 'contract' });
   const [gone = ''] = some(1);
   rig.tracker.state.delete(gone);
@@ -188,13 +196,13 @@ test.each([
     },
     fault,
   );
-  const report = await rig.census(issues);
+  const report = await rig.reconcile(issues);
   expect(searches()).toBeGreaterThan(before);
   expect(rule.fired).toBeGreaterThan(0);
   expect((await tombstones()).filter((id) => id !== gone)).toEqual([]);
   expect(report.deleted).toBeLessThanOrEqual(1);
   rule.cancel();
-  await rig.census(issues);
+  await rig.reconcile(issues);
   expect(await tombstones()).toEqual([gone]);
 });
 
@@ -203,17 +211,24 @@ test('an outage while deletions are confirmed deletes nothing', async () => {
   for (const id of some(2)) rig.tracker.state.delete(id);
   const outage = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}', times: Infinity }, status(404));
   // Every issue answers 404, the canaries, too.
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
   expect(outage.fired).toBeGreaterThanOrEqual(1);
   outage.cancel();
-  const late = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}', nth: 2, times: Infinity }, status(404));
-  expect(await rig.census(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
+  const late = rig.tracker.script.at(
+    { endpoint: '/rest/api/3/issue/{id}', nth: 2, times: Infinity },
+    status(404),
+  );
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'needs_attention', deleted: 0 });
   expect(late.fired).toBeGreaterThanOrEqual(3);
   late.cancel();
   const broken = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}', times: Infinity }, status(503));
-  expect(await rig.census(issues)).toMatchObject({ status: 'failed', deleted: 0, error: { code: 'failed' } });
+  expect(await rig.reconcile(issues)).toMatchObject({
+    status: 'failed',
+    deleted: 0,
+    error: { code: 'failed' },
+  });
   expect(broken.fired).toBeGreaterThan(0);
   broken.cancel();
   expect(await tombstones()).toEqual([]);
-  expect(await rig.census(issues)).toMatchObject({ deleted: 2 });
+  expect(await rig.reconcile(issues)).toMatchObject({ deleted: 2 });
 });

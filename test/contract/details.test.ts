@@ -29,7 +29,9 @@ describe.each(tongues)('what hangs on an issue, from a tracker that speaks $tong
 
   test('an issue that lost its last label, component and version has none', async () => {
     const { state } = rig.tracker;
-    const id = issueWith((one) => one.labels.length > 0 && one.componentIds.length > 0 && one.fixVersionIds.length > 0);
+    const id = issueWith(
+      (one) => one.labels.length > 0 && one.componentIds.length > 0 && one.fixVersionIds.length > 0,
+    );
     for (const label of state.issue(id).labels) state.removeLabel(id, label);
     state.update(id, { componentIds: [], fixVersionIds: [] });
     expect((await rig.sync()).deleted).toBeGreaterThanOrEqual(3);

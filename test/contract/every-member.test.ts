@@ -2,10 +2,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
+import { dagInList, runIn } from '../../src/connectors/dagu/normalize.ts';
+import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
+import { isObject } from '../../src/core/record-object.ts';
 import type { Flow, Slice } from '../../src/core/stream.ts';
-import { dagInList, runIn } from '../../src/extract/workflow/told.ts';
-import { isObject } from '../../src/transform/json-object.ts';
-import { issueMapper } from '../../src/transform/tracker-issue.ts';
 import {
   Leaf,
   lostBy,
@@ -16,12 +16,17 @@ import {
   type Schema,
   type Schemas,
 } from '../support/every-member.ts';
-import { catalogue, walks } from '../transform/issue-record.ts';
+import { catalogue, walks } from '../unit/connectors/jira/transform/issue-record.ts';
 
 const subset = (name: string) =>
-  JSON.parse(fs.readFileSync(path.join(import.meta.dirname, '../simulator', `${name}-openapi.subset.json`), 'utf8'));
+  JSON.parse(
+    fs.readFileSync(
+      path.join(import.meta.dirname, '../unit/simulators', name, 'openapi.subset.json'),
+      'utf8',
+    ),
+  );
 const jira = subset('jira');
-const ads = subset('ads');
+const ads = subset('spotify-ads');
 const schemasOf = (document: { readonly components: { readonly schemas: Schemas } }): Schemas =>
   document.components.schemas;
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
@@ -55,10 +60,25 @@ const issueFields: Schema = {
     ...{ assignee: ref('UserDetails'), reporter: ref('UserDetails'), creator: ref('UserDetails') },
     ...{ summary: text, description: text, environment: text, labels: { items: text } },
     ...{ components: list('ProjectComponent'), fixVersions: list('Version'), versions: list('Version') },
-    ...{ security: ref('SecurityLevel'), duedate: day, created: instant, updated: instant, resolutiondate: instant },
+    ...{
+      security: ref('SecurityLevel'),
+      duedate: day,
+      created: instant,
+      updated: instant,
+      resolutiondate: instant,
+    },
     ...{ statuscategorychangedate: instant, votes: ref('Votes'), watches: ref('Watchers') },
-    ...{ timeoriginalestimate: whole, timeestimate: whole, timespent: whole, timetracking: ref('TimeTrackingDetails') },
-    ...{ customfield_10016: { type: 'number' }, customfield_10014: text, customfield_10050: ref('UserDetails') },
+    ...{
+      timeoriginalestimate: whole,
+      timeestimate: whole,
+      timespent: whole,
+      timetracking: ref('TimeTrackingDetails'),
+    },
+    ...{
+      customfield_10016: { type: 'number' },
+      customfield_10014: text,
+      customfield_10050: ref('UserDetails'),
+    },
   },
 };
 const sprint = jira.examples['/rest/agile/1.0/sprint/{sprintId}'];
@@ -77,7 +97,14 @@ const issue = (): Pattern => ({
     // One that names another issue is none of this one's.
     worklog: { ...delivered, worklogs: [{ ...tracker(ref('Worklog')), issueId: null }] },
     customfield_10020: [
-      patternLike({ id: 1, name: 'S', state: 'active', boardId: 2, goal: 'g', startDate: '2020-01-01T00:00:00Z' }),
+      patternLike({
+        id: 1,
+        name: 'S',
+        state: 'active',
+        boardId: 2,
+        goal: 'g',
+        startDate: '2020-01-01T00:00:00Z',
+      }),
     ],
     // What servers with the agile API's fields add.
     epic: patternLike({ id: 1, key: 'PROJ-1', name: 'e', done: true }),
@@ -101,7 +128,13 @@ const reportRow = (end_time: string): Pattern => ({
   ...{ entity_type: 'AD', start_time: '2026-01-01T00:00:00Z', end_time, stats: stats() },
 });
 const insight = (): Pattern => ({
-  ...{ entity_type: new Leaf(), entity_id: new Leaf(), dimension: new Leaf(), asked_on: new Leaf('date'), state: 'ok' },
+  ...{
+    entity_type: new Leaf(),
+    entity_id: new Leaf(),
+    dimension: new Leaf(),
+    asked_on: new Leaf('date'),
+    state: 'ok',
+  },
   code: new Leaf(),
   rows: [{ ...platform('AudienceInsightReportRow'), stats: stats() }],
 });
@@ -133,7 +166,15 @@ const step = {
   timeoutSec: 1,
 };
 const node = {
-  ...{ step, status: 4, statusLabel: 'succeeded', startedAt: at, finishedAt: at, retryCount: 1, doneCount: 1 },
+  ...{
+    step,
+    status: 4,
+    statusLabel: 'succeeded',
+    startedAt: at,
+    finishedAt: at,
+    retryCount: 1,
+    doneCount: 1,
+  },
   ...{ stdout: '/o', stderr: '/e', error: 'no', subRuns: [{ dagRunId: 'x', params: 'p' }], approvedBy: 'a' },
 };
 const dagRun = {
@@ -147,7 +188,13 @@ const dagRun = {
     triggerType: 't',
     labels: ['l'],
   },
-  ...{ rootDAGRunName: 'd', rootDAGRunId: 'r', parentDAGRunName: 'd', parentDAGRunId: 'r', autoRetryCount: 1 },
+  ...{
+    rootDAGRunName: 'd',
+    rootDAGRunId: 'r',
+    parentDAGRunName: 'd',
+    parentDAGRunId: 'r',
+    autoRetryCount: 1,
+  },
   ...{ error: 'no', preconditions: [{ condition: 'c', expected: 'e' }], nodes: [node], onExit: node },
 };
 
@@ -197,7 +244,10 @@ const leftOut: Readonly<Record<string, readonly (readonly [members: RegExp, why:
   fields: [
     [/^(key|schema\.customId|schema\.system)$/, 'the id of the field once more'],
     [/^(lastUsed\..*|screensCount|contextsCount|projectsCount)$/, 'its use, which changes without the field'],
-    [/^(orderable|navigable|searchable|clauseNames\.\d+)$/, 'what the lists and searches of the tracker do with it'],
+    [
+      /^(orderable|navigable|searchable|clauseNames\.\d+)$/,
+      'what the lists and searches of the tracker do with it',
+    ],
   ],
   projects: [
     [/^(uuid|simplified)$/, 'said by the id and by the style'],
@@ -213,16 +263,25 @@ const leftOut: Readonly<Record<string, readonly (readonly [members: RegExp, why:
   issues: [
     [/^(editmeta|operations|transitions)/, 'what the caller may do'],
     [/^(names|schema)\./, 'told by the stream fields'],
-    [/^(renderedFields|versionedRepresentations)\.|^fieldsToInclude$|\.renderedBody$/, 'the fields once more'],
+    [
+      /^(renderedFields|versionedRepresentations)\.|^fieldsToInclude$|\.renderedBody$/,
+      'the fields once more',
+    ],
     [/^fields\.parent\.key$/, 'told of the parent, which is an issue of its own'],
     [/^fields\.epic\.(?!id$|key$)/, 'told of the epic, which is an issue of its own'],
     [/^fields\.closedSprints\.0\.newIn/, 'told by the stream sprints'],
     [/^fields\.resolution\.description$/, 'what the resolution means in general: the same on each issue'],
     [/^fields\.(components|fixVersions|versions)\.0\.project(Id)?$/, 'the project of the issue'],
-    [/^fields\.components\.0\.(real\w+|isAssigneeTypeValid)/, 'follows from the kind of assignee and who leads'],
+    [
+      /^fields\.components\.0\.(real\w+|isAssigneeTypeValid)/,
+      'follows from the kind of assignee and who leads',
+    ],
     [/^fields\.(fixV|v)ersions\.0\.(user\w+Date|overdue)$/, 'follows from the dates'],
     [/^fields\.(votes\.hasVoted|watches\.isWatching)$/, 'about the caller'],
-    [/^fields\.timetracking\.\w+(Estimate|Spent)(Seconds)?$|\.timeSpent$/, 'the seconds that stand beside it'],
+    [
+      /^fields\.timetracking\.\w+(Estimate|Spent)(Seconds)?$|\.timeSpent$/,
+      'the seconds that stand beside it',
+    ],
     [/^fields\.customfield_10030\.(child\.)?id$/, 'the column says that it holds options by their labels'],
   ],
   report_daily: [[/^parent_entity\.(name|status)$/, 'told by the streams of campaigns and ad sets']],
@@ -254,14 +313,18 @@ const lostBetween = (flow: Flow): readonly string[] =>
 const reasonsOf = (stream: string) => [...(leftOut['*'] ?? []), ...(leftOut[stream] ?? [])];
 
 test('every stream is looked at', () => {
-  expect(flows.map(({ stream }) => stream.name).sort()).toEqual([...Object.keys(records), ...relations].sort());
+  expect(flows.map(({ stream }) => stream.name).sort()).toEqual(
+    [...Object.keys(records), ...relations].sort(),
+  );
 });
 
 test.each(flows.map((flow) => [flow.stream.name, flow] as const))(
   '%s: no member of a record is lost without a reason, nor one that nobody knows yet',
   (stream, flow) => {
     const reasons = reasonsOf(stream);
-    expect(lostBetween(flow).filter((member) => !reasons.some(([members]) => members.test(member)))).toEqual([]);
+    expect(lostBetween(flow).filter((member) => !reasons.some(([members]) => members.test(member)))).toEqual(
+      [],
+    );
   },
 );
 
@@ -269,13 +332,18 @@ test('nothing is said to be left out that is not', () => {
   const lost = flows.map((flow) => [flow.stream.name, lostBetween(flow)] as const);
   const idle = Object.entries(leftOut).flatMap(([of, reasons]) => {
     const found = lost.flatMap(([stream, members]) => (of === '*' || of === stream ? members : []));
-    return reasons.flatMap(([members, why]) => (found.some((member) => members.test(member)) ? [] : [`${of}: ${why}`]));
+    return reasons.flatMap(([members, why]) =>
+      found.some((member) => members.test(member)) ? [] : [`${of}: ${why}`],
+    );
   });
   expect(idle).toEqual([]);
 });
 
 test('a member that is lost would be noticed', () => {
   const pattern = patternLike({ id: 1, kept: 'a', lost: { within: true } });
-  const via = (record: unknown) => ({ row: { kept: isObject(record) ? String(record.kept) : null }, children: {} });
+  const via = (record: unknown) => ({
+    row: { kept: isObject(record) ? String(record.kept) : null },
+    children: {},
+  });
   expect(lostBy(via, pattern)).toEqual(['id', 'lost.within', 'lost.newIn_lost', 'newIn_record']);
 });

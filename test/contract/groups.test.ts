@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
+import { status } from '../../simulators/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -11,7 +11,8 @@ test('groups that were read by name are there once when the account may list the
   rig = await openRig({ ...smallSite, dialect: 'vendor' });
   const { script, state } = rig.tracker;
   const settings = { groups: [...state.groups.values()].map(({ name }) => name) };
-  const close = () => script.at({ endpoint: '/rest/api/3/group/bulk', times: Number.POSITIVE_INFINITY }, status(403));
+  const close = () =>
+    script.at({ endpoint: '/rest/api/3/group/bulk', times: Number.POSITIVE_INFINITY }, status(403));
   const names = async () =>
     (await rig.rows<{ name: string }>('select name from tracker.groups where _deleted_at is null')).map(
       ({ name }) => name,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Fault, status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status } from '../../simulators/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -113,33 +113,43 @@ describe('a page of the search that says too early that it is the last', () => {
     name: 'cut',
     answer: (answer) => {
       const { issues } = JSON.parse(String(answer.body)) as { issues: readonly unknown[] };
-      return { ...answer, body: Buffer.from(JSON.stringify({ issues: issues.slice(0, most), isLast: true })) };
+      return {
+        ...answer,
+        body: Buffer.from(JSON.stringify({ issues: issues.slice(0, most), isLast: true })),
+      };
     },
   });
   const ofIssues = {
     endpoint: '/rest/api/3/search/jql',
-    match: ({ body }: { readonly body: unknown }) => JSON.stringify(body)?.includes('"fields":["project"') ?? false,
+    match: ({ body }: { readonly body: unknown }) =>
+      JSON.stringify(body)?.includes('"fields":["project"') ?? false,
   };
 
-  test.each([0, 15])('with %i of the 40 that were counted costs nothing: it is asked for again', async (most) => {
-    const { script } = await open();
-    const rule = script.at(ofIssues, cutTo(most));
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(rule.fired).toBe(1);
-    expect(await differences(rig)).toEqual([]);
-  });
+  test.each([0, 15])(
+    'with %i of the 40 that were counted costs nothing: it is asked for again',
+    async (most) => {
+      const { script } = await open();
+      const rule = script.at(ofIssues, cutTo(most));
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await differences(rig)).toEqual([]);
+    },
+  );
 
-  test.each([0, 2])('with %i of what has changed since the night before costs nothing, either', async (most) => {
-    const { script, state, clock } = await open();
-    await rig.sync();
-    clock.advance(20 * 86_400_000);
-    const ids = [...rig.tracker.oracle().issues.keys()];
-    for (const id of ids.slice(0, 8)) state.touch(id);
-    const rule = script.at(ofIssues, cutTo(most));
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(rule.fired).toBe(1);
-    expect(await differences(rig)).toEqual([]);
-  });
+  test.each([0, 2])(
+    'with %i of what has changed since the night before costs nothing, either',
+    async (most) => {
+      const { script, state, clock } = await open();
+      await rig.sync();
+      clock.advance(20 * 86_400_000);
+      const ids = [...rig.tracker.oracle().issues.keys()];
+      for (const id of ids.slice(0, 8)) state.touch(id);
+      const rule = script.at(ofIssues, cutTo(most));
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await differences(rig)).toEqual([]);
+    },
+  );
 
   test.each([false, true])(
     'nor does one of a server that states totals, and 0 for once (second night: %s)',
@@ -181,7 +191,10 @@ describe('a page of the search that says too early that it is the last', () => {
   test('twice is believed, with a warning that says what was counted', async () => {
     const { script } = await open();
     const rule = script.at({ ...ofIssues, ...always }, cutTo(15));
-    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded', counts: { inserted: 15 } });
+    expect(await rig.sync({ streams: ['issues'] })).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 15 },
+    });
     expect(rule.fired).toBe(2);
     expect(JSON.stringify(rig.events)).toMatch(/the source counts 40 records from .* and shows 15, twice/);
   });
@@ -237,10 +250,15 @@ describe("one empty answer in the place of an issue's list, of which the issue i
 
   test('and where it says so twice it is believed: they were deleted meanwhile', async () => {
     rig = await openRig({ ...smallSite, issues: 40, dialect: 'vendor', embedded });
-    const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/issue/{id}/worklog', ...always }, empty('worklogs'));
+    const rule = rig.tracker.script.at(
+      { endpoint: '/rest/api/3/issue/{id}/worklog', ...always },
+      empty('worklogs'),
+    );
     expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
     expect(rule.fired).toBeGreaterThan(1);
-    const lost = (await differences(rig, { issuesOnly: true })).filter((line) => !line.startsWith('worklogs '));
+    const lost = (await differences(rig, { issuesOnly: true })).filter(
+      (line) => !line.startsWith('worklogs '),
+    );
     expect(lost).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Project } from '../../src/simulator/tracker/model.ts';
+import type { Project } from '../../simulators/jira/model.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -21,7 +21,7 @@ const rekey = (from: string, to: string): void => {
 const former = () => rig.rows("select from tracker.issues where key like 'PAY-%' and _deleted_at is null");
 
 describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => {
-  test('issues whose project gets another key have theirs after the next census, changed or not, and the former ones still lead to them', async () => {
+  test('issues whose project gets another key have theirs after the next reconciliation, changed or not, and the former ones still lead to them', async () => {
     rig = await openRig({ ...smallSite, issues: 60, dialect });
     await rig.sync(streams);
     const before = (await former()).length;
@@ -29,7 +29,7 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
     rig.tracker.clock.advance(3 * days);
     rekey('PAY', 'PAID');
     await rig.sync(streams);
-    expect(await rig.census(streams)).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(await rig.reconcile(streams)).toMatchObject({ status: 'succeeded', deleted: 0 });
     expect(await former()).toEqual([]);
     // The simulator's truth knows former keys of moves alone.
     const lines = await differences(rig, { issuesOnly: true });
@@ -38,8 +38,14 @@ describe.each(['vendor', 'contract'] as const)('in the tongue %s', (dialect) => 
     expect(kept.length).toBeGreaterThanOrEqual(before);
     // There is nothing more to be read.
     rig.tracker.clock.advance(days);
-    expect(await rig.sync(streams)).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
-    expect(await rig.census(streams)).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    expect(await rig.sync(streams)).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 0, updated: 0 },
+    });
+    expect(await rig.reconcile(streams)).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 0, updated: 0 },
+    });
     expect(await rig.rows('select from ops.unseen')).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Fault, status } from '../../src/simulator/shared/faults.ts';
-import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
-import { type Field, POINTS } from '../../src/simulator/tracker/model.ts';
+import { type Field, POINTS } from '../../simulators/jira/model.ts';
+import { type Fault, status } from '../../simulators/shared/faults.ts';
+import type { LoggedRequest } from '../../simulators/shared/script.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -130,7 +130,8 @@ describe('one answer with less in it than there was,', () => {
   const cutTo = (share: number): Fault => ({
     name: 'cut',
     answer: (answer) => {
-      const cut = (list: readonly unknown[]): readonly unknown[] => list.slice(0, Math.floor(list.length * share));
+      const cut = (list: readonly unknown[]): readonly unknown[] =>
+        list.slice(0, Math.floor(list.length * share));
       const told: unknown = JSON.parse(String(answer.body));
       const { values = [] } = Object(told) as { readonly values?: readonly unknown[] };
       const body = Array.isArray(told) ? cut(told) : { values: cut(values), isLast: true };
@@ -157,7 +158,9 @@ describe('one answer with less in it than there was,', () => {
       expect(rule.fired).toBe(1);
       expect(received).toBeLessThan(state.store.size);
       expect(await differences(rig, { bare, issuesOnly: true })).toEqual([]);
-      expect(rig.tracker.log.slice(from).filter((one) => one.endpoint === endpoint).length).toBeLessThanOrEqual(6);
+      expect(
+        rig.tracker.log.slice(from).filter((one) => one.endpoint === endpoint).length,
+      ).toBeLessThanOrEqual(6);
     },
   );
 
@@ -215,12 +218,18 @@ const automated: Fault = {
   name: 'what made a change',
   answer: (answer) => ({
     ...answer,
-    body: Buffer.from(String(answer.body).replaceAll('"items":[', '"historyMetadata":{"type":"automation"},"items":[')),
+    body: Buffer.from(
+      String(answer.body).replaceAll('"items":[', '"historyMetadata":{"type":"automation"},"items":['),
+    ),
   }),
 };
 
 test('what an update makes more of is there of long histories, too, which do not come with their issues', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'vendor', embedded: { changelog: 2, comments: 3, worklogs: 2 } });
+  rig = await openRig({
+    ...smallSite,
+    dialect: 'vendor',
+    embedded: { changelog: 2, comments: 3, worklogs: 2 },
+  });
   const { script, clock } = rig.tracker;
   for (const endpoint of ['/rest/api/3/search/jql', '/rest/api/3/issue/{id}/changelog'])
     script.at({ endpoint, times: Number.POSITIVE_INFINITY }, automated);
@@ -250,8 +259,11 @@ const hide = (id: string): (() => void) => {
   return () => fields.set(id, field);
 };
 const withValue = async (id: string): Promise<number> =>
-  (await rig.rows<{ n: number }>(`select count(*)::int as n from tracker.issues where custom_fields ? '${id}'`))[0]
-    ?.n ?? 0;
+  (
+    await rig.rows<{ n: number }>(
+      `select count(*)::int as n from tracker.issues where custom_fields ? '${id}'`,
+    )
+  )[0]?.n ?? 0;
 
 test('a field that was hidden, or not in the list for a night, brings the values of all issues when it is there', async () => {
   const { state, clock } = await open();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { status } from '../../simulators/shared/faults.ts';
 import { Interrupted } from '../../src/core/errors.ts';
-import { status } from '../../src/simulator/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite, tongues } from '../support/small-site.ts';
@@ -89,13 +89,19 @@ test('what was read before a failure stays, and its checkpoint does not move', a
   expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 100 }]);
   expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
   rule.cancel();
-  expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded', counts: { inserted: 50 } });
+  expect(await rig.sync({ streams: ['issues'] })).toMatchObject({
+    status: 'succeeded',
+    counts: { inserted: 50 },
+  });
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
 test('owners whose list failed the first time are read when it comes, closed ones too', async () => {
   rig = await openRig({ ...smallSite, dialect: 'contract' });
-  const rule = rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity }, status(503));
+  const rule = rig.tracker.script.at(
+    { endpoint: '/rest/agile/1.0/board/{id}/sprint', times: Infinity },
+    status(503),
+  );
   expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
   expect(rule.fired).toBeGreaterThan(0);
   rule.cancel();
@@ -107,12 +113,16 @@ test('sprints long closed are read again once a week', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor' });
   await rig.sync();
   const { state, clock } = rig.tracker;
-  const closed = rig.tracker.oracle().sprintIssues.find((one) => state.sprints.get(one.sprintId)?.state === 'closed');
+  const closed = rig.tracker
+    .oracle()
+    .sprintIssues.find((one) => state.sprints.get(one.sprintId)?.state === 'closed');
   if (closed === undefined) throw new Error('the company has no closed sprint with issues');
   clock.advance(60_000);
   state.update(closed.issueId, { sprintIds: [] });
   await rig.sync();
-  expect(await differences(rig)).toEqual([`sprint_issues ${closed.sprintId}/${closed.issueId}: should not be there`]);
+  expect(await differences(rig)).toEqual([
+    `sprint_issues ${closed.sprintId}/${closed.issueId}: should not be there`,
+  ]);
   clock.advance(7 * 86_400_000);
   await rig.sync();
   expect(await differences(rig)).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/core/errors.ts';
-import { mostRecords } from '../../src/run/walk/cut.ts';
+import { mostRecords } from '../../src/engine/sync/cut-window.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 const issues = { streams: ['issues'] };
@@ -44,14 +44,15 @@ describe.each([
       const next = slices[place + 1];
       if (next !== undefined) expect(slice.to?.getTime()).toBe(next.from.getTime());
       const inside = truth.filter(
-        (one) => one.created >= slice.from.getTime() && (slice.to === null || one.created < slice.to.getTime()),
+        (one) =>
+          one.created >= slice.from.getTime() && (slice.to === null || one.created < slice.to.getTime()),
       );
       expect(Number(slice.fetched)).toBe(inside.length);
       if (dialect === 'contract') expect(Number(slice.expected)).toBe(inside.length);
     }
-    expect(await rig.rows(`select count(*)::int as n from ops.slices where status not in ('done', 'split')`)).toEqual([
-      { n: 0 },
-    ]);
+    expect(
+      await rig.rows(`select count(*)::int as n from ops.slices where status not in ('done', 'split')`),
+    ).toEqual([{ n: 0 }]);
   });
 
   test('every issue is there once', async () => {
@@ -77,9 +78,16 @@ test('a window whose cut was even is cut once more without asking, and what that
     history: 0,
     now: new Date('2026-03-10T09:00:00Z'),
   });
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 3_000, unchanged: 0 } });
-  const counts = rig.tracker.log.filter((one) => one.endpoint === '/rest/api/3/search/approximate-count').length;
-  const [cuts] = await rig.rows<{ n: number }>(`select count(*)::int as n from ops.slices where status = 'split'`);
+  expect(await rig.sync(issues)).toMatchObject({
+    status: 'succeeded',
+    counts: { inserted: 3_000, unchanged: 0 },
+  });
+  const counts = rig.tracker.log.filter(
+    (one) => one.endpoint === '/rest/api/3/search/approximate-count',
+  ).length;
+  const [cuts] = await rig.rows<{ n: number }>(
+    `select count(*)::int as n from ops.slices where status = 'split'`,
+  );
   // One for all of it, and one for each cut but those that were made unasked.
   expect(counts).toBeGreaterThan(1);
   expect(counts).toBeLessThanOrEqual(cuts?.n ?? 0);

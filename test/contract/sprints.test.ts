@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { sync } from '../../src/run/sync.ts';
-import { type Fault, status, total } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status, total } from '../../simulators/shared/faults.ts';
+import { sync } from '../../src/engine/sync.ts';
 import { fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -24,12 +24,16 @@ const open = async (dialect: 'contract' | 'vendor') => {
 };
 
 const rowsOf = (id: number) =>
-  rig.rows('select id::int, name, state, board_id::int, goal, _deleted_at from tracker.sprints where id = $1', [id]);
+  rig.rows(
+    'select id::int, name, state, board_id::int, goal, _deleted_at from tracker.sprints where id = $1',
+    [id],
+  );
 const membersOf = async (id: number): Promise<readonly string[]> =>
   (
-    await rig.rows<{ id: string }>('select issue_id as id from tracker.issue_sprints where sprint_id = $1 order by 1', [
-      id,
-    ])
+    await rig.rows<{ id: string }>(
+      'select issue_id as id from tracker.issue_sprints where sprint_id = $1 order by 1',
+      [id],
+    )
   ).map((row) => row.id);
 const trueMembersOf = (id: number): readonly string[] =>
   rig.tracker
@@ -46,12 +50,16 @@ describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s l
     expect(await rig.rows('select 1 from tracker.boards where id = $1', [boardId])).toEqual([]);
     expect(await rowsOf(id)).toEqual([{ id, name, state, board_id: boardId, goal, _deleted_at: null }]);
     expect(await membersOf(id)).toEqual(trueMembersOf(id));
-    expect(await rig.rows('select sprint_name as name from bi.sprints where sprint_id = $1', [String(id)])).toEqual([
-      { name },
-    ]);
+    expect(
+      await rig.rows('select sprint_name as name from bi.sprints where sprint_id = $1', [String(id)]),
+    ).toEqual([{ name }]);
     // Each sprint that came to be here is counted, whoever told of it.
-    const [{ n } = { n: 0 }] = await rig.rows<{ n: number }>('select count(*)::int as n from tracker.sprints');
-    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ counts: { inserted: n } });
+    const [{ n } = { n: 0 }] = await rig.rows<{ n: number }>(
+      'select count(*)::int as n from tracker.sprints',
+    );
+    expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({
+      counts: { inserted: n },
+    });
     const before = await fingerprint(rig);
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
     expect(await fingerprint(rig)).toEqual(before);
@@ -74,7 +82,7 @@ describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s l
       expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
       expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', state: 'closed', goal }]);
     }
-    await rig.census();
+    await rig.reconcile();
     expect(await rowsOf(id)).toMatchObject([{ name: 'Listed by a board', _deleted_at: null }]);
   });
 
@@ -82,7 +90,8 @@ describe.each(['vendor', 'contract'] as const)('a sprint that no board of a %s l
     const { id, name, boardId } = await open(dialect);
     const { state, clock } = rig.tracker;
     const [first = '', second = ''] = trueMembersOf(id);
-    const another = [...rig.tracker.oracle().issues.keys()].find((issue) => !trueMembersOf(id).includes(issue)) ?? '';
+    const another =
+      [...rig.tracker.oracle().issues.keys()].find((issue) => !trueMembersOf(id).includes(issue)) ?? '';
     state.hideBoard(boardId);
     await rig.sync();
     const night = async (called: string, changed: string): Promise<void> => {
@@ -124,7 +133,7 @@ test('a sprint of which only deleted issues tell is not made of them', async () 
   await rig.sync();
   for (const issue of trueMembersOf(id)) state.delete(issue);
   clock.advance(60_000);
-  await rig.census();
+  await rig.reconcile();
   await rig.rows('delete from tracker.sprints where id = $1', [id]);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   expect(await rowsOf(id)).toEqual([]);
@@ -165,7 +174,8 @@ test('a sprint that is listed without the board it was created on has one, and t
     },
   );
   const { sprints, boardSprints, sprintIssues } = rig.tracker.oracle();
-  const shared = ({ id }: { readonly id: number }) => boardSprints.filter((one) => one.sprintId === id).length > 1;
+  const shared = ({ id }: { readonly id: number }) =>
+    boardSprints.filter((one) => one.sprintId === id).length > 1;
   expect(sprints.filter(shared).length).toBeGreaterThan(0);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   const boards = () =>
@@ -191,7 +201,7 @@ describe('a sprint whose board is gone', () => {
     clock.advance(day);
     state.updateSprint(id, { name: 'Ended without a board', state: 'closed' });
     state.touch(trueMembersOf(id)[0] ?? '');
-    await rig.census();
+    await rig.reconcile();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await rowsOf(id)).toMatchObject([{ name: 'Ended without a board', state: 'closed' }]);
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
@@ -213,7 +223,7 @@ describe('a sprint whose board is gone', () => {
     await rig.sync();
     state.hideBoard(boardId);
     clock.advance(day);
-    await rig.census();
+    await rig.reconcile();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
     expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
   });
@@ -233,7 +243,9 @@ test('a board that becomes one of kanban shows no sprints; they are as their iss
   const before = await shownOn();
   expect(before).toBeGreaterThan(0);
   const shownElsewhere = () =>
-    rig.rows('select board_id, sprint_id from tracker.board_sprints where board_id <> $1 order by 1, 2', [boardId]);
+    rig.rows('select board_id, sprint_id from tracker.board_sprints where board_id <> $1 order by 1, 2', [
+      boardId,
+    ]);
   const others = await shownElsewhere();
   become('kanban');
   expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: before });
@@ -298,7 +310,8 @@ test('a board whose list begins later than it was asked to loses no sprint: it s
       sprints: rig.tracker.oracle().boardSprints.filter(({ boardId }) => boardId === id).length,
     }))
     .sort((a, b) => b.sprints - a.sprints);
-  if (crowded === undefined || crowded.sprints < 4) throw new Error('the seed has no board with four sprints');
+  if (crowded === undefined || crowded.sprints < 4)
+    throw new Error('the seed has no board with four sprints');
   const shown = () =>
     rig.rows('select sprint_id::int from tracker.board_sprints where board_id = $1 order by 1', [crowded.id]);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
@@ -326,11 +339,16 @@ test('a board whose list begins later than it was asked to loses no sprint: it s
 
 describe('a board that says (400) that it has no sprints', () => {
   const shows = () =>
-    rig.rows<{ n: number }>('select count(*)::int as n from tracker.board_sprints group by board_id order by board_id');
+    rig.rows<{ n: number }>(
+      'select count(*)::int as n from tracker.board_sprints group by board_id order by board_id',
+    );
   const streamOf = async (name: string) => (await rig.sync()).streams.find(({ stream }) => stream === name);
   const refusing = (board: number) =>
     rig.tracker.script.at(
-      { match: ({ path }) => path === `/rest/agile/1.0/board/${board}/sprint`, times: Number.POSITIVE_INFINITY },
+      {
+        match: ({ path }) => path === `/rest/agile/1.0/board/${board}/sprint`,
+        times: Number.POSITIVE_INFINITY,
+      },
       status(400),
     );
 
@@ -341,7 +359,9 @@ describe('a board that says (400) that it has no sprints', () => {
     const rule = refusing(boardId);
     expect(await streamOf('board_sprints')).toMatchObject({
       status: 'failed',
-      reason: expect.stringMatching(/answered 400.*but it had some: .*a run in an hour or later believes it$/),
+      reason: expect.stringMatching(
+        /answered 400.*but it had some: .*a run in an hour or later believes it$/,
+      ),
     });
     expect(await streamOf('board_sprints')).toMatchObject({ status: 'failed' });
     expect(await shows()).toEqual(before);
@@ -447,7 +467,10 @@ describe('sprints that are deleted at the source', () => {
     const { script, clock } = rig.tracker;
     await rig.sync();
     expect((await membersOf(id)).length).toBeGreaterThan(0);
-    script.at({ endpoint: sprintIssue, times: Infinity, match: ({ path }) => path.includes(`/${id}/`) }, status(404));
+    script.at(
+      { endpoint: sprintIssue, times: Infinity, match: ({ path }) => path.includes(`/${id}/`) },
+      status(404),
+    );
     script.at(
       {
         endpoint: '/rest/agile/1.0/board/{id}/sprint',
@@ -469,7 +492,9 @@ describe('sprints that are deleted at the source', () => {
     deleteAll({ lists: false });
     rig.tracker.clock.advance(8 * 86_400_000);
     const report = await night();
-    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ status: 'failed' });
+    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({
+      status: 'failed',
+    });
     expect(await rig.rows('select 1 from tracker.sprints where _deleted_at is not null')).toEqual([]);
   });
 
@@ -479,6 +504,8 @@ describe('sprints that are deleted at the source', () => {
     deleteAll({ lists: false });
     rig.tracker.clock.advance(night);
     const report = await rig.sync();
-    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({ status: 'failed' });
+    expect(report.streams.find(({ stream }) => stream === 'sprint_issues')).toMatchObject({
+      status: 'failed',
+    });
   });
 });

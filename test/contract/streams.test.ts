@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { status } from '../../simulators/shared/faults.ts';
+import type { LoggedRequest } from '../../simulators/shared/script.ts';
+import { openTracker } from '../../src/connectors/jira/source.ts';
 import type { RunReport } from '../../src/core/run.ts';
-import { status } from '../../src/simulator/shared/faults.ts';
-import type { LoggedRequest } from '../../src/simulator/shared/script.ts';
-import { openTracker } from '../../src/sources/tracker.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite, tongues } from '../support/small-site.ts';
@@ -64,18 +64,24 @@ describe.each(tongues)('a tracker that speaks $tongue', ({ options, bare }) => {
     expect(rig.tracker.errors).toEqual([]);
   });
 
-  test.each(streams)('$stream lands what the source holds, and its receipt says so', ({ stream, promised, tables }) => {
-    const report = first.streams.find((one) => one.stream === stream);
-    expect(found.filter((line) => tables.some((table) => line.startsWith(`${table} `)))).toEqual([]);
-    if (bare && !promised) {
-      expect(report).toMatchObject({ status: 'unavailable', reason: expect.stringMatching(/404|TRACKER_GROUPS/) });
-      return;
-    }
-    expect(report?.reason).toBeUndefined();
-    expect(report).toMatchObject({ status: 'ok', counts: { rejected: 0, superseded: 0 } });
-    expect(report?.receipt.landed).toBe(report?.receipt.fetched);
-    if (report?.receipt.expected !== null) expect(report?.receipt.expected).toBe(report?.receipt.fetched);
-  });
+  test.each(streams)(
+    '$stream lands what the source holds, and its receipt says so',
+    ({ stream, promised, tables }) => {
+      const report = first.streams.find((one) => one.stream === stream);
+      expect(found.filter((line) => tables.some((table) => line.startsWith(`${table} `)))).toEqual([]);
+      if (bare && !promised) {
+        expect(report).toMatchObject({
+          status: 'unavailable',
+          reason: expect.stringMatching(/404|TRACKER_GROUPS/),
+        });
+        return;
+      }
+      expect(report?.reason).toBeUndefined();
+      expect(report).toMatchObject({ status: 'ok', counts: { rejected: 0, superseded: 0 } });
+      expect(report?.receipt.landed).toBe(report?.receipt.fetched);
+      if (report?.receipt.expected !== null) expect(report?.receipt.expected).toBe(report?.receipt.fetched);
+    },
+  );
 
   test.each(streams)('a second run writes nothing for $stream', async ({ stream, tables }) => {
     const report = second.streams.find((one) => one.stream === stream);
@@ -98,7 +104,12 @@ describe.each(tongues)('a tracker that speaks $tongue', ({ options, bare }) => {
     expect(closed.map((one) => one.stream)).toEqual(
       // And the lists that hang on an issue, which the contract does not promise either.
       bare
-        ? [...streams.flatMap((one) => (one.promised ? [] : [one.stream])), 'changelog', 'comments', 'worklogs'].sort()
+        ? [
+            ...streams.flatMap((one) => (one.promised ? [] : [one.stream])),
+            'changelog',
+            'comments',
+            'worklogs',
+          ].sort()
         : [],
     );
     for (const one of closed) expect(one.reason).toMatch(/404|TRACKER_GROUPS/);
@@ -161,10 +172,13 @@ describe.each(tongues)('a tracker that speaks $tongue', ({ options, bare }) => {
     const client = await rig.database.warehouse.pool.connect();
     await client.query('begin');
     try {
-      await client.query("update tracker.issues set updated_at = updated_at + interval '1 millisecond' where id = $1", [
-        issue?.id,
-      ]);
-      await client.query('delete from tracker.issue_labels where ctid = (select min(ctid) from tracker.issue_labels)');
+      await client.query(
+        "update tracker.issues set updated_at = updated_at + interval '1 millisecond' where id = $1",
+        [issue?.id],
+      );
+      await client.query(
+        'delete from tracker.issue_labels where ctid = (select min(ctid) from tracker.issue_labels)',
+      );
       await client.query(
         'insert into tracker.sprint_issues (source_id, sprint_id, issue_id, _synced_at) values (1, 1, 1, now())',
       );
@@ -199,7 +213,9 @@ test('groups that the server does not list are those of TRACKER_GROUPS, with the
     const members = await rig.rows<{ group_id: string; user_id: string }>(
       'select group_id, user_id from tracker.group_members order by 1, 2',
     );
-    const expected = truth.flatMap((group) => group.members.map((user_id) => ({ group_id: group.name, user_id })));
+    const expected = truth.flatMap((group) =>
+      group.members.map((user_id) => ({ group_id: group.name, user_id })),
+    );
     expect(members).toHaveLength(expected.length);
     expect(members).toEqual(expect.arrayContaining(expected));
   } finally {
@@ -207,22 +223,30 @@ test('groups that the server does not list are those of TRACKER_GROUPS, with the
   }
 });
 
-test.each(tongues)('archived projects land, too, from a tracker that speaks $tongue', async ({ options, bare }) => {
-  const rig = await openRig({ ...options, issues: 10 });
-  try {
-    rig.tracker.state.updateProject('PAY', { archived: true });
-    expect(await rig.sync({ streams: ['projects'] })).toMatchObject({ status: 'succeeded' });
-    expect(await rig.rows("select archived from tracker.projects where key = 'PAY'")).toEqual([{ archived: true }]);
-    expect((await differences(rig, { bare })).filter((line) => line.startsWith('projects '))).toEqual([]);
-  } finally {
-    await rig.close();
-  }
-});
+test.each(tongues)(
+  'archived projects land, too, from a tracker that speaks $tongue',
+  async ({ options, bare }) => {
+    const rig = await openRig({ ...options, issues: 10 });
+    try {
+      rig.tracker.state.updateProject('PAY', { archived: true });
+      expect(await rig.sync({ streams: ['projects'] })).toMatchObject({ status: 'succeeded' });
+      expect(await rig.rows("select archived from tracker.projects where key = 'PAY'")).toEqual([
+        { archived: true },
+      ]);
+      expect((await differences(rig, { bare })).filter((line) => line.startsWith('projects '))).toEqual([]);
+    } finally {
+      await rig.close();
+    }
+  },
+);
 
 test('a gateway that answers for an unknown list of fields as it likes costs no issue and no value of theirs', async () => {
   const rig = await openRig({ ...smallSite, dialect: 'contract' });
   try {
-    const rule = rig.tracker.script.at({ endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY }, status(401));
+    const rule = rig.tracker.script.at(
+      { endpoint: '/rest/api/3/field', times: Number.POSITIVE_INFINITY },
+      status(401),
+    );
     const report = await rig.sync({ streams: ['fields', 'issues'] });
     expect(rule.fired).toBeGreaterThan(0);
     expect(report.streams.map(({ stream, status }) => [stream, status])).toEqual([

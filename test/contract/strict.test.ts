@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type Fault, status } from '../../src/simulator/shared/faults.ts';
+import { type Fault, status } from '../../simulators/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -28,7 +28,9 @@ test.each([400, 422])(
     const wrong = await differences(rig, { bare: true });
     expect(wrong.filter((line) => !line.startsWith('group'))).toEqual([]);
     const members = await rig.rows('select group_id, user_id from tracker.group_members');
-    const expected = groups.flatMap((group) => group.members.map((user) => ({ group_id: group.name, user_id: user })));
+    const expected = groups.flatMap((group) =>
+      group.members.map((user) => ({ group_id: group.name, user_id: user })),
+    );
     expect(members).toHaveLength(expected.length);
     expect(members).toEqual(expect.arrayContaining(expected));
   },
@@ -62,7 +64,7 @@ test.each([400, 422])(
       rig.tracker.state.create('PAY');
     }
     expect(rule.fired).toBeGreaterThan(0);
-    expect(await rig.census()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(await rig.reconcile()).toMatchObject({ status: 'succeeded', deleted: 0 });
   },
 );
 
@@ -107,14 +109,20 @@ const countsSeconds: Fault = {
     body: Buffer.from(
       answer.body
         .toString()
-        .replace(/("(?:created|updated)":)"([^"]*)"/g, (_, name, at) => `${name}${Math.floor(Date.parse(at) / 1000)}`),
+        .replace(
+          /("(?:created|updated)":)"([^"]*)"/g,
+          (_, name, at) => `${name}${Math.floor(Date.parse(at) / 1000)}`,
+        ),
     ),
   }),
 };
 
 test('a search that tells instants as numbers of seconds is read', async () => {
   rig = await openRig({ ...smallSite, dialect: 'contract', bare: true });
-  rig.tracker.script.at({ endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY }, countsSeconds);
+  rig.tracker.script.at(
+    { endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY },
+    countsSeconds,
+  );
   for (let night = 0; night < 2; night += 1) {
     expect(await rig.sync({ streams: ['issues'] })).toMatchObject({ status: 'succeeded' });
     const rows = await rig.rows<{ id: string; created: number; updated: number }>(

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { type Fault, htmlPage, status } from '../../simulators/shared/faults.ts';
 import { AuthFailed, UnexpectedContent } from '../../src/core/errors.ts';
-import { type Fault, htmlPage, status } from '../../src/simulator/shared/faults.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -64,10 +64,19 @@ describe.each(manners)('a tracker that has nothing beyond the contract and says 
       "select stream, reason from ops.streams where state = 'unavailable' and stream <> 'groups' order by 1",
     );
     expect(closed.map(({ stream }) => stream)).toEqual(
-      expect.arrayContaining(['board_sprints', 'changelog', 'issue_types', 'priorities', 'sprints', 'statuses']),
+      expect.arrayContaining([
+        'board_sprints',
+        'changelog',
+        'issue_types',
+        'priorities',
+        'sprints',
+        'statuses',
+      ]),
     );
     for (const { reason } of closed)
-      expect(reason).toMatch(new RegExp(`answered ${manner[1]}.*; so does the server answer what it does not have$`));
+      expect(reason).toMatch(
+        new RegExp(`answered ${manner[1]}.*; so does the server answer what it does not have$`),
+      );
   });
 
   test('turns wrong credentials away all the same', async () => {
@@ -77,7 +86,7 @@ describe.each(manners)('a tracker that has nothing beyond the contract and says 
     const before = await fingerprint(rig);
     const settings = { apiToken: { reveal: () => 'not-the-token' } };
     await expect(rig.sync({}, { settings })).rejects.toThrow(AuthFailed);
-    await expect(rig.census({}, { settings })).rejects.toThrow(AuthFailed);
+    await expect(rig.reconcile({}, { settings })).rejects.toThrow(AuthFailed);
     expect(await fingerprint(rig)).toEqual(before);
   });
 });
@@ -85,7 +94,7 @@ describe.each(manners)('a tracker that has nothing beyond the contract and says 
 const not405: Manner = ['405', 405, 'application/json', '{}', {}];
 
 describe.each([not405, ...manners.slice(1, 3)])(
-  'a census of a tracker that says by %s that single issues cannot be asked for',
+  'a reconciliation of a tracker that says by %s that single issues cannot be asked for',
   (...manner) => {
     test('loses no row, and says why it can conclude nothing', async () => {
       rig = await openRig({ ...bare, issues: 10 });
@@ -93,7 +102,7 @@ describe.each([not405, ...manners.slice(1, 3)])(
       await rig.sync({ streams: ['issues'] });
       const [gone = ''] = rig.tracker.oracle().issues.keys();
       rig.tracker.state.delete(gone);
-      const report = await rig.census({ streams: ['issues'] });
+      const report = await rig.reconcile({ streams: ['issues'] });
       expect(report).toMatchObject({ status: 'needs_attention', streams: [{ status: 'attention' }] });
       expect(report.streams[0]?.reason).toMatch(
         /^issues: 1 row can no longer be seen, but no other row of their kind can either: they were not deleted.*no address/,
@@ -140,11 +149,13 @@ describe('what is no sign of a missing endpoint', () => {
       });
     expect(await fingerprint(rig)).toEqual(before);
     await rig.during(async ({ warehouse }) => {
-      const { resetStream } = await import('../../src/run/reset.ts');
+      const { resetStream } = await import('../../src/engine/reset.ts');
       await resetStream(warehouse, 'tracker', 'statuses');
     });
     const again = await rig.sync();
-    expect(again.streams.find(({ stream }) => stream === 'statuses')).toMatchObject({ status: 'unavailable' });
+    expect(again.streams.find(({ stream }) => stream === 'statuses')).toMatchObject({
+      status: 'unavailable',
+    });
     rule.cancel();
     rig.tracker.script.clear();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
@@ -154,7 +165,10 @@ describe('what is no sign of a missing endpoint', () => {
     'a moment in which everything beyond the contract is answered %i: the board that met it has its sprints',
     async (code) => {
       rig = await openRig({ ...bare, bare: false });
-      rig.tracker.script.at({ match: ({ path }) => path.endsWith('/tidemark-asks-what-is-not-there') }, status(code));
+      rig.tracker.script.at(
+        { match: ({ path }) => path.endsWith('/tidemark-asks-what-is-not-there') },
+        status(code),
+      );
       const rule = rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board/{id}/sprint' }, status(code));
       expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
       expect(rule.fired).toBe(1);
@@ -178,7 +192,10 @@ describe('what is no sign of a missing endpoint', () => {
   test('a page in the place of one board, where others have their sprints', async () => {
     rig = await openRig({ ...bare, bare: false });
     rig.tracker.script.at(always, saying(spa));
-    const rule = rig.tracker.script.at({ match: ({ path }) => path.includes('/board/1/'), ...always }, htmlPage);
+    const rule = rig.tracker.script.at(
+      { match: ({ path }) => path.includes('/board/1/'), ...always },
+      htmlPage,
+    );
     expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
     rule.cancel();
     expect(await rig.sync()).toMatchObject({ status: 'succeeded' });

@@ -56,7 +56,9 @@ describe.each([
     }
     await rig.sync(issues);
     expect(await differences(rig, { bare: 'bare' in options, issuesOnly: true })).toEqual([]);
-    const searches = rig.tracker.log.filter((one) => one.endpoint === '/rest/api/3/search/jql' && one.status === 200);
+    const searches = rig.tracker.log.filter(
+      (one) => one.endpoint === '/rest/api/3/search/jql' && one.status === 200,
+    );
     expect(
       searches.every(({ body }) =>
         /created >= "\d{4}-\d\d-\d\d( \d\d:\d\d)?"/.test(JSON.stringify(body).replaceAll('\\"', '"')),

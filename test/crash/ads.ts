@@ -1,6 +1,6 @@
 /** The ads platform's stages: what is run, and what must hold of its warehouse. */
 
-import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
+import { type AdsOptions, type AdsSimulator, startAds } from '../../simulators/spotify-ads/server.ts';
 import { adsDifferences, adsHalves } from '../support/ads-compared.ts';
 import { adsBooks, type Before, beforeOf } from '../support/ads-history.ts';
 import { type Cells, type Picture, pictureOf } from '../support/ads-picture.ts';
@@ -151,7 +151,8 @@ async function jobsOnce({ platform }: Told, rows: Rows): Promise<readonly string
     if (all.length > known.length + 1) lines.push(`slice ${slice}: ${all.length} reports were asked for`);
     if (all.at(-1)?.status !== 'ready') lines.push(`slice ${slice}: its report is ${all.at(-1)?.status}`);
     for (const { remote_id } of known)
-      if (!platform.storage.jobs.has(remote_id ?? '')) lines.push(`report ${remote_id} is not the platform's`);
+      if (!platform.storage.jobs.has(remote_id ?? ''))
+        lines.push(`report ${remote_id} is not the platform's`);
   }
   if (jobs.length === 0) lines.push('no report was asked for');
   return lines;

@@ -40,7 +40,8 @@ export async function countsHold(rows: Rows): Promise<readonly string[]> {
     if (counted?.live !== written)
       lines.push(`${stream}: it says it wrote ${written} rows, there are ${counted?.live}`);
     // Rows of children and relations are removed without a trace; tombstones stay.
-    if (Number(counted?.dead) > Number(marked)) lines.push(`${stream}: ${counted?.dead} tombstones, it says ${marked}`);
+    if (Number(counted?.dead) > Number(marked))
+      lines.push(`${stream}: ${counted?.dead} tombstones, it says ${marked}`);
   }
   return lines;
 }
@@ -67,6 +68,8 @@ export async function movedTo(rows: Rows, clock: Date): Promise<readonly string[
 
 /** The streams whose checkpoints claim this moment. */
 export async function claimed(rows: Rows, clock: Date): Promise<ReadonlySet<string>> {
-  const claims = await rows<{ stream: string }>('select stream from ops.checkpoints where watermark >= $1', [clock]);
+  const claims = await rows<{ stream: string }>('select stream from ops.checkpoints where watermark >= $1', [
+    clock,
+  ]);
   return new Set(claims.map((row) => row.stream));
 }

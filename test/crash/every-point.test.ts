@@ -19,7 +19,9 @@ const stages: readonly (readonly [name: string, open: (dialect: Dialect) => Prom
   ),
 ];
 
-const cases = stages.flatMap(([name, open]) => (['before', 'after'] as const).map((side) => ({ name, open, side })));
+const cases = stages.flatMap(([name, open]) =>
+  (['before', 'after'] as const).map((side) => ({ name, open, side })),
+);
 
 /**
  * `CRASH_EVERY=7` goes to each seventh point only. `CRASH_POINTS=all` takes every message upon which the server acts for a point, not only

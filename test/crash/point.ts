@@ -36,18 +36,25 @@ export async function crash(stage: Stage, cut: Cut, counting: Counting): Promise
     struck: proxy.cut,
     messages: proxy.heard.length,
     kind: proxy.heard[cut.n - 1],
-    wrong: wrong.length === 0 ? [] : [`${cut.side} message ${cut.n} (${proxy.heard[cut.n - 1]}), in ${name}`, ...wrong],
+    wrong:
+      wrong.length === 0
+        ? []
+        : [`${cut.side} message ${cut.n} (${proxy.heard[cut.n - 1]}), in ${name}`, ...wrong],
   });
   if (ended !== (proxy.cut ? 'SIGKILL' : 0)) wrong.push(`the program ended with ${ended}: ${victim.said()}`);
   const warehouse = await connect(databaseUrl(name), { max: 1 });
   try {
     if (proxy.cut) {
-      wrong.push(...(await inOneMoment(warehouse, (rows) => stage.atOnce(rows))).map((line) => `at once: ${line}`));
+      wrong.push(
+        ...(await inOneMoment(warehouse, (rows) => stage.atOnce(rows))).map((line) => `at once: ${line}`),
+      );
       const heir = tidemark(stage.words, stage.environment(databaseUrl(name)));
       const code = await heir.ended();
       if (code !== 0) wrong.push(`the run after it ended with ${code}: ${heir.said()}`);
     }
-    wrong.push(...(await inOneMoment(warehouse, (rows) => stage.inTheEnd(rows))).map((line) => `then: ${line}`));
+    wrong.push(
+      ...(await inOneMoment(warehouse, (rows) => stage.inTheEnd(rows))).map((line) => `then: ${line}`),
+    );
   } finally {
     await warehouse.close();
   }

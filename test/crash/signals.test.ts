@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startTracker, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import { startTracker, type TrackerSimulator } from '../../simulators/jira/server.ts';
 import { differences } from '../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type Running, until } from '../support/processes.ts';
@@ -78,7 +78,11 @@ test('a backfill that is killed twenty times at random times only ever gains gro
 
 test('a run that was frozen for longer than its lease finds itself fenced out, writes nothing more, and says so', async () => {
   const zombie = start(['sync']);
-  await until('the run reads issues', async () => (await count("ops.slices where status = 'split'")) > 0, 60_000);
+  await until(
+    'the run reads issues',
+    async () => (await count("ops.slices where status = 'split'")) > 0,
+    60_000,
+  );
   zombie.child.kill('SIGSTOP');
   const [first] = await rows<{ run_id: string }>('select max(run_id)::text as run_id from ops.runs');
   const early = start(['sync']);
@@ -105,7 +109,10 @@ test('SIGTERM at random moments ends a run with 143 in good order, its lease is 
   let rounds = 0;
   for (; rounds < 12; rounds++) {
     const run = start(['sync']);
-    const asked = await Promise.race([pause(200 + dice() * 2_500).then(() => true), run.ended().then(() => false)]);
+    const asked = await Promise.race([
+      pause(200 + dice() * 2_500).then(() => true),
+      run.ended().then(() => false),
+    ]);
     if (!asked) break;
     const at = performance.now();
     run.child.kill('SIGTERM');

@@ -1,7 +1,7 @@
 /** The tracker's stages: what is run, and what must hold of its warehouse. */
 
-import type { Oracle } from '../../src/simulator/tracker/oracle.ts';
-import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import type { Oracle } from '../../simulators/jira/oracle.ts';
+import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
 import { differences, type Sides } from '../support/oracle.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { environment } from '../support/tidemark.ts';
@@ -34,10 +34,10 @@ export const laterSync = (options: TrackerOptions): Promise<Stage> =>
 export const fullSync = (options: TrackerOptions): Promise<Stage> =>
   staged(options, { words: ['sync', '--full'], base: testDatabase, earlier: synced, meanwhile: changeMuch });
 
-/** A census after deletions. */
+/** A reconciliation after deletions. */
 export const deletions = (options: TrackerOptions): Promise<Stage> =>
   staged(options, {
-    words: ['census', 'tracker'],
+    words: ['reconcile', 'tracker'],
     base: testDatabase,
     earlier: synced,
     meanwhile: ({ state }) => {
@@ -45,10 +45,10 @@ export const deletions = (options: TrackerOptions): Promise<Stage> =>
     },
   });
 
-/** A census after issues came into sight that the account could not see at the first sync, and others that were taken for deleted meanwhile. */
+/** A reconciliation after issues came into sight that the account could not see at the first sync, and others that were taken for deleted meanwhile. */
 export const sightings = (options: TrackerOptions): Promise<Stage> =>
   staged(options, {
-    words: ['census', 'tracker'],
+    words: ['reconcile', 'tracker'],
     base: testDatabase,
     before: ({ state }) => {
       for (const id of idsOf(state).slice(3, 9)) state.delete(id);
@@ -56,7 +56,7 @@ export const sightings = (options: TrackerOptions): Promise<Stage> =>
     earlier: async ({ state }, run) => {
       await run(['sync']);
       for (const id of idsOf(state).slice(10, 12)) state.delete(id);
-      await run(['census', 'tracker']);
+      await run(['reconcile', 'tracker']);
     },
     meanwhile: ({ state, clock }) => {
       for (let place = 0; place < state.store.size; place += 1) {
@@ -73,8 +73,8 @@ export const sightings = (options: TrackerOptions): Promise<Stage> =>
 export const stages = {
   'the first sync': firstSync,
   'a sync that finds changes': laterSync,
-  'a census that finds deletions': deletions,
-  'a census that finds what came into sight': sightings,
+  'a reconciliation that finds deletions': deletions,
+  'a reconciliation that finds what came into sight': sightings,
   'a full sync': fullSync,
   'a first command, with its migrations': firstCommand,
 } as const;
@@ -132,12 +132,17 @@ async function staged(options: TrackerOptions, plot: Plot): Promise<Stage> {
 }
 
 const sides = (truth: Oracle, rows: Rows): Sides => ({ tracker: { oracle: () => truth }, rows });
-const ofIssues = /^(issues|issue_(labels|components|versions|links|sprints|changelog|keys)|comments|worklogs) /;
+const ofIssues =
+  /^(issues|issue_(labels|components|versions|links|sprints|changelog|keys)|comments|worklogs) /;
 
 /** Guarantees G1, G2 and G13 at any instant: whole issues only, no checkpoint ahead of its data, counts as the rows are. */
 async function atOnce(stage: Told, rows: Rows): Promise<readonly string[]> {
   if (!(await isThere(rows, 'tracker.issue_keys'))) return [];
-  return [...(await wholeIssues(stage, rows)), ...(await checkpointsHold(stage, rows)), ...(await countsHold(rows))];
+  return [
+    ...(await wholeIssues(stage, rows)),
+    ...(await checkpointsHold(stage, rows)),
+    ...(await countsHold(rows)),
+  ];
 }
 
 /** Every issue is there as it was or as it is, with all that hangs on it; never half of it. */
@@ -155,13 +160,17 @@ async function wholeIssues({ old, truth }: Told, rows: Rows): Promise<readonly s
       else others.push(issue.id);
     // What is not known to this truth yet must not count as foreign: it is compared with the other one.
     for (const id of stored.keys()) if (!state.issues.has(id)) others.push(id);
-    const found = await differences(sides(withGhosts(state, others), rows), { except: others, deletedMayLive: true });
+    const found = await differences(sides(withGhosts(state, others), rows), {
+      except: others,
+      deletedMayLive: true,
+    });
     lines.push(...found.filter((line) => ofIssues.test(line)));
   }
   for (const { id, dead } of all)
     if (dead && [old, truth].every((state) => state?.issues.get(id)?.deleted !== true))
       lines.push(`issue ${id} is not dead`);
-  for (const id of stored.keys()) if (!known.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
+  for (const id of stored.keys())
+    if (!known.has(id)) lines.push(`issue ${id} is neither as it was nor as it is`);
   return lines;
 }
 
@@ -170,7 +179,10 @@ function withGhosts(truth: Oracle, ids: readonly string[]): Oracle {
   const [some] = truth.issues.values();
   if (some === undefined) return truth;
   const unknown = ids.filter((id) => !truth.issues.has(id));
-  return { ...truth, issues: new Map([...truth.issues, ...unknown.map((id) => [id, { ...some, id }] as const)]) };
+  return {
+    ...truth,
+    issues: new Map([...truth.issues, ...unknown.map((id) => [id, { ...some, id }] as const)]),
+  };
 }
 
 /** What a checkpoint of this run claims is in the warehouse. */
@@ -185,13 +197,13 @@ async function checkpointsHold({ truth, clock }: Told, rows: Rows): Promise<read
 
 /** After a run that nothing hurt: the warehouse equals the source, and the books are closed. */
 async function inTheEnd({ words, truth, clock }: Told, rows: Rows): Promise<readonly string[]> {
-  const isCensus = words[0] === 'census';
+  const isReconcile = words[0] === 'reconcile';
   return [
     ...(await closedBooks(rows)),
-    ...(isCensus ? [] : await movedTo(rows, clock)),
+    ...(isReconcile ? [] : await movedTo(rows, clock)),
     // Which issues a sprint has is the next sync's business.
-    ...(await differences(sides(truth, rows), { deletedMayLive: !isCensus })).filter(
-      (line) => !(isCensus && line.startsWith('sprint_issues ')),
+    ...(await differences(sides(truth, rows), { deletedMayLive: !isReconcile })).filter(
+      (line) => !(isReconcile && line.startsWith('sprint_issues ')),
     ),
   ];
 }

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createServer as createTls } from 'node:https';
 import net from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import * as faults from '../../simulators/shared/faults.ts';
+import type { When } from '../../simulators/shared/script.ts';
 import { AuthFailed, Interrupted, LockHeld, Unreachable } from '../../src/core/errors.ts';
-import * as faults from '../../src/simulator/shared/faults.ts';
-import type { When } from '../../src/simulator/shared/script.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { expired, key, other } from '../support/certificates.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { hasty, openRig, type Rig, type RigRun } from '../support/rig.ts';
@@ -25,7 +25,10 @@ const open = async (options: TrackerOptions = {}): Promise<Rig> => {
 afterEach(() => rig.close());
 
 /** The second page of the walk over the issues. */
-const secondPage: When = { endpoint: search, match: ({ body }) => /"startAt":99\b/.test(JSON.stringify(body)) };
+const secondPage: When = {
+  endpoint: search,
+  match: ({ body }) => /"startAt":99\b/.test(JSON.stringify(body)),
+};
 const impatient: RigRun = { http: { ...hasty, timeouts: { headersMs: 400, bodyMs: 400 } } };
 const code = async (): Promise<string | undefined> => {
   const rows = await rig.rows<{ error_code: string | null }>(
@@ -33,7 +36,8 @@ const code = async (): Promise<string | undefined> => {
   );
   return rows[0]?.error_code ?? undefined;
 };
-const watermarks = (): Promise<readonly unknown[]> => rig.rows("select 1 from ops.checkpoints where stream = 'issues'");
+const watermarks = (): Promise<readonly unknown[]> =>
+  rig.rows("select 1 from ops.checkpoints where stream = 'issues'");
 
 interface Passing {
   readonly id: string;
@@ -71,7 +75,12 @@ const passing: readonly Passing[] = [
   { id: 'H13', what: 'a 204', fault: faults.noContent },
   { id: 'H14', what: 'JSON under another content type', fault: faults.contentType('text/plain') },
   { id: 'H14', what: 'a byte order mark', fault: faults.byteOrderMark, retried: false },
-  { id: 'H26', what: 'a kept connection that the server drops', fault: faults.dropAfterwards, retried: false },
+  {
+    id: 'H26',
+    what: 'a kept connection that the server drops',
+    fault: faults.dropAfterwards,
+    retried: false,
+  },
 ];
 
 describe('a fault that passes costs a retry and nothing else', () => {
@@ -114,9 +123,24 @@ const lasting: readonly Lasting[] = [
   },
   { id: 'H4', what: '503 for longer than the retries', fault: faults.status(503), code: 'transient' },
   { id: 'H7', what: 'resets without end', fault: faults.resetAt(2000), code: 'transient' },
-  { id: 'H8', what: 'a Content-Length that is always larger', fault: faults.longContentLength(), code: 'transient' },
-  { id: 'H11', what: 'JSON that is always truncated', fault: faults.truncatedJson(), code: 'unexpected_content' },
-  { id: 'H11', what: 'garbage behind every answer', fault: faults.trailingGarbage(), code: 'unexpected_content' },
+  {
+    id: 'H8',
+    what: 'a Content-Length that is always larger',
+    fault: faults.longContentLength(),
+    code: 'transient',
+  },
+  {
+    id: 'H11',
+    what: 'JSON that is always truncated',
+    fault: faults.truncatedJson(),
+    code: 'unexpected_content',
+  },
+  {
+    id: 'H11',
+    what: 'garbage behind every answer',
+    fault: faults.trailingGarbage(),
+    code: 'unexpected_content',
+  },
   {
     id: 'H12',
     what: 'bodies that trickle for ever',
@@ -125,10 +149,20 @@ const lasting: readonly Lasting[] = [
     how: { http: { ...impatient.http, retry: { baseMs: 1, tries: 2 } } },
   },
   { id: 'H13', what: 'a login page instead of the list', fault: faults.htmlPage, code: 'unexpected_content' },
-  { id: 'H13', what: 'an error in a body with status 200', fault: faults.errorWith200, code: 'unexpected_content' },
+  {
+    id: 'H13',
+    what: 'an error in a body with status 200',
+    fault: faults.errorWith200,
+    code: 'unexpected_content',
+  },
   { id: 'H13', what: 'empty bodies', fault: faults.empty200, code: 'unexpected_content' },
   { id: 'H13', what: 'nothing but 204', fault: faults.noContent, code: 'unexpected_content' },
-  { id: 'H14', what: 'JSON that says it is text', fault: faults.contentType('text/plain'), code: 'unexpected_content' },
+  {
+    id: 'H14',
+    what: 'JSON that says it is text',
+    fault: faults.contentType('text/plain'),
+    code: 'unexpected_content',
+  },
   {
     id: 'H14',
     what: 'JSON that does not say what it is',
@@ -154,7 +188,11 @@ const lasting: readonly Lasting[] = [
 ];
 
 /** So long (ms) the source asks to be left alone, of what may pass by itself. */
-const leaveAloneMs: Readonly<Record<string, number>> = { rate_limited: 3_600_000, transient: 0, unexpected_content: 0 };
+const leaveAloneMs: Readonly<Record<string, number>> = {
+  rate_limited: 3_600_000,
+  transient: 0,
+  unexpected_content: 0,
+};
 
 describe('a fault that lasts fails the stream as what it is, keeps what was read, and the next run finishes', () => {
   test.each(lasting)('$id: $what is $code', async ({ fault, code: expected, how = {} }) => {
@@ -168,9 +206,9 @@ describe('a fault that lasts fails the stream as what it is, keeps what was read
     expect(report.passesAfterMs).toBe(leaveAloneMs[expected]);
     expect(process.memoryUsage().rss - before).toBeLessThan(256 << 20);
     // The first page stays, nothing is taken for the end of the list, no checkpoint moves.
-    expect(await rig.rows('select count(*)::int as n from tracker.issues where _deleted_at is null')).toEqual([
-      { n: 100 },
-    ]);
+    expect(await rig.rows('select count(*)::int as n from tracker.issues where _deleted_at is null')).toEqual(
+      [{ n: 100 }],
+    );
     expect(await watermarks()).toEqual([]);
     rule.cancel();
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 50 } });
@@ -216,7 +254,9 @@ test('H3: 429 for ever ends when the run is stopped, what was read is kept and t
   const running = rig.sync(issues, { signal: stop.signal });
   running.catch(() => undefined);
   await expect.poll(() => rule.fired).toBe(1);
-  await expect.poll(() => rig.events.some((one) => one.type === 'stream.progress' && one.received === 100)).toBe(true);
+  await expect
+    .poll(() => rig.events.some((one) => one.type === 'stream.progress' && one.received === 100))
+    .toBe(true);
   const asked = performance.now();
   stop.abort(new Interrupted('asked to stop'));
   await expect(running).rejects.toThrow(Interrupted);
@@ -254,7 +294,10 @@ test('H5: a 503 on page 7 keeps what was read and the next run finishes', async 
   expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 595 }]);
   rule.cancel();
   // What changed since the first walk began is read once more behind it: that is unchanged, too.
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 155, updated: 0 } });
+  expect(await rig.sync(issues)).toMatchObject({
+    status: 'succeeded',
+    counts: { inserted: 155, updated: 0 },
+  });
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
 
@@ -264,7 +307,7 @@ test('H6: a refused connection and a name that does not resolve are Unreachable;
   const before = await fingerprint(rig);
   for (const baseUrl of ['http://127.0.0.1:9', 'http://tracker.invalid']) {
     await expect(rig.sync({}, { settings: { baseUrl } })).rejects.toThrow(Unreachable);
-    await expect(rig.census({}, { settings: { baseUrl } })).rejects.toThrow(Unreachable);
+    await expect(rig.reconcile({}, { settings: { baseUrl } })).rejects.toThrow(Unreachable);
   }
   expect(await fingerprint(rig)).toEqual(before);
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
@@ -335,7 +378,7 @@ test('H18: an issue that is deleted between its listing and the request for the 
   expect(rule.fired).toBe(2);
   expect(await rig.rows('select 1 from tracker.issues where _deleted_at is not null')).toEqual([]);
   expect(await differences(rig, { ...ofIssues, deletedMayLive: true })).toEqual([]);
-  expect(await rig.census(issues)).toMatchObject({ status: 'succeeded', deleted: gone.size });
+  expect(await rig.reconcile(issues)).toMatchObject({ status: 'succeeded', deleted: gone.size });
 });
 
 test.each([400, 410] as const)(
@@ -348,7 +391,9 @@ test.each([400, 410] as const)(
     );
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
     expect(rule.fired).toBe(1);
-    expect(rig.tracker.log.filter((one) => one.status === expiredToken && one.endpoint === search)).toHaveLength(1);
+    expect(
+      rig.tracker.log.filter((one) => one.status === expiredToken && one.endpoint === search),
+    ).toHaveLength(1);
     expect(await differences(rig, ofIssues)).toEqual([]);
   },
 );
@@ -371,7 +416,10 @@ test.each(['same origin', 'another host', 'https'] as const)(
       'another host': `http://127.0.0.1:${address.port}/x`,
       https: `https://127.0.0.1:${address.port}/x`,
     }[where];
-    const rule = rig.tracker.script.at({ endpoint: '/rest/agile/1.0/board', times: Infinity }, faults.redirect(to));
+    const rule = rig.tracker.script.at(
+      { endpoint: '/rest/agile/1.0/board', times: Infinity },
+      faults.redirect(to),
+    );
     const report = await rig.sync();
     listener.close();
     expect(rule.fired).toBeGreaterThan(0);
@@ -386,7 +434,10 @@ test('H24: a field of 20 MB lands whole', async () => {
   await open({ issues: 20 });
   const [id = ''] = rig.tracker.oracle().issues.keys();
   rig.tracker.state.setRaw(id, 'summary', JSON.stringify('x'.repeat(20 << 20)));
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 20, rejected: 0 } });
+  expect(await rig.sync(issues)).toMatchObject({
+    status: 'succeeded',
+    counts: { received: 20, rejected: 0 },
+  });
   expect(await rig.rows('select length(summary) as n from tracker.issues where id = $1', [id])).toEqual([
     { n: 20 << 20 },
   ]);
@@ -414,7 +465,9 @@ test('H13: a stream that fails leaves the others alone', async () => {
   const report = await rig.sync();
   expect(rule.fired).toBeGreaterThan(0);
   expect(report).toMatchObject({ status: 'partly_failed' });
-  expect(report.streams.filter((one) => one.status !== 'ok').map((one) => one.stream)).toEqual(['priorities']);
+  expect(report.streams.filter((one) => one.status !== 'ok').map((one) => one.stream)).toEqual([
+    'priorities',
+  ]);
   rule.cancel();
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   expect(await differences(rig)).toEqual([]);

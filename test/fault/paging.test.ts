@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import * as faults from '../../src/simulator/shared/faults.ts';
-import type { Mutation, When } from '../../src/simulator/shared/script.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
-import type { TrackerState } from '../../src/simulator/tracker/state.ts';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import type { TrackerState } from '../../simulators/jira/state.ts';
+import * as faults from '../../simulators/shared/faults.ts';
+import type { Mutation, When } from '../../simulators/shared/script.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -33,7 +33,9 @@ const followingPage: When = {
 const inKeyOrder = (): readonly string[] =>
   [...rig.tracker.oracle().issues.values()]
     .filter((one) => !one.deleted)
-    .sort((a, b) => (a.projectKey < b.projectKey ? -1 : a.projectKey > b.projectKey ? 1 : a.number - b.number))
+    .sort((a, b) =>
+      a.projectKey < b.projectKey ? -1 : a.projectKey > b.projectKey ? 1 : a.number - b.number,
+    )
     .map((one) => one.id);
 
 /** Runs until the source is quiet: at most two runs after the fault. */
@@ -86,26 +88,29 @@ const moving: readonly (readonly [string, string, Mutation<TrackerState>])[] = [
   ],
 ];
 
-describe.each(['contract', 'vendor'] as const)('a list that moves under the walk, in the tongue %s', (dialect) => {
-  test.each(moving)('%s: %s', async (_, __, mutation) => {
-    await open({ dialect });
-    const rule = rig.tracker.script.at(followingPage, mutation);
-    const report = await rig.sync(issues);
-    expect(rule.fired).toBe(1);
-    expect(rig.tracker.errors).toEqual([]);
-    expect(report.streams[0]?.status).toMatch(/^(ok|partial)$/);
-    expect(await rig.rows('select 1 from tracker.issues where _deleted_at is not null')).toEqual([]);
-    // Who was not touched himself is there already, in this very run.
-    const touched = [...rig.tracker.oracle().issues.values()].filter(
-      (one) => one.updated === rig.tracker.clock.now().getTime(),
-    );
-    const missing = (await differences(rig, { ...ofIssues, except: touched.map((one) => one.id) })).filter((line) =>
-      line.startsWith('issues '),
-    );
-    expect(missing).toEqual([]);
-    await converge();
-  });
-});
+describe.each(['contract', 'vendor'] as const)(
+  'a list that moves under the walk, in the tongue %s',
+  (dialect) => {
+    test.each(moving)('%s: %s', async (_, __, mutation) => {
+      await open({ dialect });
+      const rule = rig.tracker.script.at(followingPage, mutation);
+      const report = await rig.sync(issues);
+      expect(rule.fired).toBe(1);
+      expect(rig.tracker.errors).toEqual([]);
+      expect(report.streams[0]?.status).toMatch(/^(ok|partial)$/);
+      expect(await rig.rows('select 1 from tracker.issues where _deleted_at is not null')).toEqual([]);
+      // Who was not touched himself is there already, in this very run.
+      const touched = [...rig.tracker.oracle().issues.values()].filter(
+        (one) => one.updated === rig.tracker.clock.now().getTime(),
+      );
+      const missing = (await differences(rig, { ...ofIssues, except: touched.map((one) => one.id) })).filter(
+        (line) => line.startsWith('issues '),
+      );
+      expect(missing).toEqual([]);
+      await converge();
+    });
+  },
+);
 
 test('P3: whatever moves at each boundary of the pages is there in the end', async () => {
   await open({ issues: 320, history: 1 });
@@ -134,16 +139,19 @@ const totals: readonly (readonly [string, faults.Fault])[] = [
   ['is -1', faults.total(-1)],
   ['is missing', faults.total(undefined)],
 ];
-test.each(totals)('P5: a total that %s in the middle ends no list early and makes no circle', async (_, fault) => {
-  await open();
-  const rule = rig.tracker.script.at({ ...followingPage }, fault);
-  const from = rig.tracker.log.length;
-  await rig.sync(issues);
-  expect(rule.fired).toBe(1);
-  expect(rig.tracker.log.length - from).toBeLessThan(40);
-  await converge();
-  expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 150 }]);
-});
+test.each(totals)(
+  'P5: a total that %s in the middle ends no list early and makes no circle',
+  async (_, fault) => {
+    await open();
+    const rule = rig.tracker.script.at({ ...followingPage }, fault);
+    const from = rig.tracker.log.length;
+    await rig.sync(issues);
+    expect(rule.fired).toBe(1);
+    expect(rig.tracker.log.length - from).toBeLessThan(40);
+    await converge();
+    expect(await rig.rows('select count(*)::int as n from tracker.issues')).toEqual([{ n: 150 }]);
+  },
+);
 
 describe.each(['contract', 'vendor'] as const)('pages of other sizes, in the tongue %s', (dialect) => {
   test('P6: a server that lowers maxResults to 50 and later to 20 loses nothing', async () => {
@@ -164,7 +172,10 @@ describe.each(['contract', 'vendor'] as const)('pages of other sizes, in the ton
 
   test('P9: a short page that is not the last is not the end', async () => {
     await open({ dialect });
-    const rule = rig.tracker.script.at({ endpoint: search, match: ({ body }) => isWalk(body) }, faults.shortPage(37));
+    const rule = rig.tracker.script.at(
+      { endpoint: search, match: ({ body }) => isWalk(body) },
+      faults.shortPage(37),
+    );
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 150 } });
     expect(rule.fired).toBe(1);
     expect(await differences(rig, ofIssues)).toEqual([]);
@@ -200,7 +211,10 @@ test('P8: an empty page with a token goes on with the token', async () => {
 
 test('P8: an empty page where the total says there is more is not the end', async () => {
   await open();
-  const rule = rig.tracker.script.at({ endpoint: search, match: ({ body }) => isWalk(body) }, faults.emptyPage);
+  const rule = rig.tracker.script.at(
+    { endpoint: search, match: ({ body }) => isWalk(body) },
+    faults.emptyPage,
+  );
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 150 } });
   expect(rule.fired).toBe(1);
   expect(await differences(rig, ofIssues)).toEqual([]);
@@ -220,10 +234,12 @@ describe('P11: a server that sends us round in circles is found out in bounded t
     expect(rule.fired).toBeGreaterThan(0);
     expect(rule.fired).toBeLessThan(20);
     expect(report).toMatchObject({ status: 'failed' });
-    expect(await rig.rows('select distinct error_code from ops.slices where error_code is not null')).toEqual([
-      { error_code: 'paging_loop' },
+    expect(await rig.rows('select distinct error_code from ops.slices where error_code is not null')).toEqual(
+      [{ error_code: 'paging_loop' }],
+    );
+    expect(await rig.rows('select count(*)::int >= 100 as kept from tracker.issues')).toEqual([
+      { kept: true },
     ]);
-    expect(await rig.rows('select count(*)::int >= 100 as kept from tracker.issues')).toEqual([{ kept: true }]);
     expect(await rig.rows('select 1 from ops.checkpoints')).toEqual([]);
     await converge();
   });
@@ -234,7 +250,11 @@ describe('P11: a server that sends us round in circles is found out in bounded t
   ] as const)('%s', async (_, fault) => {
     await open({ issues: 10 });
     const rule = rig.tracker.script.at(
-      { endpoint: '/rest/api/3/field/search', times: Infinity, match: ({ query }) => query.maxResults !== '1' },
+      {
+        endpoint: '/rest/api/3/field/search',
+        times: Infinity,
+        match: ({ query }) => query.maxResults !== '1',
+      },
       fault,
     );
     const report = await rig.sync({ streams: ['fields'] });
@@ -278,12 +298,20 @@ test('P12: a next page that is not of our origin is refused before any socket op
   ];
   for (const url of urls) {
     const rule = rig.tracker.script.at(
-      { endpoint: '/rest/api/3/field/search', times: Infinity, match: ({ query }) => query.maxResults === '100' },
+      {
+        endpoint: '/rest/api/3/field/search',
+        times: Infinity,
+        match: ({ query }) => query.maxResults === '100',
+      },
       faults.foreignNextPage(url),
     );
     const from = rig.tracker.log.length;
     const report = await rig.sync({ streams: ['fields'] });
-    expect({ url, fired: rule.fired > 0, status: report.status }).toEqual({ url, fired: true, status: 'failed' });
+    expect({ url, fired: rule.fired > 0, status: report.status }).toEqual({
+      url,
+      fired: true,
+      status: 'failed',
+    });
     expect(rig.tracker.log.slice(from).filter((one) => one.query.cursor === 'x')).toEqual([]);
     rule.cancel();
   }
@@ -321,7 +349,9 @@ test.each([
   const [id = '', another = ''] = [...rig.tracker.oracle().issues.keys()];
   rig.tracker.state.setRaw(id, 'updated', json);
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: loads ? 0 : 1 } });
-  const [row] = await rig.rows<{ watermark: Date }>(`select watermark from ops.checkpoints where stream = 'issues'`);
+  const [row] = await rig.rows<{ watermark: Date }>(
+    `select watermark from ops.checkpoints where stream = 'issues'`,
+  );
   expect(row?.watermark.toISOString()).toBe(smallSite.now.toISOString());
   rig.tracker.clock.advance(3_600_000);
   rig.tracker.state.update(another, { summary: 'After the odd one' });
@@ -340,7 +370,9 @@ test('P21: of two versions of one issue on two pages the newer wins, though it c
   const stale: faults.Fault = {
     name: 'an older version again',
     answer: (answer) => {
-      const body: { issues: { id: string; fields: Record<string, unknown> }[] } = JSON.parse(answer.body.toString());
+      const body: { issues: { id: string; fields: Record<string, unknown> }[] } = JSON.parse(
+        answer.body.toString(),
+      );
       const [model] = body.issues;
       if (model === undefined) return answer;
       const old = {
@@ -367,12 +399,14 @@ test('P25: what moves between sprints while they are read is in the right ones a
   const { state } = rig.tracker;
   const [one, two] = [state.addSprint(1), state.addSprint(1)];
   const ids = inKeyOrder().slice(0, 6);
-  for (const [place, id] of ids.entries()) state.update(id, { sprintIds: [place % 2 === 0 ? one.id : two.id] });
+  for (const [place, id] of ids.entries())
+    state.update(id, { sprintIds: [place % 2 === 0 ? one.id : two.id] });
   await rig.sync();
   const swap = rig.tracker.script.at(
     { endpoint: sprintPath, match: ({ path }) => path.includes(`/${two.id}/`) },
     () => {
-      for (const [place, id] of ids.entries()) state.update(id, { sprintIds: [place % 2 === 0 ? two.id : one.id] });
+      for (const [place, id] of ids.entries())
+        state.update(id, { sprintIds: [place % 2 === 0 ? two.id : one.id] });
       const added = state.addSprint(1, { name: 'Brand new', state: 'future' });
       state.update(ids[0] ?? '', { sprintIds: [added.id] });
     },

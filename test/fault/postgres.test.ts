@@ -7,13 +7,13 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { delay, type Fault } from '../../simulators/shared/faults.ts';
 import { Fenced, WarehouseFull } from '../../src/core/errors.ts';
-import { delay, type Fault } from '../../src/simulator/shared/faults.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { start as command } from '../cli/command.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
+import { start as command } from '../unit/cli/command.ts';
 import { type PrivateCluster, privateCluster } from './private-cluster.ts';
 import { type Tap, tap } from './tap.ts';
 
@@ -43,7 +43,7 @@ beforeEach(async () => {
   rig = {
     ...there,
     sync: (what, how = {}) => there.sync(what, { ...how, deps: { warehouse, ...how.deps } }),
-    census: (what, how = {}) => there.census(what, { ...how, deps: { warehouse, ...how.deps } }),
+    reconcile: (what, how = {}) => there.reconcile(what, { ...how, deps: { warehouse, ...how.deps } }),
     rows: async <R extends object>(query: string, parameters: readonly unknown[] = []) =>
       (await direct.pool.query<R>(query, [...parameters])).rows,
   };
@@ -194,7 +194,9 @@ describe('D6: a connection whose packets vanish', () => {
 test('D2: statements that come while the server is down wait for it', async () => {
   const down = cluster.crash();
   await expect.poll(() => refuses(cluster.port), { interval: 5 }).toBe(true);
-  const answers = await Promise.all([1, 2, 3].map((n) => sql<{ n: number }>`select ${n}::int as n`.execute(direct.db)));
+  const answers = await Promise.all(
+    [1, 2, 3].map((n) => sql<{ n: number }>`select ${n}::int as n`.execute(direct.db)),
+  );
   await down;
   expect(answers.map(({ rows }) => rows[0]?.n)).toEqual([1, 2, 3]);
 });
@@ -226,7 +228,9 @@ test('a replica that takes over without the last commits ends the run, and the n
   expect([first.fired, later.fired]).toEqual([1, 1]);
   expect(report).toBeInstanceOf(Fenced);
   expect(String(report)).toMatch('the warehouse has forgotten what it had confirmed');
-  expect(await rig.rows('select status, error_code from ops.runs')).toEqual([{ status: 'lost', error_code: 'fenced' }]);
+  expect(await rig.rows('select status, error_code from ops.runs')).toEqual([
+    { status: 'lost', error_code: 'fenced' },
+  ]);
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   expect(await differences(rig)).toEqual([]);
 }, 60_000);
@@ -316,7 +320,9 @@ test('D9: a table that somebody else has locked is waited for, within bounds', a
   const running = rig.sync(issues, { deps: { warehouse: usual } });
   running.catch(() => undefined);
   await expect
-    .poll(async () => (await rig.rows('select 1 from pg_locks where not granted')).length, { timeout: 10_000 })
+    .poll(async () => (await rig.rows('select 1 from pg_locks where not granted')).length, {
+      timeout: 10_000,
+    })
     .toBeGreaterThan(0);
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   await human.query('rollback');
@@ -387,7 +393,12 @@ test('D18: crashed runs leave no staging tables behind', async () => {
 describe('D1: a warehouse that cannot be used ends the command at once, and says what to do', () => {
   test.each([
     ['a wrong password', (url: string) => url.replace(':test@', ':wrong@'), 4, /password/],
-    ['a database that is not there', (url: string) => url.replace(/\/[^/]*$/, '/nowhere'), 2, /no such database/],
+    [
+      'a database that is not there',
+      (url: string) => url.replace(/\/[^/]*$/, '/nowhere'),
+      2,
+      /no such database/,
+    ],
   ])('%s', async (_, spoil, code, said) => {
     const ended = await command(['sync', 'tracker'], {
       env: {

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { type Cluster, lend, make, owner, start, stop } from '../../src/warehouse/cluster.ts';
+import { type Cluster, lend, make, owner, start, stop } from '../../src/embedded/cluster.ts';
+import { unprivileged } from '../../src/embedded/data-directory.ts';
+import { copied, installed, runsAs } from '../../src/embedded/native.ts';
+import { running } from '../../src/embedded/pid-file.ts';
+import { freePort } from '../../src/embedded/ports.ts';
 import { type ConnectOptions, connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { copied, installed, runsAs } from '../../src/warehouse/native.ts';
-import { unprivileged } from '../../src/warehouse/place.ts';
-import { freePort } from '../../src/warehouse/ports.ts';
-import { running } from '../../src/warehouse/postmaster.ts';
 import { until } from '../support/processes.ts';
 
 /** A Postgres of a test's own: it may be killed, filled and starved. Its machine keeps its power, so it need not wait for disks. */
@@ -58,7 +58,8 @@ export async function privateCluster(): Promise<PrivateCluster> {
   await make(cluster, 'test');
   const port = await freePort();
   await start(cluster, port, settings);
-  const url = (database = 'postgres', by = port): string => `postgres://${owner}:test@127.0.0.1:${by}/${database}`;
+  const url = (database = 'postgres', by = port): string =>
+    `postgres://${owner}:test@127.0.0.1:${by}/${database}`;
   const template = owner;
   const migrated = await connect(url(template), { max: 1 });
   await migrate(migrated);

@@ -3,14 +3,14 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import * as faults from '../../simulators/shared/faults.ts';
+import type { When } from '../../simulators/shared/script.ts';
 import { AuthFailed, Interrupted, LockHeld, Misconfigured } from '../../src/core/errors.ts';
-import * as faults from '../../src/simulator/shared/faults.ts';
-import type { When } from '../../src/simulator/shared/script.ts';
-import { type Command, start } from '../cli/command.ts';
 import { differences, fingerprint } from '../support/oracle.ts';
 import { emptyDatabase } from '../support/postgres.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
+import { type Command, start } from '../unit/cli/command.ts';
 
 const search = '/rest/api/3/search/jql';
 const members = '/rest/agile/1.0/sprint/{id}/issue';
@@ -36,7 +36,8 @@ const commandWith = (env: Readonly<Record<string, string>>, ...words: readonly s
       TRACKER_API_TOKEN: rig.tracker.token,
     },
   });
-const runs = (): Promise<readonly { status: string }[]> => rig.rows('select status from ops.runs order by run_id');
+const runs = (): Promise<readonly { status: string }[]> =>
+  rig.rows('select status from ops.runs order by run_id');
 
 /** Runs that say something else than their streams do, whose counts were committed with the rows. */
 const unlike = (): Promise<readonly unknown[]> =>
@@ -46,7 +47,10 @@ const unlike = (): Promise<readonly unknown[]> =>
 
 const moments: readonly (readonly [string, When])[] = [
   ['before the first record', { endpoint: search, nth: 2 }],
-  ['between two pages', { endpoint: search, match: ({ body }) => /"startAt":99\b/.test(JSON.stringify(body)) }],
+  [
+    'between two pages',
+    { endpoint: search, match: ({ body }) => /"startAt":99\b/.test(JSON.stringify(body)) },
+  ],
   ['while lists are replaced', { endpoint: members, nth: 5 }],
 ];
 
@@ -179,7 +183,9 @@ test.each([
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { updated: 1 } });
   expect(Math.abs(Date.now() - real)).toBeGreaterThan(3_000_000);
   vi.useRealTimers();
-  const rows = await rig.rows<{ watermark: Date }>("select watermark from ops.checkpoints where stream = 'issues'");
+  const rows = await rig.rows<{ watermark: Date }>(
+    "select watermark from ops.checkpoints where stream = 'issues'",
+  );
   expect(rows[0]?.watermark.toISOString()).toBe(rig.tracker.clock.now().toISOString());
   expect(await differences(rig, ofIssues)).toEqual([]);
 });
@@ -212,9 +218,9 @@ describe('X12: backfills', () => {
     const day = new Date('2026-01-01T00:00:00Z');
     // Both before anything is asked or written.
     await expect((async () => rig.backfill({ from: day, to: day }))()).rejects.toThrow(Misconfigured);
-    await expect((async () => rig.backfill({ from: day, to: new Date(day.getTime() - 1) }))()).rejects.toThrow(
-      Misconfigured,
-    );
+    await expect(
+      (async () => rig.backfill({ from: day, to: new Date(day.getTime() - 1) }))(),
+    ).rejects.toThrow(Misconfigured);
     expect(await differences(rig, ofIssues)).toEqual([]);
   });
 });
@@ -287,20 +293,36 @@ test('X23: memory does not grow with the number of issues', async () => {
   await rig.close();
   const large = await peak(14_000);
   // 7,000 issues more are 45 MB of JSON and several times that as objects; the collector's moods were at most 30 MB.
-  expect({ small, large, grows: large / small >= 1.3, fits: large < 256 }).toMatchObject({ grows: false, fits: true });
+  expect({ small, large, grows: large / small >= 1.3, fits: large < 256 }).toMatchObject({
+    grows: false,
+    fits: true,
+  });
 }, 90_000);
 
 test('X24: many runs with faults in one process leave no descriptors, no connections and no timers behind', async () => {
   await open({ issues: 12, projects: 2, users: 4, history: 0, years: 0.1 });
-  const kinds = [faults.resetAt(50), faults.status(503), faults.truncatedJson(), faults.htmlPage, faults.unauthorised];
+  const kinds = [
+    faults.resetAt(50),
+    faults.status(503),
+    faults.truncatedJson(),
+    faults.htmlPage,
+    faults.unauthorised,
+  ];
   const round = async (times: number): Promise<void> => {
     for (let run = 0; run < times; run += 1) {
       const fault = kinds[run % kinds.length] ?? faults.htmlPage;
-      const rule = rig.tracker.script.at({ endpoint: search, nth: 5, times: run % 3 === 0 ? Infinity : 1 }, fault);
+      const rule = rig.tracker.script.at(
+        { endpoint: search, nth: 5, times: run % 3 === 0 ? Infinity : 1 },
+        fault,
+      );
       const stop = new AbortController();
       if (run % 7 === 6)
-        rig.tracker.script.at({ endpoint: search, nth: 3 }, () => stop.abort(new Interrupted('asked to stop')));
-      await rig.sync(issues, { signal: stop.signal }).catch((error: unknown) => expect(error).toBeInstanceOf(Error));
+        rig.tracker.script.at({ endpoint: search, nth: 3 }, () =>
+          stop.abort(new Interrupted('asked to stop')),
+        );
+      await rig
+        .sync(issues, { signal: stop.signal })
+        .catch((error: unknown) => expect(error).toBeInstanceOf(Error));
       expect(rule.fired + rig.tracker.script.fired.length).toBeGreaterThan(0);
       rig.tracker.script.clear();
     }

@@ -1,8 +1,8 @@
 /** F4 of the guarantees: values that cannot be stored, must not be changed, or look like something else. */
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { status } from '../../src/simulator/shared/faults.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { status } from '../../simulators/shared/faults.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite } from '../support/small-site.ts';
@@ -63,17 +63,25 @@ describe('a record that cannot be a row is kept with its bytes, and the rest of 
     const [poisoned = '', ...others] = await open();
     rig.tracker.state.setRaw(poisoned, field, json);
     const report = await rig.sync(issues);
-    expect(report).toMatchObject({ status: 'succeeded', counts: { received: 30, inserted: 29, rejected: 1 } });
+    expect(report).toMatchObject({
+      status: 'succeeded',
+      counts: { received: 30, inserted: 29, rejected: 1 },
+    });
     expect(await differences(rig, { issuesOnly: true, except: [poisoned] })).toEqual([]);
     const kept = await rejects();
     expect(kept).toHaveLength(1);
     expect(kept[0]).toMatchObject({ status: 'open', attempts: 1, code: expect.stringMatching(/^[a-z_]+$/) });
-    expect(kept[0]?.payload.includes(Buffer.from(typeof json === 'string' ? json.slice(0, 2_000) : json))).toBe(true);
+    expect(
+      kept[0]?.payload.includes(Buffer.from(typeof json === 'string' ? json.slice(0, 2_000) : json)),
+    ).toBe(true);
     expect(others).toHaveLength(29);
     // V15: the source mends it.
     rig.tracker.clock.advance(60_000);
     rig.tracker.state.setRaw(poisoned, field, undefined);
-    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { inserted: 1, rejected: 0 } });
+    expect(await rig.sync(issues)).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 1, rejected: 0 },
+    });
     expect(await differences(rig, { issuesOnly: true })).toEqual([]);
     if (field !== 'issue.id') expect((await rejects()).map((one) => one.status)).toEqual(['resolved']);
   });
@@ -108,18 +116,21 @@ test.each([
   ['beyond bigint', '9223372036854775808'],
   ['no number', '"many"'],
   ['not whole', '1.5'],
-])('V3: an integer field that is %s is null with its raw value kept, or a reject; never rounded', async (_, json) => {
-  const [id = ''] = await open();
-  rig.tracker.state.setRaw(id, 'timeestimate', json);
-  const report = await rig.sync(issues);
-  expect(report.status).toBe('succeeded');
-  const row = await issue(id);
-  if (row === undefined) expect(await rejects()).toHaveLength(1);
-  else {
-    expect(row.remaining_estimate_seconds).toBeNull();
-    expect(JSON.stringify(row._extra)).toContain('timeestimate');
-  }
-});
+])(
+  'V3: an integer field that is %s is null with its raw value kept, or a reject; never rounded',
+  async (_, json) => {
+    const [id = ''] = await open();
+    rig.tracker.state.setRaw(id, 'timeestimate', json);
+    const report = await rig.sync(issues);
+    expect(report.status).toBe('succeeded');
+    const row = await issue(id);
+    if (row === undefined) expect(await rejects()).toHaveLength(1);
+    else {
+      expect(row.remaining_estimate_seconds).toBeNull();
+      expect(JSON.stringify(row._extra)).toContain('timeestimate');
+    }
+  },
+);
 
 test('V4: every honest way to write an instant is the same instant', async () => {
   const ids = await open();
@@ -131,13 +142,21 @@ test('V4: every honest way to write an instant is the same instant', async () =>
     '"2020-06-11T14:13:13.360-1000"',
     '1591920793360',
   ];
-  for (const [place, way] of ways.entries()) rig.tracker.state.setRaw(ids[place] ?? '', 'resolutiondate', way);
+  for (const [place, way] of ways.entries())
+    rig.tracker.state.setRaw(ids[place] ?? '', 'resolutiondate', way);
   expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
   for (const [place] of ways.entries())
     expect((await issue(ids[place] ?? ''))?.resolved_at).toBe('2020-06-12T00:13:13.36+00:00');
 });
 
-test.each(['"2024-02-30T10:00:00.000+0000"', '"now"', '"infinity"', '"2024-02-03T10:00:00"', '{"a":1}', '""'])(
+test.each([
+  '"2024-02-30T10:00:00.000+0000"',
+  '"now"',
+  '"infinity"',
+  '"2024-02-03T10:00:00"',
+  '{"a":1}',
+  '""',
+])(
   'V4: an optional instant that is none (%s) is a reject or null with the raw value kept; never today',
   async (json) => {
     const [id = ''] = await open();
@@ -243,7 +262,10 @@ describe('V11: a list of an issue that cannot be read, or not to its end, takes 
     const [id = ''] = await open();
     const { state, clock } = rig.tracker;
     const rows = () =>
-      rig.rows<{ row: string }>(`select t::text as row from tracker.${table} t where issue_id = $1 order by 1`, [id]);
+      rig.rows<{ row: string }>(
+        `select t::text as row from tracker.${table} t where issue_id = $1 order by 1`,
+        [id],
+      );
     const told = async (value: unknown) => {
       clock.advance(60_000);
       state.setRaw(id, field, JSON.stringify(value));
@@ -268,7 +290,10 @@ describe('V14: how many rejects a run bears', () => {
   test('1 % is borne', async () => {
     await open({ issues: 300, history: 1 });
     poison(3);
-    expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { received: 300, rejected: 3 } });
+    expect(await rig.sync(issues)).toMatchObject({
+      status: 'succeeded',
+      counts: { received: 300, rejected: 3 },
+    });
     expect(await rig.rows('select 1 from ops.checkpoints')).toHaveLength(1);
   });
 
@@ -305,7 +330,9 @@ test('V16: the same poison in ten runs is one reject with ten attempts', async (
   rig.tracker.state.setRaw(id, 'summary', '"\\u0000"');
   for (let run = 1; run <= 10; run += 1)
     expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
-  expect(await rejects()).toEqual([expect.objectContaining({ record_key: id, attempts: 10, status: 'open' })]);
+  expect(await rejects()).toEqual([
+    expect.objectContaining({ record_key: id, attempts: 10, status: 'open' }),
+  ]);
 });
 
 test.each(['projects', 'users', 'boards', 'sprints', 'fields'])(
@@ -319,7 +346,8 @@ test.each(['projects', 'users', 'boards', 'sprints', 'fields'])(
     if (stream === 'sprints') state.addSprint(1, { name: odd });
     if (stream === 'fields')
       state.addField({ id: 'customfield_30000', name: odd, custom: true, schema: { type: 'string' } });
-    if (stream === 'boards') state.boards.set(99, { id: 99, name: odd, type: 'kanban', projectId: '10000', shows: [] });
+    if (stream === 'boards')
+      state.boards.set(99, { id: 99, name: odd, type: 'kanban', projectId: '10000', shows: [] });
     const report = await rig.sync({ streams: ['boards', stream] });
     expect(report.status).toBe('succeeded');
     const kept = await rejects();
@@ -412,7 +440,10 @@ describe('V15: a reject of a list that is read whole', () => {
     const only = { streams: ['fields'] };
     expect((await rig.sync(only)).counts.rejected).toBeGreaterThan(0);
     spoilt.cancel();
-    const closed = rig.tracker.script.at({ endpoint: '/rest/api/3/field/search', times: Infinity }, status(403));
+    const closed = rig.tracker.script.at(
+      { endpoint: '/rest/api/3/field/search', times: Infinity },
+      status(403),
+    );
     expect(await rig.sync(only)).toMatchObject({ counts: { rejected: 0 } });
     expect((await rejects()).map((one) => one.status)).toEqual(['open']);
     closed.cancel();

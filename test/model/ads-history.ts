@@ -1,7 +1,7 @@
+import type { Fault } from '../../simulators/shared/faults.ts';
+import type { AdsOptions } from '../../simulators/spotify-ads/server.ts';
 import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core/errors.ts';
 import type { RunReport } from '../../src/core/run.ts';
-import type { AdsOptions } from '../../src/simulator/ads/server.ts';
-import type { Fault } from '../../src/simulator/shared/faults.ts';
 import { adsDifferences, type Beside } from '../support/ads-compared.ts';
 import { adsBooks, beforeOf } from '../support/ads-history.ts';
 import { insightDifferences } from '../support/ads-insights.ts';
@@ -78,7 +78,10 @@ async function quiet(rig: AdsRig, world: AdsWorld, dialect: Dialect): Promise<vo
   // Hours further back than the nightly ones are restated each week: what was read since then, and is older, is as it was told then.
   const nightly = midnight(clock.now()).getTime() - reread[0] * day;
   const hours = new Date(Math.min(nightly, midnight(read?.at ?? new Date(0)).getTime()));
-  same('in the end', await adsDifferences(rig.rows, truthOf(rig, dialect, start, hours), notRead(rig, start, hours)));
+  same(
+    'in the end',
+    await adsDifferences(rig.rows, truthOf(rig, dialect, start, hours), notRead(rig, start, hours)),
+  );
   const idle = await checked('a run with nothing to do', rig, world, dialect, plain('sync'));
   const { inserted, updated } = idle?.counts ?? { inserted: -1, updated: -1 };
   expectThat(
@@ -176,12 +179,17 @@ async function run(
   const made = storage.jobs.size;
   try {
     const report =
-      step.run === 'backfill' ? await rig.backfill(window, how) : await rig.sync({ full: step.run === 'full' }, how);
+      step.run === 'backfill'
+        ? await rig.backfill(window, how)
+        : await rig.sync({ full: step.run === 'full' }, how);
     return { report, disturbed };
   } catch (error) {
     // A run may end badly, with a reason. It may not end by a defect.
     if (!(error instanceof TidemarkError) || error instanceof AccountsDoNotBalance) throw error;
-    expectThat(step.during.length > 0, `nothing was done to it, and it threw ${error.name}: ${error.message}`);
+    expectThat(
+      step.during.length > 0,
+      `nothing was done to it, and it threw ${error.name}: ${error.message}`,
+    );
     return { report: undefined, disturbed };
   } finally {
     script.clear();
@@ -213,8 +221,13 @@ async function run(
   }
 }
 
-const isList = ({ endpoint, query }: { readonly endpoint: string; readonly query: Readonly<Record<string, string>> }) =>
-  query.limit !== undefined && !endpoint.endsWith('aggregate_reports');
+const isList = ({
+  endpoint,
+  query,
+}: {
+  readonly endpoint: string;
+  readonly query: Readonly<Record<string, string>>;
+}) => query.limit !== undefined && !endpoint.endsWith('aggregate_reports');
 
 /** The server gives fewer at once than it is asked for, and says so in `page_size`. */
 const pagesOf = (size: number): Fault => ({
@@ -256,7 +269,8 @@ async function onlyTheDead(name: string, rig: AdsRig, runId: string): Promise<vo
   const buried = await rig.rows<{ from: string; id: string }>(
     tables
       .map(
-        (table) => `select '${table}' as "from", id from ads.${table} where _run_id = $1 and _deleted_at is not null`,
+        (table) =>
+          `select '${table}' as "from", id from ads.${table} where _run_id = $1 and _deleted_at is not null`,
       )
       .join(' union all '),
     [runId],

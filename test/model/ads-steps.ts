@@ -4,13 +4,21 @@ import { faultNames } from './faults.ts';
 /** Something that happens at the ads platform. Numbers choose: the n-th of those there are, the n-th day back. */
 export type Change =
   /** One level tells another number of a day; or of an hour. */
-  | { readonly is: 'restate' | 'restate hour'; readonly level: number; readonly which: number; readonly ago: number }
+  | {
+      readonly is: 'restate' | 'restate hour';
+      readonly level: number;
+      readonly which: number;
+      readonly ago: number;
+    }
   /** A day of an ad is corrected, and every level above it with it. */
   | { readonly is: 'correct'; readonly which: number; readonly ago: number }
   | { readonly is: 'campaign' | 'ad set' | 'ad' | 'audience' | 'asset'; readonly which: number }
   | { readonly is: 'budget' | 'bid' | 'pause' | 'resume' | 'archive' | 'rename'; readonly which: number }
   | { readonly is: 'edit audience' | 'delete audience'; readonly which: number }
-  | { readonly is: 'draft' | 'draft of live' | 'edit draft' | 'publish' | 'delete draft'; readonly which: number }
+  | {
+      readonly is: 'draft' | 'draft of live' | 'edit draft' | 'publish' | 'delete draft';
+      readonly which: number;
+    }
   /** 403 for one of the accounts, and no longer. */
   | { readonly is: 'close' | 'open' }
   /** What becomes of the next CSV reports. */
@@ -23,7 +31,15 @@ export const changeNames = [
   ...['restate', 'restate hour', 'correct', 'campaign', 'ad set', 'ad', 'audience', 'asset'],
   ...['budget', 'bid', 'pause', 'resume', 'archive', 'rename', 'edit audience', 'delete audience'],
   ...['draft', 'draft of live', 'edit draft', 'publish', 'delete draft', 'close', 'open'],
-  ...['report fails', 'report expires', 'file is cut', 'file is short', 'address expires', 'token ends', 'hours'],
+  ...[
+    'report fails',
+    'report expires',
+    'file is cut',
+    'file is short',
+    'address expires',
+    'token ends',
+    'hours',
+  ],
 ] as const satisfies readonly Change['is'][];
 
 /** The faults of the way; a page that is short and does not say so is the tracker's alone. */
@@ -39,7 +55,12 @@ export type RunKind = 'sync' | 'full' | 'backfill';
 
 export type Step =
   | { readonly change: Change }
-  | { readonly run: RunKind; readonly page: number; readonly concurrency: number; readonly during: readonly Event[] };
+  | {
+      readonly run: RunKind;
+      readonly page: number;
+      readonly concurrency: number;
+      readonly during: readonly Event[];
+    };
 
 const index = fc.nat({ max: 30 });
 const ago = fc.integer({ min: 1, max: 5 });
@@ -51,15 +72,24 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     arbitrary: fc.record({ is: of('restate', 'restate hour'), level: fc.nat({ max: 3 }), which: index, ago }),
   },
   { weight: 3, arbitrary: fc.record({ is: of('correct'), which: index, ago }) },
-  { weight: 4, arbitrary: fc.record({ is: of('campaign', 'ad set', 'ad', 'audience', 'asset'), which: index }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ is: of('campaign', 'ad set', 'ad', 'audience', 'asset'), which: index }),
+  },
   {
     weight: 5,
     arbitrary: fc.record({ is: of('budget', 'bid', 'pause', 'resume', 'archive', 'rename'), which: index }),
   },
-  { weight: 3, arbitrary: fc.record({ is: of('edit audience', 'delete audience', 'delete audience'), which: index }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ is: of('edit audience', 'delete audience', 'delete audience'), which: index }),
+  },
   {
     weight: 5,
-    arbitrary: fc.record({ is: of('draft', 'draft of live', 'edit draft', 'publish', 'delete draft'), which: index }),
+    arbitrary: fc.record({
+      is: of('draft', 'draft of live', 'edit draft', 'publish', 'delete draft'),
+      which: index,
+    }),
   },
   { weight: 2, arbitrary: fc.record({ is: of('close', 'open', 'token ends') }) },
   {
@@ -109,13 +139,23 @@ export const history: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 4, maxLength: 12 },
 );
 
-const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({ run: kind, page: 3, concurrency: 4, during });
+const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({
+  run: kind,
+  page: 3,
+  concurrency: 4,
+  during,
+});
 const changes = (...all: readonly Change[]): readonly Step[] => all.map((one) => ({ change: one }));
 
 /** One history in which everything happens that can: what no dice decide, no test misses. */
 export const parade: readonly Step[] = [
   ...changes({ is: 'draft', which: 0 }, { is: 'draft', which: 1 }, { is: 'draft', which: 0 }),
-  ...changes({ is: 'audience', which: 1 }, { is: 'report fails' }, { is: 'report expires' }, { is: 'file is short' }),
+  ...changes(
+    { is: 'audience', which: 1 },
+    { is: 'report fails' },
+    { is: 'report expires' },
+    { is: 'file is short' },
+  ),
   plain('sync', [
     ...adsFaults.map((fault, n): Event => ({ atReport: 2 + 3 * n, fault })),
     { atList: 6, change: { is: 'audience', which: 0 } },

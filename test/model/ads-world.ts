@@ -1,5 +1,5 @@
-import { type Level, levels } from '../../src/simulator/ads/model.ts';
-import type { AdsSimulator } from '../../src/simulator/ads/server.ts';
+import { type Level, levels } from '../../simulators/spotify-ads/model.ts';
+import type { AdsSimulator } from '../../simulators/spotify-ads/server.ts';
 import type { Change } from './ads-steps.ts';
 
 const hour = 3_600_000;
@@ -31,7 +31,9 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
     return list[n % Math.max(1, list.length)];
   };
   const ids = (level: Level): readonly string[] => [
-    ...{ AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[level].keys(),
+    ...{ AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[
+      level
+    ].keys(),
   ];
   const ago = (days: number): string => {
     const today = Math.floor(clock.now().getTime() / day) * day;
@@ -52,9 +54,13 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
         const level = levels[what.level] ?? 'AD';
         const id = pick(ids(level), what.which);
         const when =
-          what.is === 'restate' ? ago(what.ago) : `${ago(what.ago)}T${String(what.which % 24).padStart(2, '0')}`;
+          what.is === 'restate'
+            ? ago(what.ago)
+            : `${ago(what.ago)}T${String(what.which % 24).padStart(2, '0')}`;
         const field = pick(['SPEND', 'IMPRESSIONS', 'CLICKS', 'CTR'], serial) ?? 'SPEND';
-        const told = { SPEND: `90071992${serial}.740993`, CTR: `0.${String(serial).padStart(6, '0')}` }[field];
+        const told = { SPEND: `90071992${serial}.740993`, CTR: `0.${String(serial).padStart(6, '0')}` }[
+          field
+        ];
         state.restate(level, id ?? '', when, field, told ?? `${serial}.0`);
         return id !== undefined;
       }
@@ -73,7 +79,9 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
             ? state.createCampaign(account, `Campaign ${serial}`).id
             : pick(ids('CAMPAIGN'), what.which);
         const adSet =
-          what.is === 'ad' ? pick(ids('AD_SET'), what.which) : state.createAdSet(campaign ?? '', `Set ${serial}`).id;
+          what.is === 'ad'
+            ? pick(ids('AD_SET'), what.which)
+            : state.createAdSet(campaign ?? '', `Set ${serial}`).id;
         // A server that has no list of ad sets shows them by their ads only.
         state.createAd(adSet ?? '', `Ad ${serial}`);
         return true;
@@ -85,7 +93,9 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
         state.createAsset(pick(ids('AD_ACCOUNT'), what.which) ?? '', `Asset ${serial}`, 'IMAGE');
         return true;
       case 'budget':
-        state.update(pick(ids('AD_SET'), what.which) ?? '', { budget: 9_007_199_254_740_993n + BigInt(serial) });
+        state.update(pick(ids('AD_SET'), what.which) ?? '', {
+          budget: 9_007_199_254_740_993n + BigInt(serial),
+        });
         return true;
       case 'bid':
         state.update(pick(ids('AD_SET'), what.which) ?? '', { bid: 1_000_000n + BigInt(serial) });
@@ -99,7 +109,8 @@ export function adsWorldOf(platform: AdsSimulator): AdsWorld {
       }
       case 'archive':
         state.archive(
-          pick([...ids('CAMPAIGN'), ...ids('AD_SET'), ...ids('AD'), ...state.assets.keys()], what.which) ?? '',
+          pick([...ids('CAMPAIGN'), ...ids('AD_SET'), ...ids('AD'), ...state.assets.keys()], what.which) ??
+            '',
         );
         return true;
       case 'rename':

@@ -27,6 +27,7 @@ describe('an ads platform that changes between and during syncs', () => {
       (one) => !seen.has(one),
     );
     expect(missing).toEqual([]);
-    for (const run of ['sync succeeded', 'full threw', 'backfill succeeded']) expect([...seen.keys()]).toContain(run);
+    for (const run of ['sync succeeded', 'full threw', 'backfill succeeded'])
+      expect([...seen.keys()]).toContain(run);
   });
 });

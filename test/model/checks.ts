@@ -11,10 +11,12 @@ export interface Checkpoint {
 }
 
 export const checkpoints = async (rows: Rows): Promise<readonly Checkpoint[]> =>
-  (await rows<{ stream: string; watermark: Date }>('select stream, watermark from ops.checkpoints')).map((row) => ({
-    stream: row.stream,
-    at: row.watermark.getTime(),
-  }));
+  (await rows<{ stream: string; watermark: Date }>('select stream, watermark from ops.checkpoints')).map(
+    (row) => ({
+      stream: row.stream,
+      at: row.watermark.getTime(),
+    }),
+  );
 
 /**
  * Counts add up, in the books and in the report, and green means that every receipt matched (guarantee G13). `notThere`: whether a green run
@@ -30,14 +32,20 @@ export async function books(
     `select run_id || ' ' || stream as line from ops.run_streams
      where received <> inserted + updated + unchanged + deduplicated + superseded + rejected or rejected <> 0`,
   );
-  expectThat(off.length === 0, `${name}: counts that do not add up: ${off.map((row) => row.line).join(', ')}`);
+  expectThat(
+    off.length === 0,
+    `${name}: counts that do not add up: ${off.map((row) => row.line).join(', ')}`,
+  );
   const odd = await rows<{ stream: string; status: string; line: string }>(
     `select stream, s.status, format('%s %s: expected %s, fetched %s, landed %s', stream, s.status, expected, fetched, landed) as line
      from ops.run_streams s join ops.runs r using (run_id)
      where r.status = 'succeeded' and (s.status not in ('ok', 'skipped') or fetched < expected or landed < fetched)`,
   );
   const wrong = odd.filter(({ stream, status }) => !notThere(stream, status));
-  expectThat(wrong.length === 0, `${name}: green with a receipt that does not match: ${wrong.map((row) => row.line)}`);
+  expectThat(
+    wrong.length === 0,
+    `${name}: green with a receipt that does not match: ${wrong.map((row) => row.line)}`,
+  );
   for (const { stream, status: verdict, receipt } of report?.streams ?? []) {
     const [row] = await rows<{ expected: string | null; fetched: string; landed: string; status: string }>(
       'select expected::text, fetched::text, landed::text, status from ops.run_streams where run_id = $1 and stream = $2',
@@ -73,7 +81,10 @@ export async function watermarks(
     expectThat(kind === 'sync' || kind === 'full', `${name}: a ${kind} moved the watermark of ${stream}`);
     const part = report?.streams.find((one) => one.stream === stream);
     // An interrupted walk that was finished first moves it, too, though the new walk may fail then.
-    expectThat(part === undefined || part.status !== 'partial' || part.slices > 1, `${name}: ${stream} moved, partial`);
+    expectThat(
+      part === undefined || part.status !== 'partial' || part.slices > 1,
+      `${name}: ${stream} moved, partial`,
+    );
   }
 }
 

@@ -14,10 +14,18 @@ const { smallest } = tracker;
 const plan: readonly (readonly [name: string, open: () => Promise<Stage>, points: number])[] = [
   ['the first sync of a tracker', () => tracker.firstSync({ ...smallest, dialect: 'vendor' }), 2],
   ['a sync that finds changes', () => tracker.laterSync({ ...smallest, dialect: 'contract' }), 2],
-  ['a census that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 2],
-  ['a census that finds what came into sight', () => tracker.sightings({ ...smallest, dialect: 'contract' }), 2],
+  ['a reconciliation that finds deletions', () => tracker.deletions({ ...smallest, dialect: 'vendor' }), 2],
+  [
+    'a reconciliation that finds what came into sight',
+    () => tracker.sightings({ ...smallest, dialect: 'contract' }),
+    2,
+  ],
   ['a full sync', () => tracker.fullSync({ ...smallest, dialect: 'vendor' }), 2],
-  ['a first command, with its migrations', () => tracker.firstCommand({ ...smallest, dialect: 'contract' }), 2],
+  [
+    'a first command, with its migrations',
+    () => tracker.firstCommand({ ...smallest, dialect: 'contract' }),
+    2,
+  ],
   ['the first sync of the ads', () => ads.firstSync({ ...ads.smallest, dialect: 'contract' }), 2],
   ['a sync of the ads that finds changes', () => ads.laterSync({ ...ads.smallest, dialect: 'vendor' }), 2],
 ];
@@ -37,6 +45,8 @@ describe.each(plan)('%s', (_, open, count) => {
     const wrong = outcomes.flatMap((one) => one.wrong);
     expect(wrong, `CRASH_SEED=${seed}`).toEqual([]);
     // A run is never quite as long as another: the last point may come too late for it. No other may.
-    expect(outcomes.filter((one) => one.struck).length, `CRASH_SEED=${seed}`).toBeGreaterThanOrEqual(count - 1);
+    expect(outcomes.filter((one) => one.struck).length, `CRASH_SEED=${seed}`).toBeGreaterThanOrEqual(
+      count - 1,
+    );
   });
 });

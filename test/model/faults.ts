@@ -10,7 +10,7 @@ import {
   tooManyRequests,
   truncatedJson,
   unauthorised,
-} from '../../src/simulator/shared/faults.ts';
+} from '../../simulators/shared/faults.ts';
 
 /** What may go wrong on the way, whatever the source. */
 export const faultNames = [

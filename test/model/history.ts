@@ -1,7 +1,7 @@
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
+import { loweredMaxResults } from '../../simulators/shared/faults.ts';
 import { AccountsDoNotBalance, Interrupted, TidemarkError } from '../../src/core/errors.ts';
 import type { RunReport } from '../../src/core/run.ts';
-import { loweredMaxResults } from '../../src/simulator/shared/faults.ts';
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
 import { differences } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 import { books, checkpoints, expectThat, same, watermarks } from './checks.ts';
@@ -12,7 +12,14 @@ import { type World, worldOf } from './world.ts';
 const minute = 60_000;
 const lookbackMs = 120 * minute;
 const begin = new Date('2026-03-10T09:00:00Z');
-const site = { seed: 21, issues: 50, projects: 3, users: 8, years: 0.1, now: begin } as const satisfies TrackerOptions;
+const site = {
+  seed: 21,
+  issues: 50,
+  projects: 3,
+  users: 8,
+  years: 0.1,
+  now: begin,
+} as const satisfies TrackerOptions;
 
 /** What happened while histories were played: a test whose faults never fired has proved nothing. */
 export const seen = new Map<string, number>();
@@ -29,7 +36,8 @@ export async function play(steps: readonly Step[], dialect: 'vendor' | 'contract
       rig.tracker.clock.advance(7_000);
     }
     await quiet(rig, world);
-    if (rig.tracker.errors.length > 0) throw new Error(`the simulator failed: ${String(rig.tracker.errors[0])}`);
+    if (rig.tracker.errors.length > 0)
+      throw new Error(`the simulator failed: ${String(rig.tracker.errors[0])}`);
   } finally {
     await rig.close();
   }
@@ -40,15 +48,18 @@ const plain = (run: RunKind): RunStep => ({ run, page: 100, concurrency: 4, duri
 /** Everything generated was created before `begin`; the window holds about half of it. */
 const window = { from: new Date('2026-02-01T00:00:00Z'), to: new Date('2026-02-20T00:00:00Z') };
 
-/** The tracker is left in peace: at most two runs and a census make the warehouse equal to it, and another run changes nothing. */
+/** The tracker is left in peace: at most two runs and a reconciliation make the warehouse equal to it, and another run changes nothing. */
 async function quiet(rig: Rig, world: World): Promise<void> {
   world.calm();
   await checked('first quiet run', rig, world, plain('sync'));
   rig.tracker.clock.advance(minute);
   const last = await checked('second quiet run', rig, world, plain(world.silent.size > 0 ? 'full' : 'sync'));
   expectThat(last?.status === 'succeeded', `the second quiet run ${last?.status}: ${last?.error?.message}`);
-  const census = await checked('census', rig, world, plain('census'));
-  expectThat(census?.status === 'succeeded', `the census ${census?.status}: ${census?.error?.message}`);
+  const reconcile = await checked('reconcile', rig, world, plain('reconcile'));
+  expectThat(
+    reconcile?.status === 'succeeded',
+    `the reconciliation ${reconcile?.status}: ${reconcile?.error?.message}`,
+  );
   same(
     'in the end',
     (await differences(rig)).filter((line) => !mayWait(rig, world, line)),
@@ -87,7 +98,7 @@ async function checked(name: string, rig: Rig, world: World, step: RunStep): Pro
   await watermarks(name, rig.rows, step.run, report, before);
   await nothingBehind(name, rig, world);
   if (step.run === 'backfill') await onlyItsWindow(name, rig, id);
-  if (step.run === 'census') await onlyTheDead(name, rig, world, id, started);
+  if (step.run === 'reconcile') await onlyTheDead(name, rig, world, id, started);
   return report;
 }
 
@@ -105,13 +116,16 @@ async function run(rig: Rig, world: World, step: RunStep): Promise<RunReport | u
     deps: { lookbackMs, concurrency: step.concurrency },
   };
   try {
-    if (step.run === 'census') return await rig.census({}, how);
+    if (step.run === 'reconcile') return await rig.reconcile({}, how);
     if (step.run === 'backfill') return await rig.backfill(window, how);
     return await rig.sync({ full: step.run === 'full' }, how);
   } catch (error) {
     // A run may end badly, with a reason. It may not end by a defect.
     if (!(error instanceof TidemarkError) || error instanceof AccountsDoNotBalance) throw error;
-    expectThat(step.during.length > 0, `nothing was done to it, and it threw ${error.name}: ${error.message}`);
+    expectThat(
+      step.during.length > 0,
+      `nothing was done to it, and it threw ${error.name}: ${error.message}`,
+    );
     return undefined;
   } finally {
     script.clear();
@@ -172,11 +186,20 @@ async function onlyItsWindow(name: string, rig: Rig, runId: string): Promise<voi
     'select id::text from tracker.issues where _run_id = $1 and not (created_at >= $2 and created_at < $3)',
     [runId, window.from, window.to],
   );
-  expectThat(outside.length === 0, `${name}: the backfill wrote ${outside.map((row) => row.id)} outside its window`);
+  expectThat(
+    outside.length === 0,
+    `${name}: the backfill wrote ${outside.map((row) => row.id)} outside its window`,
+  );
 }
 
-/** A census buries only what is dead or was out of sight meanwhile (guarantee G10). */
-async function onlyTheDead(name: string, rig: Rig, world: World, runId: string, started: number): Promise<void> {
+/** A reconciliation buries only what is dead or was out of sight meanwhile (guarantee G10). */
+async function onlyTheDead(
+  name: string,
+  rig: Rig,
+  world: World,
+  runId: string,
+  started: number,
+): Promise<void> {
   const buried = await rig.rows<{ id: string }>(
     'select id::text from tracker.issues where _run_id = $1 and _deleted_at is not null',
     [runId],
@@ -192,7 +215,7 @@ async function onlyTheDead(name: string, rig: Rig, world: World, runId: string, 
       world.visibleSince(issue.projectId) < since &&
       world.restoredAt(id) < since &&
       world.writtenAt(id) < since;
-    expectThat(!sure, `${name}: the census buried ${id}, which is alive`);
+    expectThat(!sure, `${name}: the reconciliation buried ${id}, which is alive`);
     saw('tombstone');
   }
 }

@@ -11,7 +11,10 @@ export type Change =
   | { readonly is: 'move'; readonly issue: number; readonly project: number }
   | { readonly is: 'sprint'; readonly issue: number; readonly sprint: number }
   | { readonly is: 'link'; readonly issue: number; readonly other: number }
-  | { readonly is: 'new sprint' | 'drop sprint' | 'new person' | 'group' | 'rename status'; readonly which: number }
+  | {
+      readonly is: 'new sprint' | 'drop sprint' | 'new person' | 'group' | 'rename status';
+      readonly which: number;
+    }
   | { readonly is: 'hide' | 'show'; readonly project: number }
   /** Changes an issue without a trace in `updated`; only a full sync can see it. */
   | { readonly is: 'silent edit'; readonly issue: number }
@@ -28,11 +31,16 @@ export type Moment = { readonly at: number } | { readonly atSearch: number };
 export type Event = Moment &
   ({ readonly change: Change } | { readonly fault: (typeof faultNames)[number] } | { readonly stop: true });
 
-export type RunKind = 'sync' | 'full' | 'census' | 'backfill';
+export type RunKind = 'sync' | 'full' | 'reconcile' | 'backfill';
 
 export type Step =
   | { readonly change: Change }
-  | { readonly run: RunKind; readonly page: number; readonly concurrency: number; readonly during: readonly Event[] };
+  | {
+      readonly run: RunKind;
+      readonly page: number;
+      readonly concurrency: number;
+      readonly during: readonly Event[];
+    };
 
 const index = fc.nat({ max: 60 });
 const few = fc.nat({ max: 3 });
@@ -42,7 +50,13 @@ const bumping: fc.Arbitrary<Change> = fc.oneof(
   {
     weight: 7,
     arbitrary: fc.record({
-      is: fc.constantFrom('edit' as const, 'label' as const, 'comment' as const, 'worklog' as const, 'touch' as const),
+      is: fc.constantFrom(
+        'edit' as const,
+        'label' as const,
+        'comment' as const,
+        'worklog' as const,
+        'touch' as const,
+      ),
       issue: index,
     }),
   },
@@ -64,10 +78,16 @@ const bumping: fc.Arbitrary<Change> = fc.oneof(
       which: few,
     }),
   },
-  { weight: 2, arbitrary: fc.record({ is: fc.constant('lag' as const), minutes: fc.constantFrom(0, 2, 25) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ is: fc.constant('lag' as const), minutes: fc.constantFrom(0, 2, 25) }),
+  },
   {
     weight: 3,
-    arbitrary: fc.record({ is: fc.constant('clock' as const), minutes: fc.constantFrom(1, 10, 150, 3_000, -3, -30) }),
+    arbitrary: fc.record({
+      is: fc.constant('clock' as const),
+      minutes: fc.constantFrom(1, 10, 150, 3_000, -3, -30),
+    }),
   },
 );
 
@@ -101,7 +121,9 @@ const shift: fc.Arbitrary<Event> = fc
 
 /** A history of a tracker and of what we did meanwhile. `blind`: also what only a full sync can see. */
 export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
-  const change = blind ? fc.oneof({ weight: 5, arbitrary: bumping }, { weight: 3, arbitrary: blinding }) : bumping;
+  const change = blind
+    ? fc.oneof({ weight: 5, arbitrary: bumping }, { weight: 3, arbitrary: blinding })
+    : bumping;
   const event: fc.Arbitrary<Event> = fc.oneof(
     { weight: 5, arbitrary: happening(change.map((one) => ({ change: one }))) },
     { weight: 4, arbitrary: shift },
@@ -109,7 +131,7 @@ export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
     { weight: 1, arbitrary: happening(fc.constant({ stop: true as const })) },
   );
   const run: fc.Arbitrary<Step> = fc.record({
-    run: fc.constantFrom<RunKind>('sync', 'sync', 'sync', 'full', 'census', 'backfill'),
+    run: fc.constantFrom<RunKind>('sync', 'sync', 'sync', 'full', 'reconcile', 'backfill'),
     page: fc.constantFrom(3, 4, 7, 100),
     concurrency: fc.constantFrom(1, 4),
     during: fc.array(event, { maxLength: 10 }),
@@ -121,19 +143,26 @@ export const history = (blind: boolean): fc.Arbitrary<readonly Step[]> => {
   return fc.array(step, { minLength: 3, maxLength: 9 });
 };
 
-const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({ run: kind, page: 3, concurrency: 4, during });
+const plain = (kind: RunKind, during: readonly Event[] = []): Step => ({
+  run: kind,
+  page: 3,
+  concurrency: 4,
+  during,
+});
 const lasting: readonly (typeof faultNames)[number][] = ['503 for a while', '401'];
 
 /** One history in which every fault strikes, things change meanwhile, and every kind of run is made: what no dice decide, no test misses. */
 export const parade: readonly Step[] = [
   plain('full', [
-    ...faultNames.filter((fault) => !lasting.includes(fault)).map((fault, n): Event => ({ at: 12 + 5 * n, fault })),
+    ...faultNames
+      .filter((fault) => !lasting.includes(fault))
+      .map((fault, n): Event => ({ at: 12 + 5 * n, fault })),
     { at: 8, change: { is: 'create', project: 0 } },
     { at: 14, change: { is: 'edit', issue: 3 } },
     { at: 20, change: { is: 'move', issue: 5, project: 1 } },
     { at: 26, change: { is: 'delete', issue: 7 } },
   ]),
   ...lasting.map((fault) => plain('sync', [{ at: 8, fault }])),
-  plain('census'),
+  plain('reconcile'),
   plain('backfill', [{ at: 6, stop: true }]),
 ];

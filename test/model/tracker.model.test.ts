@@ -19,14 +19,28 @@ describe('a tracker that changes while it is walked', () => {
       timeout: timeoutFor(time),
     },
     async ({ dialect, blind }) => {
-      total += await playing<Step>(history(blind), (steps) => play(steps, dialect), time, blind ? [] : [parade]);
+      total += await playing<Step>(
+        history(blind),
+        (steps) => play(steps, dialect),
+        time,
+        blind ? [] : [parade],
+      );
     },
   );
 
   test('changes, faults and runs of every outcome were among what happened', () => {
     const happened = [...seen].sort().map(([what, times]) => `${what} × ${times}`);
     console.log(`${total} histories (MODEL_SEED=${seed}): ${happened.join(', ')}`);
-    const always = [...faultNames, 'create', 'edit', 'move', 'delete', 'stop', 'census succeeded', 'sync succeeded'];
+    const always = [
+      ...faultNames,
+      'create',
+      'edit',
+      'move',
+      'delete',
+      'stop',
+      'reconcile succeeded',
+      'sync succeeded',
+    ];
     expect(always.filter((one) => !seen.has(one))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-import type { Project } from '../../src/simulator/tracker/model.ts';
-import type { TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import type { Project } from '../../simulators/jira/model.ts';
+import type { TrackerSimulator } from '../../simulators/jira/server.ts';
 import type { Change } from './steps.ts';
 
 const minute = 60_000;
@@ -7,7 +7,7 @@ const minute = 60_000;
 /** How far the clock may fall behind its highest stand, and the index behind the writes: together less than the lookback of the runs. */
 const mostBack = 40 * minute;
 
-/** Of more deletions than twenty at once the census would not believe a single one. */
+/** Of more deletions than twenty at once the reconciliation would not believe a single one. */
 const mostDead = 18;
 
 /** The tracker with a memory of what was done to it and when: what a warehouse may be expected to know at each moment. */
@@ -102,7 +102,8 @@ export function worldOf(tracker: TrackerSimulator): World {
     }
     if (what.is === 'create') {
       const home = project(what.project);
-      if (home !== undefined) wrote(state.create(home.key, { summary: `Issue ${serial}`, labels: [`l${serial}`] }).id);
+      if (home !== undefined)
+        wrote(state.create(home.key, { summary: `Issue ${serial}`, labels: [`l${serial}`] }).id);
     }
     if (what.is === 'hide' || what.is === 'show') {
       const which = project(what.project);
@@ -249,7 +250,8 @@ export function worldOf(tracker: TrackerSimulator): World {
     restoredAt: (id) => restored.get(id) ?? 0,
     slack: () => lag + back,
     calm: () => {
-      for (const one of state.projects.values()) if (one.hidden) change({ is: 'show', project: placeOf(one) });
+      for (const one of state.projects.values())
+        if (one.hidden) change({ is: 'show', project: placeOf(one) });
       state.indexLagMs = 0;
       // Everything was written before this moment, and everything is shown at it.
       clock.set(new Date(Math.max(now(), highest) + lag + minute));

@@ -1,8 +1,8 @@
 /** The warehouse beside pictures of the ads platform, cell by cell. */
 
+import { adsTables } from '../../src/connectors/spotify-ads/tables.ts';
 import { parseJson } from '../../src/core/json.ts';
 import type { ColumnType } from '../../src/core/table.ts';
-import { adsTables } from '../../src/tables/ads.ts';
 import { type Cells, type Picture, type PictureOf, plain } from './ads-picture.ts';
 import type { Rig } from './rig.ts';
 
@@ -23,7 +23,11 @@ const cell = (value: unknown, type: ColumnType | undefined): string | null => {
 };
 
 /** The live rows of a table in these columns. */
-export async function stored(rows: Rows, table: string, columns: readonly string[]): Promise<readonly Cells[]> {
+export async function stored(
+  rows: Rows,
+  table: string,
+  columns: readonly string[],
+): Promise<readonly Cells[]> {
   const types = typesOf.get(table) ?? {};
   const found = await rows<{ row: string }>(
     `select to_jsonb(r)::text as row from (select ${columns.join(', ')} from ads.${table}
@@ -42,7 +46,8 @@ const by = (rows: readonly Cells[], names: readonly string[]): ReadonlyMap<strin
   new Map(rows.map((row) => [keyOf(row, names), row]));
 
 /** The columns that a picture knows of a table. */
-const columnsOf = ({ table, key, rows }: PictureOf): readonly string[] => Object.keys(rows[0] ?? emptyRow(table, key));
+const columnsOf = ({ table, key, rows }: PictureOf): readonly string[] =>
+  Object.keys(rows[0] ?? emptyRow(table, key));
 const emptyRow = (table: string, key: readonly string[]): Cells => {
   if (!typesOf.has(table)) throw new Error(`there is no table ads.${table}`);
   return Object.fromEntries(key.map((name) => [name, null]));
@@ -52,7 +57,11 @@ const emptyRow = (table: string, key: readonly string[]): Cells => {
 export type Beside = (table: string, row: Cells) => boolean;
 
 /** One line a difference between the warehouse and the picture; none means equal. */
-export async function adsDifferences(rows: Rows, picture: Picture, beside: Beside = () => false): Promise<string[]> {
+export async function adsDifferences(
+  rows: Rows,
+  picture: Picture,
+  beside: Beside = () => false,
+): Promise<string[]> {
   const lines: string[] = [];
   for (const one of picture.values()) {
     const actual = by(await stored(rows, one.table, columnsOf(one)), one.key);
@@ -60,7 +69,8 @@ export async function adsDifferences(rows: Rows, picture: Picture, beside: Besid
     if (expected.size < one.rows.length) lines.push(`${one.table}: the picture has rows twice`);
     for (const [key, row] of expected) lines.push(...different(one.table, key, row, actual.get(key)));
     for (const [key, row] of actual)
-      if (!expected.has(key) && !beside(one.table, row)) lines.push(`${one.table} ${key}: should not be there`);
+      if (!expected.has(key) && !beside(one.table, row))
+        lines.push(`${one.table} ${key}: should not be there`);
   }
   return lines;
 }
@@ -89,7 +99,9 @@ export async function adsHalves(
     const columns = columnsOf(now.rows.length === 0 && before !== undefined ? before : now);
     const parts = (all: readonly Cells[]): ReadonlyMap<string, string> =>
       new Map(
-        [...Map.groupBy(all, (row) => keyOf(row, whole))].map(([part, some]) => [part, textOf(some, columns)] as const),
+        [...Map.groupBy(all, (row) => keyOf(row, whole))].map(
+          ([part, some]) => [part, textOf(some, columns)] as const,
+        ),
       );
     const [old, young] = [parts(before?.rows ?? []), parts(now.rows)];
     const there = parts((await stored(rows, table, columns)).filter((row) => !beside(table, row)));

@@ -1,13 +1,18 @@
 /** Whether the histories that the warehouse keeps of the ads tell exactly what changed in it. */
 
-import { metricsOf } from '../../src/tables/ads.ts';
+import { metricsOf } from '../../src/connectors/spotify-ads/tables.ts';
 import type { Rig } from './rig.ts';
 
 type Rows = Rig['rows'];
 
 /** The tables whose numbers are noted before they are restated. */
 const revised = [
-  { table: 'report_daily', into: 'report_revisions', report: 'aggregate', key: ['entity_type', 'entity_id', 'day'] },
+  {
+    table: 'report_daily',
+    into: 'report_revisions',
+    report: 'aggregate',
+    key: ['entity_type', 'entity_id', 'day'],
+  },
   {
     table: 'report_hourly',
     into: 'report_hourly_revisions',
@@ -67,9 +72,10 @@ const metricsIn = ({ report }: Revised): readonly string[] => metricsOf(report).
 
 /** What says for what time of whose level a row speaks: rows of a time that was not read before are no news. */
 const periodOf = ({ key }: Revised): string =>
-  ['ad_account_id', ...key.filter((name) => name === 'entity_type' || name === 'day' || name === 'hour_start')].join(
-    ', ',
-  );
+  [
+    'ad_account_id',
+    ...key.filter((name) => name === 'entity_type' || name === 'day' || name === 'hour_start'),
+  ].join(', ');
 
 /** Rows are compared as texts first: there are many, and few of them change. */
 async function numbersOf(rows: Rows, one: Revised): Promise<Numbers> {
@@ -150,7 +156,12 @@ async function revisionsTell(rows: Rows, one: Revised, before: Before): Promise<
 }
 
 /** The revisions lead from the old number to the new one, each from what the one before it led to, and none twice. */
-function chained(name: string, was: string | null, is: string | null, revisions: readonly Revision[]): string[] {
+function chained(
+  name: string,
+  was: string | null,
+  is: string | null,
+  revisions: readonly Revision[],
+): string[] {
   let at = was;
   const lines: string[] = [];
   for (const { old_value, new_value } of revisions) {

@@ -1,6 +1,6 @@
-import { metrics } from '../../src/simulator/ads/fields.ts';
-import { insightOf, insightValues } from '../../src/simulator/ads/insight.ts';
-import type { AdsState } from '../../src/simulator/ads/state.ts';
+import { metrics } from '../../simulators/spotify-ads/fields.ts';
+import { insightOf, insightValues } from '../../simulators/spotify-ads/insight.ts';
+import type { AdsState } from '../../simulators/spotify-ads/state.ts';
 import { stored } from './ads-compared.ts';
 import { type Cells, numbers } from './ads-picture.ts';
 import type { Rig } from './rig.ts';
@@ -22,15 +22,16 @@ export async function insightDifferences(rows: Rig['rows'], state: AdsState): Pr
     ...[...state.campaigns.values()].map((one) => ({ ...one, level: 'CAMPAIGN' as const, end: undefined })),
     ...[...state.adSets.values()].map((one) => ({ ...one, level: 'AD_SET' as const })),
   ].map((one) => {
-    const ends = [one.end, one.status === 'ARCHIVED' ? one.updatedAt : undefined].filter((end) => end !== undefined);
+    const ends = [one.end, one.status === 'ARCHIVED' ? one.updatedAt : undefined].filter(
+      (end) => end !== undefined,
+    );
     return { ...one, until: Math.floor((Math.min(...ends) + lateness) / day) * day };
   });
   const going = everyone.filter(({ until }) => until >= now.getTime());
   const asked = new Map(
-    (await stored(rows, 'insight_states', ['entity_type', 'entity_id', 'dimension', 'asked_on'])).map((row) => [
-      `${row.entity_type} ${row.entity_id} ${row.dimension}`,
-      Date.parse(row.asked_on ?? ''),
-    ]),
+    (await stored(rows, 'insight_states', ['entity_type', 'entity_id', 'dimension', 'asked_on'])).map(
+      (row) => [`${row.entity_type} ${row.entity_id} ${row.dimension}`, Date.parse(row.asked_on ?? '')],
+    ),
   );
   const unasked = everyone.flatMap(({ level, id, until }) =>
     Object.keys(insightValues)

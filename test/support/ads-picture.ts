@@ -1,12 +1,12 @@
 /** The ads platform's whole truth at one moment, as rows of the warehouse: texts that are equal exactly where the values are. */
 
-import { csvMetric } from '../../src/simulator/ads/fields.ts';
-import { adDay } from '../../src/simulator/ads/metrics.ts';
-import type { AdDraft, AdSetDraft, CampaignDraft } from '../../src/simulator/ads/model.ts';
-import { type Level, levels } from '../../src/simulator/ads/model.ts';
-import type { AdsState } from '../../src/simulator/ads/state.ts';
-import { adsTruth, type TrueRow } from '../../src/simulator/ads/truth.ts';
-import { hiddenColumn, metricsOf } from '../../src/tables/ads.ts';
+import { csvMetric } from '../../simulators/spotify-ads/fields.ts';
+import { adDay } from '../../simulators/spotify-ads/metrics.ts';
+import type { AdDraft, AdSetDraft, CampaignDraft } from '../../simulators/spotify-ads/model.ts';
+import { type Level, levels } from '../../simulators/spotify-ads/model.ts';
+import type { AdsState } from '../../simulators/spotify-ads/state.ts';
+import { adsTruth, type TrueRow } from '../../simulators/spotify-ads/truth.ts';
+import { hiddenColumn, metricsOf } from '../../src/connectors/spotify-ads/tables.ts';
 
 /** A cell as text; null where there is nothing. */
 export type Cells = Readonly<Record<string, string | null>>;
@@ -93,7 +93,10 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       table: 'campaigns',
       stream: 'campaigns',
       key: ['id'],
-      rows: [...state.campaigns.values()].map((one) => ({ ...campaign(one), updated_at: instant(one.updatedAt) })),
+      rows: [...state.campaigns.values()].map((one) => ({
+        ...campaign(one),
+        updated_at: instant(one.updatedAt),
+      })),
     },
     {
       table: 'ad_sets',
@@ -138,7 +141,10 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       key: ['ad_set_id', 'placement'],
       whole: ['ad_set_id'],
       rows: [...state.adSets.values()].flatMap(({ id, targets: { placements } }) =>
-        (Array.isArray(placements) ? placements : []).map((one) => ({ ad_set_id: id, placement: String(one) })),
+        (Array.isArray(placements) ? placements : []).map((one) => ({
+          ad_set_id: id,
+          placement: String(one),
+        })),
       ),
     },
     {
@@ -190,14 +196,18 @@ export function pictureOf(state: AdsState, { from, hoursFrom, history }: Shown):
       stream: 'campaign_drafts',
       key: ['id'],
       rows: of('campaign', drafts).flatMap((one) =>
-        one.kind === 'campaign' ? [{ ...campaign(one.of), draft_hierarchy_version: String(one.version) }] : [],
+        one.kind === 'campaign'
+          ? [{ ...campaign(one.of), draft_hierarchy_version: String(one.version) }]
+          : [],
       ),
     },
     {
       table: 'ad_set_drafts',
       stream: 'ad_set_drafts',
       key: ['id'],
-      rows: drafts.flatMap((one) => (one.kind === 'ad_set' ? [adSet(one.of, currency(one.of.accountId))] : [])),
+      rows: drafts.flatMap((one) =>
+        one.kind === 'ad_set' ? [adSet(one.of, currency(one.of.accountId))] : [],
+      ),
     },
     {
       table: 'ad_drafts',
@@ -303,7 +313,10 @@ const ad = (one: AdDraft): Cells => ({
 });
 
 /** What an ad set aims at in one respect: ranges as `18-34`, what stands in an object by a dotted name. */
-function aimsOf(dimension: string, value: unknown): readonly { readonly dimension: string; readonly value: string }[] {
+function aimsOf(
+  dimension: string,
+  value: unknown,
+): readonly { readonly dimension: string; readonly value: string }[] {
   if (Array.isArray(value)) return value.flatMap((one: unknown) => aimsOf(dimension, one));
   if (typeof value !== 'object' || value === null) return [{ dimension, value: String(value) }];
   if ('min' in value && 'max' in value) return [{ dimension, value: `${value.min}-${value.max}` }];
@@ -327,7 +340,9 @@ const reported = (
 });
 
 const nameOf = (state: AdsState, level: Level, id: string): string | null => {
-  const of = { AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[level];
+  const of = { AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[
+    level
+  ];
   return of.get(id)?.name ?? null;
 };
 

@@ -1,11 +1,11 @@
+import { type AdsOptions, type AdsSimulator, startAds } from '../../simulators/spotify-ads/server.ts';
+import { type AdsSettings, openAds } from '../../src/connectors/spotify-ads/source.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
-import { backfill } from '../../src/run/backfill.ts';
-import { type PlannedStream, plan } from '../../src/run/preview.ts';
-import { replayRejects } from '../../src/run/replay.ts';
-import type { RunDeps } from '../../src/run/shared/deps.ts';
-import { sync } from '../../src/run/sync.ts';
-import { type AdsOptions, type AdsSimulator, startAds } from '../../src/simulator/ads/server.ts';
-import { type AdsSettings, openAds } from '../../src/sources/ads.ts';
+import { backfill } from '../../src/engine/backfill.ts';
+import type { RunDeps } from '../../src/engine/context/deps.ts';
+import { type PlannedStream, plan } from '../../src/engine/preview.ts';
+import { replayRejects } from '../../src/engine/replay.ts';
+import { sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 import { hasty } from './rig.ts';
 
@@ -36,7 +36,10 @@ export interface AdsRun {
 /** The platform's clock stands at 02:00 on this night. */
 export const night = new Date('2026-06-30T02:00:00Z');
 
-export async function openAdsRig(options: AdsOptions = {}, settings: Partial<AdsSettings> = {}): Promise<AdsRig> {
+export async function openAdsRig(
+  options: AdsOptions = {},
+  settings: Partial<AdsSettings> = {},
+): Promise<AdsRig> {
   const platform = await startAds({ seed: 7, now: night, csv: { polls: 0 }, ...options });
   const database = await testDatabase();
   const events: RunEvent[] = [];

@@ -1,8 +1,8 @@
 /** The ads platform's own truth, as the warehouse must hold it: compared cell by cell, amounts to the micro. */
 
-import { fieldsOf, sumsOf, units } from '../../src/simulator/ads/metrics.ts';
-import type { Level } from '../../src/simulator/ads/model.ts';
-import type { AdsState } from '../../src/simulator/ads/state.ts';
+import { fieldsOf, sumsOf, units } from '../../simulators/spotify-ads/metrics.ts';
+import type { Level } from '../../simulators/spotify-ads/model.ts';
+import type { AdsState } from '../../simulators/spotify-ads/state.ts';
 
 const day = 86_400_000;
 export const levels: readonly Level[] = ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD'];
@@ -10,7 +10,9 @@ export const levels: readonly Level[] = ['AD_ACCOUNT', 'CAMPAIGN', 'AD_SET', 'AD
 /** Ids of a level. */
 export const idsOf = (state: AdsState, level: Level): readonly string[] =>
   [
-    ...{ AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[level].keys(),
+    ...{ AD_ACCOUNT: state.accounts, CAMPAIGN: state.campaigns, AD_SET: state.adSets, AD: state.ads }[
+      level
+    ].keys(),
   ].sort();
 
 /** Lines `level id day spend impressions clicks leads suppressed` of all days `[from, to)`, sorted. */

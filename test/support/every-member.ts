@@ -49,7 +49,10 @@ export const patternOf = (
     if (isObject(found)) return { ...membersOf(found), ...news(name) };
     return new Leaf(found.format?.startsWith('date') ? found.format : found.type);
   };
-  const membersOf = ({ properties = {} }: Schema, isWanted: (name: string) => boolean = () => true): Members =>
+  const membersOf = (
+    { properties = {} }: Schema,
+    isWanted: (name: string) => boolean = () => true,
+  ): Members =>
     Object.fromEntries(
       Object.entries(properties).flatMap(([name, one]) => (isWanted(name) ? [[name, of(one, name)]] : [])),
     );
@@ -90,7 +93,8 @@ export const patternLike = (example: unknown, name = 'record'): Pattern => {
 /** The members, by their paths, that can have another value without any row becoming another. */
 export const lostBy = (via: (record: unknown) => Mapped, pattern: Pattern): readonly string[] => {
   const leaves = leavesOf(pattern);
-  const recordWith = (other?: Leaf): unknown => filled(pattern, (leaf) => valueFor(leaf, leaves, leaf === other));
+  const recordWith = (other?: Leaf): unknown =>
+    filled(pattern, (leaf) => valueFor(leaf, leaves, leaf === other));
   const usual = rowsOf(via(recordWith()));
   return [...leaves].flatMap(([leaf, path]) => (rowsOf(via(recordWith(leaf))) === usual ? [path] : []));
 };

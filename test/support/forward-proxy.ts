@@ -48,7 +48,8 @@ export async function forwardProxy(
     note(request);
     if (answer === 'silent') return;
     if (answer === 'breaks off') return void socket.destroy();
-    if (typeof answer === 'number') return void socket.end(`HTTP/1.1 ${answer} No\r\ncontent-length: 0\r\n\r\n`);
+    if (typeof answer === 'number')
+      return void socket.end(`HTTP/1.1 ${answer} No\r\ncontent-length: 0\r\n\r\n`);
     const onward = net.connect(to, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       onward.pipe(socket).pipe(onward);

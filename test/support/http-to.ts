@@ -1,15 +1,17 @@
 /** An `Http` to a local test server: quick retries, fixed dice. */
 
 import type { Http, Request } from '../../src/core/request.ts';
-import { createHttp } from '../../src/extract/http/http.ts';
-import type { HttpOptions } from '../../src/extract/http/options.ts';
+import { createHttp } from '../../src/http/client.ts';
+import type { HttpOptions } from '../../src/http/http-options.ts';
 
 export const token = 'tok-5ecret-value';
 
 export const httpTo = (baseUrl: string, options: Partial<HttpOptions> = {}): Http =>
   createHttp({
     baseUrl,
-    authorize: () => ({ authorization: `Basic ${Buffer.from(`me@example.com:${token}`).toString('base64')}` }),
+    authorize: () => ({
+      authorization: `Basic ${Buffer.from(`me@example.com:${token}`).toString('base64')}`,
+    }),
     version: '1.2.3',
     ...options,
     retry: { baseMs: 1, ...options.retry },

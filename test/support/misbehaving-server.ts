@@ -127,7 +127,8 @@ export const cutAt = (body: string, keep: number, headers: Headers = {}): Reply 
   run: async (response) => {
     response.writeHead(200, { ...jsonType, 'content-length': String(Buffer.byteLength(body)), ...headers });
     response.flushHeaders();
-    if (keep > 0) await new Promise((resolve) => response.write(Buffer.from(body).subarray(0, keep), resolve));
+    if (keep > 0)
+      await new Promise((resolve) => response.write(Buffer.from(body).subarray(0, keep), resolve));
     response.socket?.resetAndDestroy();
   },
 });

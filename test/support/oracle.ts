@@ -1,13 +1,13 @@
-import type { ChangeItem, Issue } from '../../src/simulator/tracker/model.ts';
-import { POINTS, SPRINT } from '../../src/simulator/tracker/model.ts';
-import type { Oracle, OracleIssue } from '../../src/simulator/tracker/oracle.ts';
+import type { ChangeItem, Issue } from '../../simulators/jira/model.ts';
+import { POINTS, SPRINT } from '../../simulators/jira/model.ts';
+import type { Oracle, OracleIssue } from '../../simulators/jira/oracle.ts';
 import type { Rig } from './rig.ts';
 
 /** What a comparison must leave out. */
 export interface Comparison {
   /** The tracker has the contract's seven endpoints only: no vocabulary, no groups, no history, no sprints of boards, no tails of lists. */
   readonly bare?: boolean;
-  /** No census was made yet: rows of deleted issues may still be live. */
+  /** No reconciliation was made yet: rows of deleted issues may still be live. */
   readonly deletedMayLive?: boolean;
   /** Only issues and what comes with them are compared. */
   readonly issuesOnly?: boolean;
@@ -48,7 +48,9 @@ export async function differences(rig: Sides, how: Comparison = {}): Promise<rea
          and attname = '_deleted_at') as tombstones`,
       [table],
     );
-    const conditions = [tombstones ? '_deleted_at is null' : 'true', where === '' ? 'true' : where].join(' and ');
+    const conditions = [tombstones ? '_deleted_at is null' : 'true', where === '' ? 'true' : where].join(
+      ' and ',
+    );
     const stored = await rig.rows<{ row: string }>(
       `select to_jsonb(t)::text as row from tracker.${table} t where ${conditions}`,
     );
@@ -60,10 +62,13 @@ export async function differences(rig: Sides, how: Comparison = {}): Promise<rea
       else
         for (const [column, value] of Object.entries(row))
           if (canonical(there[column]) !== canonical(value))
-            found.push(`${table} ${name}: ${column} is ${canonical(there[column])}, should be ${canonical(value)}`);
+            found.push(
+              `${table} ${name}: ${column} is ${canonical(there[column])}, should be ${canonical(value)}`,
+            );
     }
     for (const [name, row] of actual)
-      if (!expected.has(name) && compared.alsoFine?.(row) !== true) found.push(`${table} ${name}: should not be there`);
+      if (!expected.has(name) && compared.alsoFine?.(row) !== true)
+        found.push(`${table} ${name}: should not be there`);
   }
   return found;
 }
@@ -73,7 +78,8 @@ const keyOf = (row: Cells, key: readonly string[]): string => key.map((name) => 
 const rowOf = (text: string, key: readonly string[]): [string, Cells] => {
   const row: Cells = JSON.parse(text);
   const { custom_fields } = row;
-  const custom = typeof custom_fields === 'object' && custom_fields !== null ? Object.keys(custom_fields).sort() : null;
+  const custom =
+    typeof custom_fields === 'object' && custom_fields !== null ? Object.keys(custom_fields).sort() : null;
   return [keyOf(row, key), { ...row, custom_field_ids: custom }];
 };
 
@@ -99,7 +105,9 @@ function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
   const except = new Set(how.except);
   const left = [...truth.issues.values()].filter((issue) => !issue.visible || except.has(issue.id));
   const gone = [...truth.issues.values()].filter((issue) => issue.visible && issue.deleted);
-  const issues = [...truth.issues.values()].filter((issue) => issue.visible && !issue.deleted && !except.has(issue.id));
+  const issues = [...truth.issues.values()].filter(
+    (issue) => issue.visible && !issue.deleted && !except.has(issue.id),
+  );
   const known = new Set(issues.map((issue) => issue.id));
   // What hangs on issues that are not compared is not compared; of deleted issues only the issue itself is.
   const ignored = [...left, ...gone].map((issue) => issue.id);
@@ -179,7 +187,9 @@ function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
       key: ['group_id', 'user_id'],
       rows: bare
         ? []
-        : truth.groups.flatMap((group) => group.members.map((user) => ({ group_id: group.groupId, user_id: user }))),
+        : truth.groups.flatMap((group) =>
+            group.members.map((user) => ({ group_id: group.groupId, user_id: user })),
+          ),
     },
     {
       table: 'statuses',
@@ -338,7 +348,8 @@ function expectations(truth: Oracle, how: Comparison): readonly Compared[] {
       rows: bare
         ? []
         : each(
-            (issue) => issue.history.flatMap((change) => change.items.map((item, place) => ({ change, item, place }))),
+            (issue) =>
+              issue.history.flatMap((change) => change.items.map((item, place) => ({ change, item, place }))),
             ({ change, item, place }, issue) => ({
               history_id: Number(change.id),
               item: place,
@@ -415,15 +426,23 @@ const changeCells = (item: ChangeItem): Cells => ({
   to_text: item.toString,
 });
 
-const resolutions: Readonly<Record<string, string>> = { 10300: 'Done', 10301: "Won't Do", 10302: 'Duplicate' };
+const resolutions: Readonly<Record<string, string>> = {
+  10300: 'Done',
+  10301: "Won't Do",
+  10302: 'Duplicate',
+};
 
 function issueCells(truth: Oracle, issue: OracleIssue): Cells {
   const parent = issue.parentId === null ? undefined : truth.issues.get(issue.parentId);
   const project = truth.projects.find((one) => one.id === issue.projectId);
   const level = truth.issueTypes.find((one) => one.id === parent?.typeId)?.hierarchyLevel;
-  const lastStatus = issue.history.findLast((change) => change.items.some((item) => item.fieldId === 'status'));
-  const named = (ids: readonly string[], list: readonly { readonly id: string; readonly name: string }[] = []) =>
-    ids.map((id) => list.find((one) => one.id === id)?.name ?? id);
+  const lastStatus = issue.history.findLast((change) =>
+    change.items.some((item) => item.fieldId === 'status'),
+  );
+  const named = (
+    ids: readonly string[],
+    list: readonly { readonly id: string; readonly name: string }[] = [],
+  ) => ids.map((id) => list.find((one) => one.id === id)?.name ?? id);
   return {
     id: Number(issue.id),
     key: issue.key,

@@ -54,7 +54,8 @@ export const everyAct = (): Ear => ({
 });
 
 /** Changes nothing that outlives the session. */
-const harmless = /^\s*(select|show|set|begin|rollback|start transaction)\b(?!.*\b(insert|update|delete|nextval)\b)/is;
+const harmless =
+  /^\s*(select|show|set|begin|rollback|start transaction)\b(?!.*\b(insert|update|delete|nextval)\b)/is;
 const ends = /^\s*commit\b/i;
 
 /**

@@ -27,7 +27,8 @@ export const noteFailure = (test: string): void => {
 /** The migrated schema and nothing in it. Make one in `beforeAll` (about 0.1 s), drop it in `afterAll`. */
 export async function testDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
   const { template, broken } = inject('postgres');
-  if (broken !== undefined) throw new Error(`the migrations fail, so there is no schema to test with:\n${broken}`);
+  if (broken !== undefined)
+    throw new Error(`the migrations fail, so there is no schema to test with:\n${broken}`);
   const name = newName();
   if (!(await takeSpare(name))) await create(name, `template ${template}`);
   return opened(name, options, layBy);
@@ -70,7 +71,8 @@ async function opened(
     warehouse,
     async drop() {
       await warehouse.close();
-      if (failures.length > 0) fs.appendFileSync(inject('postgres').keep, `  ${name}: ${failures.join('; ')}\n`);
+      if (failures.length > 0)
+        fs.appendFileSync(inject('postgres').keep, `  ${name}: ${failures.join('; ')}\n`);
       else await leave(name);
     },
   };

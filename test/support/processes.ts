@@ -30,7 +30,10 @@ export interface RunOptions {
 /** Runs `node <file> <args…>`. */
 export function run(file: URL | string, args: readonly string[], options: RunOptions = {}): Running {
   const { node = process.execPath, ...rest } = options;
-  const child = spawn(node, [file instanceof URL ? file.pathname : file, ...args], { stdio: 'pipe', ...rest });
+  const child = spawn(node, [file instanceof URL ? file.pathname : file, ...args], {
+    stdio: 'pipe',
+    ...rest,
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
@@ -70,7 +73,11 @@ export function run(file: URL | string, args: readonly string[], options: RunOpt
 }
 
 /** Polls until the condition holds; fails after the deadline with what was waited for. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, within = 10_000): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  within = 10_000,
+): Promise<void> {
   const deadline = performance.now() + within;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`${what}: not within ${within} ms`);

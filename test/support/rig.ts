@@ -1,11 +1,11 @@
+import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../simulators/jira/server.ts';
+import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/connectors/jira/source.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
-import { backfill } from '../../src/run/backfill.ts';
-import { census } from '../../src/run/census/census.ts';
-import type { RunDeps } from '../../src/run/shared/deps.ts';
-import { sync } from '../../src/run/sync.ts';
-import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../src/simulator/tracker/server.ts';
-import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/sources/tracker.ts';
+import { backfill } from '../../src/engine/backfill.ts';
+import type { RunDeps } from '../../src/engine/context/deps.ts';
+import { reconcile } from '../../src/engine/reconcile/reconcile.ts';
+import { sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 
 /** A tracker to read, a warehouse of its own, and runs between the two: everything real, nothing mocked. */
@@ -16,7 +16,7 @@ export interface Rig {
   readonly events: readonly RunEvent[];
   sync(options?: { streams?: readonly string[]; full?: boolean }, how?: RigRun): Promise<RunReport>;
   backfill(options: { from: Date; to: Date; streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
-  census(options?: { streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
+  reconcile(options?: { streams?: readonly string[] }, how?: RigRun): Promise<RunReport>;
   /** Anything else that a run's parts can do, with a source opened for it. */
   during<T>(work: (deps: RunDeps) => Promise<T>, how?: RigRun): Promise<T>;
   /** Rows of a query, values as the warehouse gives them. */
@@ -38,8 +38,18 @@ export interface RigRun {
 /** Retries that do not keep a test waiting. */
 export const hasty: NonNullable<TrackerDeps['http']> = { retry: { baseMs: 5, capMs: 50 } };
 
-export async function openRig(options: TrackerOptions = {}, settings: Partial<TrackerSettings> = {}): Promise<Rig> {
-  const tracker = await startTracker({ seed: 7, issues: 300, projects: 3, users: 30, years: 0.5, ...options });
+export async function openRig(
+  options: TrackerOptions = {},
+  settings: Partial<TrackerSettings> = {},
+): Promise<Rig> {
+  const tracker = await startTracker({
+    seed: 7,
+    issues: 300,
+    projects: 3,
+    users: 30,
+    years: 0.5,
+    ...options,
+  });
   const database = await testDatabase();
   const events: RunEvent[] = [];
   const during = async <T>(how: RigRun, work: (deps: RunDeps) => Promise<T>): Promise<T> => {
@@ -82,7 +92,7 @@ export async function openRig(options: TrackerOptions = {}, settings: Partial<Tr
     events,
     sync: (what = {}, how = {}) => during(how, (deps) => sync(deps, what)),
     backfill: (what, how = {}) => during(how, (deps) => backfill(deps, what)),
-    census: (what = {}, how = {}) => during(how, (deps) => census(deps, what)),
+    reconcile: (what = {}, how = {}) => during(how, (deps) => reconcile(deps, what)),
     during: (work, how = {}) => during(how, work),
     async rows<R extends object>(query: string, parameters: readonly unknown[] = []) {
       const { rows } = await database.warehouse.pool.query<R>(query, [...parameters]);

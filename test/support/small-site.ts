@@ -1,4 +1,4 @@
-import type { TrackerOptions } from '../../src/simulator/tracker/server.ts';
+import type { TrackerOptions } from '../../simulators/jira/server.ts';
 
 /** A company that is synced in under a second, with everything in it: boards that share sprints, moved issues, lists longer than a page. Its clock stands. */
 export const smallSite = {

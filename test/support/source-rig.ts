@@ -1,8 +1,8 @@
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
-import { backfill } from '../../src/run/backfill.ts';
-import type { RunDeps } from '../../src/run/shared/deps.ts';
-import { sync } from '../../src/run/sync.ts';
+import { backfill } from '../../src/engine/backfill.ts';
+import type { RunDeps } from '../../src/engine/context/deps.ts';
+import { sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 
 /** A warehouse of its own and runs of any source into it, each with the source opened anew. */
@@ -12,7 +12,10 @@ export interface SourceRig {
   readonly events: RunEvent[];
   /** Messages of the notes so far. */
   notes(): readonly string[];
-  sync(options?: { streams?: readonly string[]; full?: boolean }, deps?: Partial<RunDeps>): Promise<RunReport>;
+  sync(
+    options?: { streams?: readonly string[]; full?: boolean },
+    deps?: Partial<RunDeps>,
+  ): Promise<RunReport>;
   backfill(options: { from: Date; to: Date }, deps?: Partial<RunDeps>): Promise<RunReport>;
   /** Rows of a query, values as the warehouse gives them. */
   rows<R extends object = Record<string, unknown>>(
@@ -23,7 +26,9 @@ export interface SourceRig {
 }
 
 /** `open` is called for each run, with where its notes go. */
-export async function openSourceRig(open: (observe: (event: RunEvent) => void) => Source): Promise<SourceRig> {
+export async function openSourceRig(
+  open: (observe: (event: RunEvent) => void) => Source,
+): Promise<SourceRig> {
   const database = await testDatabase();
   const events: RunEvent[] = [];
   const observe = (event: RunEvent): void => void events.push(event);

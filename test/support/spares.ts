@@ -8,7 +8,8 @@ import { asOwner } from './owner.ts';
  * The names tell which are free; a lock lets one process at a time take one.
  */
 const free = 'spare';
-const locked = (client: pg.Client): Promise<unknown> => client.query(`select pg_advisory_lock(hashtext('${free}'))`);
+const locked = (client: pg.Client): Promise<unknown> =>
+  client.query(`select pg_advisory_lock(hashtext('${free}'))`);
 
 /** Gives a free database this name; false if there is none. */
 export const takeSpare = (name: string): Promise<boolean> =>
@@ -47,7 +48,9 @@ async function alone(client: pg.Client): Promise<void> {
 /** Empties a database and lays it by; removes one that something was made, changed or removed in. */
 export async function layBy(name: string): Promise<void> {
   if (!(await isEmptied(name))) return removeDatabase(name);
-  await asOwner((client) => client.query(`alter database ${name} rename to ${name.replace(/^[a-z]+/, free)}`));
+  await asOwner((client) =>
+    client.query(`alter database ${name} rename to ${name.replace(/^[a-z]+/, free)}`),
+  );
 }
 
 export const removeDatabase = async (name: string): Promise<void> => {

@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { AdsSimulator } from '../../src/simulator/ads/server.ts';
-import type { TrackerSimulator } from '../../src/simulator/tracker/server.ts';
+import type { TrackerSimulator } from '../../simulators/jira/server.ts';
+import type { AdsSimulator } from '../../simulators/spotify-ads/server.ts';
 import { type Running, run } from './processes.ts';
 
 const program = new URL('../../src/tidemark.js', import.meta.url);

@@ -1,6 +1,6 @@
 /** What happens at the simulated ads platform between two syncs, and the question to the warehouse that tells whether it arrived. */
-import { adDay } from '../../simulator/ads/metrics.ts';
-import type { AdsSimulator } from '../../simulator/ads/server.ts';
+import { adDay } from '../../../simulators/spotify-ads/metrics.ts';
+import type { AdsSimulator } from '../../../simulators/spotify-ads/server.ts';
 import type { Change } from './changes.ts';
 
 const day = 86_400_000;
@@ -15,7 +15,8 @@ export function advertise({ state, clock }: AdsSimulator): readonly Change[] {
   const lately = new Date(midnight).toISOString().slice(0, 10);
   // Not every ad is shown every day.
   const ad = [...state.ads.values()].find((each) => adDay(state, each, midnight) !== undefined);
-  if (ad === undefined || adSet === undefined || audience === undefined) throw new Error('the platform is empty');
+  if (ad === undefined || adSet === undefined || audience === undefined)
+    throw new Error('the platform is empty');
   state.restate('AD', ad.id, lately, 'SPEND', '1234.567891');
   state.update(adSet.id, { budget: 77_000_001n });
   state.deleteAudience(audience.id);

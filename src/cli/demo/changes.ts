@@ -1,6 +1,7 @@
 /** What happens at the simulated company between two syncs, and the question to the warehouse that tells whether it arrived. */
+
+import type { TrackerSimulator } from '../../../simulators/jira/server.ts';
 import { Misconfigured } from '../../core/errors.ts';
-import type { TrackerSimulator } from '../../simulator/tracker/server.ts';
 
 /** One change at the source. `found` is SQL that answers one row with one text: what the warehouse says now; null while it has not heard. */
 export interface Change {
@@ -33,7 +34,10 @@ export function happen({ state, clock }: TrackerSimulator): readonly Change[] {
 
   const finished = chosen((key) => state.issue(key).statusId !== done);
   state.update(finished, { statusId: done, resolutionId: '10300', resolved: clock.now().getTime() });
-  const born = state.create(second, { typeId: bug, summary: 'Gift cards cannot be combined with a discount' });
+  const born = state.create(second, {
+    typeId: bug,
+    summary: 'Gift cards cannot be combined with a discount',
+  });
   const bornKey = state.keyOf(born.id);
   const moving = chosen((key) => key.startsWith(`${first}-`) && state.issue(key).oldKeys.length === 0);
   const moved = state.move(moving, second);
@@ -79,7 +83,7 @@ export function happen({ state, clock }: TrackerSimulator): readonly Change[] {
     },
     {
       what: `${gone} is deleted`,
-      found: `select 'kept, marked deleted by run ' || (select max(run_id) from ops.runs where kind = 'census')
+      found: `select 'kept, marked deleted by run ' || (select max(run_id) from ops.runs where kind = 'reconcile')
         from tracker.issues where id = $1::bigint and _deleted_at is not null`,
       values: [goneId],
     },

@@ -1,6 +1,6 @@
 /** What happens at the simulated workflow engine between two syncs, and the question to the warehouse that tells whether it arrived. */
-import type { Company } from '../../simulator/workflow/company.ts';
-import type { WorkflowSimulator } from '../../simulator/workflow/server.ts';
+import type { Company } from '../../../simulators/dagu/company.ts';
+import type { WorkflowSimulator } from '../../../simulators/dagu/server.ts';
 import type { Change } from './changes.ts';
 
 const day = 86_400_000;
@@ -16,7 +16,10 @@ export function orchestrate({ state, clock }: WorkflowSimulator, jobs: Company):
   jobs.decide(running.run, 'well');
   state.retry(broken.dag.fileName, broken.run.id);
   jobs.decide(broken.run, 'well');
-  const started = state.start('billing_export', { id: 'correction-1', params: 'REASON="a bill was missing"' });
+  const started = state.start('billing_export', {
+    id: 'correction-1',
+    params: 'REASON="a bill was missing"',
+  });
   jobs.decide(started, { fails: 'upload_to_bank' });
   clock.advance(day);
   jobs.live();

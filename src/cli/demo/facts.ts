@@ -1,10 +1,10 @@
 /** What the demo tells at its end, asked of the warehouse and not of what was meant to happen. */
 import type pg from 'pg';
+import type { TrueRun } from '../../../simulators/dagu/state.ts';
+import type { Tally } from '../../../simulators/jira/oracle.ts';
+import { spentByDay, units } from '../../../simulators/spotify-ads/metrics.ts';
+import type { AdsState } from '../../../simulators/spotify-ads/state.ts';
 import type { Receipt, RunReport } from '../../core/run.ts';
-import { spentByDay, units } from '../../simulator/ads/metrics.ts';
-import type { AdsState } from '../../simulator/ads/state.ts';
-import type { Tally } from '../../simulator/tracker/oracle.ts';
-import type { TrueRun } from '../../simulator/workflow/state.ts';
 import type { Change } from './changes.ts';
 import { type Question, questions } from './questions.ts';
 
@@ -75,7 +75,8 @@ export async function askFacts(
 
 /** True if the warehouse holds what the source holds and has heard of every change. */
 export const isTrue = (facts: Facts): boolean =>
-  facts.compared.every((each) => each.source === each.warehouse) && facts.changes.every((each) => each.found !== null);
+  facts.compared.every((each) => each.source === each.warehouse) &&
+  facts.changes.every((each) => each.found !== null);
 
 async function tablesOf(pool: pg.Pool): Promise<Facts['tables']> {
   const { rows: tables } = await pool.query<{
@@ -106,7 +107,13 @@ const pgName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Rows of the lists, rows by day, and what was spent: to the micro. */
 async function compareAds(pool: pg.Pool, state: AdsState): Promise<Facts['compared']> {
-  const { rows } = await pool.query<{ campaigns: number; ad_sets: number; ads: number; days: number; spend: string }>(
+  const { rows } = await pool.query<{
+    campaigns: number;
+    ad_sets: number;
+    ads: number;
+    days: number;
+    spend: string;
+  }>(
     `select (select count(*)::int from ads.campaigns) as campaigns, (select count(*)::int from ads.ad_sets) as ad_sets,
        (select count(*)::int from ads.ads) as ads,
        (select count(*)::int from ads.report_daily where entity_type = 'AD') as days,
@@ -137,7 +144,11 @@ async function compareWorkflow(pool: pg.Pool, runs: readonly TrueRun[]): Promise
   const sum = (of: (run: TrueRun) => number): number => runs.reduce((all, run) => all + of(run), 0);
   return [
     { what: 'runs of jobs', source: runs.length, warehouse: found.runs },
-    { what: 'runs that failed', source: sum((run) => Number(run.status === 'failed')), warehouse: found.failed },
+    {
+      what: 'runs that failed',
+      source: sum((run) => Number(run.status === 'failed')),
+      warehouse: found.failed,
+    },
     { what: 'steps of runs', source: sum((run) => run.steps.length), warehouse: found.steps },
     { what: 'seconds of runs', source: sum(secondsOf), warehouse: found.seconds },
   ];
@@ -156,7 +167,8 @@ async function compare(pool: pg.Pool, truth: Tally): Promise<Facts['compared']> 
     of('labels', 'issue_labels', truth.labels),
     of('links', 'issue_links', truth.links),
   ];
-  const count = async (text: string): Promise<number> => (await pool.query<{ n: number }>(text)).rows[0]?.n ?? 0;
+  const count = async (text: string): Promise<number> =>
+    (await pool.query<{ n: number }>(text)).rows[0]?.n ?? 0;
   return [
     {
       what: 'issues',

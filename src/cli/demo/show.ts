@@ -1,6 +1,6 @@
 /** The demo's last page. */
 import type { RunReport } from '../../core/run.ts';
-import { receiptText } from '../../run/history/sentence.ts';
+import { receiptText } from '../../queries/summary-text.ts';
 import { outcome } from '../progress/state.ts';
 import { type Cell, table } from '../table.ts';
 import type { Sink } from '../terminal.ts';
@@ -19,7 +19,10 @@ export function show(out: Sink, facts: Facts, runs: readonly (readonly [string, 
   const rows = facts.tables.reduce((sum, each) => sum + each.rows, 0);
   out.line(
     isTrue(facts)
-      ? out.paint('green', `The warehouse equals the source: ${plural(rows, 'row')} in ${facts.tables.length} tables.`)
+      ? out.paint(
+          'green',
+          `The warehouse equals the source: ${plural(rows, 'row')} in ${facts.tables.length} tables.`,
+        )
       : out.paint('red', 'The warehouse does not equal the source; see below.'),
   );
   title('What ran');
@@ -32,14 +35,25 @@ export function show(out: Sink, facts: Facts, runs: readonly (readonly [string, 
         { title: 'REQUESTS', align: 'right' },
         { title: 'OUTCOME' },
       ],
-      runs.map(([what, report]) => [report.runId, what, duration(report.seconds), report.requests, whatCame(report)]),
+      runs.map(([what, report]) => [
+        report.runId,
+        what,
+        duration(report.seconds),
+        report.requests,
+        whatCame(report),
+      ]),
       out,
     ),
   );
   title('Rows by table');
   lines(
     table(
-      [{ title: 'TABLE' }, { title: 'ROWS' }, { title: 'DELETED' }, { title: 'WHAT IT HOLDS', flexible: true }],
+      [
+        { title: 'TABLE' },
+        { title: 'ROWS' },
+        { title: 'DELETED' },
+        { title: 'WHAT IT HOLDS', flexible: true },
+      ],
       facts.tables.map((each) => [each.table, each.rows, each.deleted, each.about]),
       out,
     ),
@@ -55,7 +69,12 @@ export function show(out: Sink, facts: Facts, runs: readonly (readonly [string, 
   title("The source's own count beside the warehouse's, after everything");
   lines(
     table(
-      [{ title: 'WHAT' }, { title: 'SOURCE', align: 'right' }, { title: 'WAREHOUSE', align: 'right' }, { title: '' }],
+      [
+        { title: 'WHAT' },
+        { title: 'SOURCE', align: 'right' },
+        { title: 'WAREHOUSE', align: 'right' },
+        { title: '' },
+      ],
       facts.compared.map(({ what, source, warehouse }) => [
         ...[what, cell(source), cell(warehouse), tick(source === warehouse)],
       ]),

@@ -20,7 +20,9 @@ export function live(sink: Sink, every = 100): Progress {
     const lines = all.slice(0, mostLines).map((at) => row(at, now, sink));
     if (all.length > mostLines) lines.push(sink.paint('dim', `  and ${all.length - mostLines} more`));
     // One write for the whole picture: two would flicker.
-    sink.write(`${drawn > 0 ? `\x1b[${drawn}A\r` : ''}${lines.map((line) => `\x1b[2K${line}\n`).join('')}\x1b[0J`);
+    sink.write(
+      `${drawn > 0 ? `\x1b[${drawn}A\r` : ''}${lines.map((line) => `\x1b[2K${line}\n`).join('')}\x1b[0J`,
+    );
     drawn = lines.length;
   };
   const above = (text: string) => {
@@ -90,7 +92,8 @@ const marks: Readonly<Record<StreamStatus, readonly [string, Style]>> = {
 function finished(report: StreamReport, sink: Sink): string {
   const [mark, style] = marks[report.status];
   const head = `${sink.paint(style, mark)} ${report.stream.padEnd(nameWidth)}`;
-  if (report.status === 'ok') return `${head}${outcome(report)}  ${sink.paint('dim', duration(report.seconds))}`;
+  if (report.status === 'ok')
+    return `${head}${outcome(report)}  ${sink.paint('dim', duration(report.seconds))}`;
   const why = report.reason === undefined ? '' : `: ${escaped(report.reason)}`;
   const got = report.counts.received > 0 ? `  ${sink.paint('dim', outcome(report))}` : '';
   return `${head}${sink.paint(style, report.status)}${why}${got}`;

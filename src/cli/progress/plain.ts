@@ -25,7 +25,9 @@ export function plain(sink: Sink, every = 30_000): Progress {
       case 'stream.finished':
         return sink.line(`${event.pipeline}.${event.report.stream}: ${ended(event.report)}`);
       case 'note':
-        return sink.line(`${event.pipeline}: ${event.level === 'warn' ? 'warning: ' : ''}${escaped(event.message)}`);
+        return sink.line(
+          `${event.pipeline}: ${event.level === 'warn' ? 'warning: ' : ''}${escaped(event.message)}`,
+        );
       case 'run.finished':
         return sink.line(
           `${event.pipeline}: run ${event.report.runId ?? '–'} ${event.report.status.replaceAll('_', ' ')} after ${duration(event.report.seconds)}`,

@@ -82,13 +82,19 @@ export function figures(at: Active, now: number, wallClock: number): readonly st
 
 const timeOfDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(11, 19);
 
-/** `5,000 records: 12 new, 3 changed, 4,985 as before`; of a census, which compares ids only, `5,000 ids: 1 deleted` */
-export function outcome({ counts, deleted, receipt }: Pick<StreamReport, 'counts' | 'deleted' | 'receipt'>): string {
+/** `5,000 records: 12 new, 3 changed, 4,985 as before`; of a reconciliation, which compares ids only, `5,000 ids: 1 deleted` */
+export function outcome({
+  counts,
+  deleted,
+  receipt,
+}: Pick<StreamReport, 'counts' | 'deleted' | 'receipt'>): string {
   const idsOnly = counts.received === 0 && receipt.fetched > 0;
   const parts = [
     ...(counts.inserted > 0 ? [`${count(counts.inserted)} new`] : []),
     ...(counts.updated > 0 ? [`${count(counts.updated)} changed`] : []),
-    ...(counts.unchanged + counts.superseded > 0 ? [`${count(counts.unchanged + counts.superseded)} as before`] : []),
+    ...(counts.unchanged + counts.superseded > 0
+      ? [`${count(counts.unchanged + counts.superseded)} as before`]
+      : []),
     ...(counts.deduplicated > 0 ? [`${count(counts.deduplicated)} seen twice`] : []),
     ...(counts.rejected > 0 ? [`${count(counts.rejected)} rejected`] : []),
     ...(deleted > 0 ? [`${count(deleted)} ${idsOnly ? 'deleted' : 'removed'}`] : []),

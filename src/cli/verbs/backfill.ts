@@ -21,6 +21,6 @@ export const backfill: Verb<{
   const asked = await owning([pipelineNamed(pipeline, config).name], stream, config, context.version);
   if (dryRun) return showPlan(context, asked, { window });
   return runAll(context, asked, async (deps, streams) =>
-    (await import('../../run/backfill.ts')).backfill(deps, { ...window, ...streams }),
+    (await import('../../engine/backfill.ts')).backfill(deps, { ...window, ...streams }),
   );
 };

@@ -1,7 +1,7 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Source } from '../../core/stream.ts';
-import { excludedOf } from '../../run/shared/chosen.ts';
+import { excludedOf } from '../../engine/context/select-streams.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
@@ -57,7 +57,9 @@ export const check: Verb<object> = async (context) => {
     findings.push(
       await tried(context, 'warehouse', null, async () => {
         const warehouse = await context.parts.warehouse(soon);
-        return { facts: [warehouse.address, ...(await writable(warehouse)), ...(await moved(warehouse, config))] };
+        return {
+          facts: [warehouse.address, ...(await writable(warehouse)), ...(await moved(warehouse, config))],
+        };
       }),
     );
   }
@@ -65,7 +67,9 @@ export const check: Verb<object> = async (context) => {
   const stop = context.received();
   if (stop !== undefined) return exit[stop];
   const codes = findings.map((each) => each.exitCode);
-  return codes.includes(exit.connection) ? exit.connection : combined(codes.filter((code) => code !== exit.ok));
+  return codes.includes(exit.connection)
+    ? exit.connection
+    : combined(codes.filter((code) => code !== exit.ok));
 };
 
 /** Streams that runs leave out. */
@@ -146,12 +150,14 @@ async function writable(warehouse: Warehouse): Promise<readonly string[]> {
 
 /** Sources that are configured at another place than the one whose rows are here. */
 async function moved({ pool }: Warehouse, config: Config): Promise<readonly string[]> {
-  const { movedText } = await import('../../run/books/runs.ts');
+  const { movedText } = await import('../../engine/state/run-state.ts');
   const { rows: there } = await pool.query<{ there: boolean }>(
     `select to_regclass('ops.sources') is not null as there`,
   );
   if (there[0]?.there !== true) return [];
-  const { rows } = await pool.query<{ name: string; base_url: string }>('select name, base_url from ops.sources');
+  const { rows } = await pool.query<{ name: string; base_url: string }>(
+    'select name, base_url from ops.sources',
+  );
   return configured(config).flatMap(({ name, source }) => {
     const before = rows.find((row) => row.name === name)?.base_url;
     const now = config[source]?.baseUrl;
@@ -173,7 +179,11 @@ function skewText(clock: Date): string {
     : `its clock is ${duration(Math.abs(skew))} ${skew > 0 ? 'behind' : 'ahead of'} ours (watermarks go by its own)`;
 }
 
-const styles: Readonly<Record<Finding['state'], Style>> = { ok: 'green', failed: 'red', 'not configured': 'dim' };
+const styles: Readonly<Record<Finding['state'], Style>> = {
+  ok: 'green',
+  failed: 'red',
+  'not configured': 'dim',
+};
 
 function show({ out, json }: Context, findings: readonly Finding[]): void {
   if (json) {
@@ -191,7 +201,12 @@ function show({ out, json }: Context, findings: readonly Finding[]): void {
     ].join(' · '),
   ]);
   for (const line of table(
-    [{ title: 'WHAT' }, { title: 'STATE' }, { title: 'TOOK', align: 'right' }, { title: 'FOUND, OR WHAT TO DO' }],
+    [
+      { title: 'WHAT' },
+      { title: 'STATE' },
+      { title: 'TOOK', align: 'right' },
+      { title: 'FOUND, OR WHAT TO DO' },
+    ],
     rows,
     out,
   ))

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { type Config, readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config/config.ts';
 import { LockHeld, Misconfigured } from '../../core/errors.ts';
 import type { RunEvent, RunReport } from '../../core/run.ts';
-import type { RunDeps } from '../../run/shared/deps.ts';
+import type { RunDeps } from '../../engine/context/deps.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import type { Context, Verb } from '../context.ts';
 import { advertise } from '../demo/ads-changes.ts';
@@ -20,19 +20,20 @@ import { withWaiting } from '../waiting.ts';
 
 /**
  * Everything at once, with nothing set up: a simulated company, a warehouse of its own (emptied first), a sync, changes at the source, a
- * second sync, a census, and what came of it. Exit code 1 if the warehouse does not equal the source at the end.
+ * second sync, a reconciliation, and what came of it. Exit code 1 if the warehouse does not equal the source at the end.
  */
 export const demo: Verb<{
   readonly seed: number;
   readonly issues: number;
   readonly keep?: boolean | undefined;
 }> = async (context, { seed, issues, keep }) => {
-  if (issues < fewestIssues) throw new Misconfigured(`the demo needs at least ${fewestIssues} issues, not ${issues}`);
+  if (issues < fewestIssues)
+    throw new Misconfigured(`the demo needs at least ${fewestIssues} issues, not ${issues}`);
   const { out, err, json, quiet, parts, signal } = context;
   const say = (text: string) => (quiet || json ? undefined : err.line(text));
   const step = (text: string) => say(err.paint('bold', text));
   step(
-    `A simulated company with ${plural(issues, 'issue')}, its advertising and its nightly jobs, a warehouse of its own, two syncs and a census.`,
+    `A simulated company with ${plural(issues, 'issue')}, its advertising and its nightly jobs, a warehouse of its own, two syncs and a reconciliation.`,
   );
 
   const home = path.join((await parts.config()).home, 'demo');
@@ -44,17 +45,17 @@ export const demo: Verb<{
   await migrate(warehouse, { signal });
   say(`warehouse: ${warehouse.address}, data in ${home}`);
 
-  const { startTracker } = await import('../../simulator/tracker/server.ts');
+  const { startTracker } = await import('../../../simulators/jira/server.ts');
   // At the beginning of today: the same seed gives the same company all day, and its last sprint is this week's.
   const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
   const { people, advertising } = issues < 1000 ? small : middling;
   const tracker = parts.keep(await startTracker({ seed, issues, now, ...people }), (part) => part.close());
   say(`tracker:   ${tracker.url}, seed ${seed}`);
-  const { startAds } = await import('../../simulator/ads/server.ts');
+  const { startAds } = await import('../../../simulators/spotify-ads/server.ts');
   const platform = parts.keep(await startAds({ seed, now, ...advertising }), (part) => part.close());
   say(`ads:       ${platform.url}, seed ${seed}`);
-  const { startWorkflow } = await import('../../simulator/workflow/server.ts');
-  const { inhabit } = await import('../../simulator/workflow/company.ts');
+  const { startWorkflow } = await import('../../../simulators/dagu/server.ts');
+  const { inhabit } = await import('../../../simulators/dagu/company.ts');
   // The vendor's API tells of weeks of runs; the contract's, of the current one.
   const engine = parts.keep(await startWorkflow({ now, dialect: 'dagu-v2' }), (part) => part.close());
   const jobs = inhabit(engine, { seed });
@@ -74,8 +75,8 @@ export const demo: Verb<{
     WORKFLOW_BASE_URL: engine.url,
   });
 
-  const { sync } = await import('../../run/sync.ts');
-  const { census } = await import('../../run/census/census.ts');
+  const { sync } = await import('../../engine/sync.ts');
+  const { reconcile } = await import('../../engine/reconcile/reconcile.ts');
   const runs: (readonly [string, RunReport])[] = [];
   const run = async (
     what: string,
@@ -97,7 +98,7 @@ export const demo: Verb<{
   say('\nMeanwhile at the company');
   for (const { what } of changes) say(`  ${what}`);
   await run('2. second sync: what changed', all, (deps) => sync(deps, {}));
-  await run('3. census: what is gone', ['tracker'], (deps) => census(deps, {}));
+  await run('3. reconcile: what is gone', ['tracker'], (deps) => reconcile(deps, {}));
 
   const facts = await askFacts(warehouse.pool, first, changes, {
     tracker: tracker.tally(),
@@ -106,19 +107,33 @@ export const demo: Verb<{
   });
   say('');
   if (json)
-    out.line(toJson({ runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home }, 2));
+    out.line(
+      toJson(
+        { runs: runs.map(([what, report]) => ({ what, report })), ...facts, url: embedded.url, home },
+        2,
+      ),
+    );
   else show(out, facts, runs);
   if (!quiet && !json)
     goOn(context, home, embedded.url, keep === true, (await parts.config()).databaseUrl !== undefined);
   if (keep) await untilStopped(signal);
-  const failed = runs.map(([, report]) => codeOfReport(report, context.received())).find((code) => code !== exit.ok);
+  const failed = runs
+    .map(([, report]) => codeOfReport(report, context.received()))
+    .find((code) => code !== exit.ok);
   return failed ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
 
 /** The company that a user sees; its two advertisers are small enough to be read in seconds. */
 const middling = {
   people: {},
-  advertising: { accounts: 2, campaigns: 4, adSetsPerCampaign: 2, adsPerAdSet: 3, days: 60, csv: { polls: 0 } },
+  advertising: {
+    accounts: 2,
+    campaigns: 4,
+    adSetsPerCampaign: 2,
+    adsPerAdSet: 3,
+    days: 60,
+    csv: { polls: 0 },
+  },
 };
 
 /** A company in proportion to few issues. */
@@ -175,7 +190,9 @@ async function alone({ parts }: Context, warehouse: Warehouse): Promise<void> {
     `select pg_try_advisory_lock(hashtext('tidemark demo')) as free`,
   );
   if (!rows[0]?.free)
-    throw new LockHeld('another demo is running in this home; wait for it, or set TIDEMARK_HOME to another directory');
+    throw new LockHeld(
+      'another demo is running in this home; wait for it, or set TIDEMARK_HOME to another directory',
+    );
 }
 
 /** A demo begins with nothing: its company is made anew each time, so rows of an earlier one would be of another company. */
@@ -183,7 +200,8 @@ async function empty(warehouse: Warehouse): Promise<void> {
   const { rows } = await warehouse.pool.query<{ name: string }>(
     `select quote_ident(nspname) as name from pg_namespace where nspname in ('tracker', 'ads', 'workflow', 'bi', 'ops')`,
   );
-  if (rows.length > 0) await warehouse.pool.query(`drop schema ${rows.map((row) => row.name).join(', ')} cascade`);
+  if (rows.length > 0)
+    await warehouse.pool.query(`drop schema ${rows.map((row) => row.name).join(', ')} cascade`);
 }
 
 function goOn({ out }: Context, home: string, url: string, open: boolean, hasOther: boolean): void {
@@ -192,15 +210,20 @@ function goOn({ out }: Context, home: string, url: string, open: boolean, hasOth
   out.line();
   out.line(out.paint('bold', 'Go on'));
   if (hasOther)
-    out.line('  DATABASE_URL is set, and would be asked instead: take it out of the environment and .env for these.');
+    out.line(
+      '  DATABASE_URL is set, and would be asked instead: take it out of the environment and .env for these.',
+    );
   if (open) out.line(`  psql '${url}'`);
   else {
     out.line(`  ${prefix} npx tidemark warehouse     opens this warehouse again; then, elsewhere:`);
     out.line(`  psql '${url}'`);
   }
-  out.line(`  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`);
+  out.line(
+    `  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`,
+  );
   out.line('  Your own sources: copy .env.example to .env, fill it in, and run npm start.');
 }
 
 /** A word for a shell. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,7 +1,7 @@
 /** `rejects list`: the dead letters, last seen first. */
 
-import { rejects } from '../../run/history/rejects.ts';
-import type { StreamState } from '../../run/history/status.ts';
+import type { StreamState } from '../../queries/freshness.ts';
+import { rejects } from '../../queries/reject-list.ts';
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { ownersOf } from '../owner.ts';
@@ -44,10 +44,14 @@ export const listRejects: Verb<{
     const excerpt = found[at - 1]?.excerpt;
     if (excerpt !== undefined)
       context.out.line(
-        context.out.paint('dim', `    ${clip(escaped(excerpt), Math.max(40, (context.out.columns ?? 200) - 5))}`),
+        context.out.paint(
+          'dim',
+          `    ${clip(escaped(excerpt), Math.max(40, (context.out.columns ?? 200) - 5))}`,
+        ),
       );
   }
-  if (found.length === limit && !context.quiet) context.err.line(`Only the newest ${limit}; more with --limit.`);
+  if (found.length === limit && !context.quiet)
+    context.err.line(`Only the newest ${limit}; more with --limit.`);
   return exit.ok;
 };
 

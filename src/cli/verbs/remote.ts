@@ -49,7 +49,9 @@ export const remote: Verb<Remote> = async (context, options) => {
     context.err.line(`warning: the token goes to ${host} unencrypted; use https where the server has it`);
   const agent = new Agent({ connect: { timeout: patience } });
   try {
-    const { path, body } = await asked(options, (where) => ask(agent, base, server.apiToken?.reveal(), where));
+    const { path, body } = await asked(options, (where) =>
+      ask(agent, base, server.apiToken?.reveal(), where),
+    );
     const answer = await ask(agent, base, server.apiToken?.reveal(), path, body);
     return show(context, options, answer);
   } finally {
@@ -102,7 +104,8 @@ async function asked(options: Remote, look: (path: string) => Promise<Answer>): 
     case 'stop':
       return { path: `${dag}/stop`, body: {} };
     case 'retry':
-      if (id === undefined) throw new Misconfigured('retry: say which run, e.g. tidemark remote retry tracker RUN');
+      if (id === undefined)
+        throw new Misconfigured('retry: say which run, e.g. tidemark remote retry tracker RUN');
       return { path: `${dag}/runs/${encodeURIComponent(id)}/retry`, body: {} };
     case 'runs':
       return { path: `${dag}/runs?limit=${limit}` };
@@ -130,7 +133,11 @@ async function ask(
     bodyTimeout: patience,
     ...(body === undefined
       ? { headers }
-      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      : {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
   }).catch((error: unknown) => {
     throw new Unreachable(`${base} does not answer; is tidemark serve running there?`, { cause: error });
   });
@@ -141,7 +148,9 @@ async function ask(
   });
   const envelope = fieldsOf(parsed(text));
   if (envelope.status !== 'success' && envelope.status !== 'error')
-    throw new UnexpectedContent(`${base} answered ${answer.statusCode} without an envelope: it is no control API`);
+    throw new UnexpectedContent(
+      `${base} answered ${answer.statusCode} without an envelope: it is no control API`,
+    );
   if (answer.statusCode === 401 || answer.statusCode === 403)
     throw new AuthFailed(`${base}: ${textOf(envelope.message) ?? 'refused'} (TIDEMARK_API_TOKEN)`);
   if (answer.statusCode === 400 || answer.statusCode === 404)
@@ -162,12 +171,14 @@ function show(context: Context, { action }: Remote, { code, data, message }: Ans
   const { out, err, json } = context;
   if (code >= 400) {
     err.line(`${err.paint('red', 'tidemark')}: ${escaped(message)}`);
-    if (json) out.line(toJson({ type: 'error', error: { code: `http_${code}`, message }, exitCode: codeOf(code) }));
+    if (json)
+      out.line(toJson({ type: 'error', error: { code: `http_${code}`, message }, exitCode: codeOf(code) }));
     return codeOf(code);
   }
   if (json) out.line(toJson(data, 2));
   else if (action === 'log') for (const line of linesOf(data, 'lines')) out.line(logText(line));
-  else if (action === 'runs') for (const line of table(heads, linesOf(data, 'runs').map(runRow), out)) out.line(line);
+  else if (action === 'runs')
+    for (const line of table(heads, linesOf(data, 'runs').map(runRow), out)) out.line(line);
   else for (const line of facts(factsOf(fieldsOf(data)), out)) out.line(line);
   return exit.ok;
 }
@@ -210,7 +221,10 @@ function factsOf(data: Fields): readonly (readonly [string, string])[] {
     ...(textOf(data.params) ? [['params', shown(data.params)] as const] : []),
     ['started', when(data.startedAt)],
     ['finished', when(data.finishedAt)],
-    ['received', `${numberOf(run.received)}, ${numberOf(run.changed)} changed, ${numberOf(run.rejected)} rejected`],
+    [
+      'received',
+      `${numberOf(run.received)}, ${numberOf(run.changed)} changed, ${numberOf(run.rejected)} rejected`,
+    ],
     ...(steps.length === 0 ? [] : [['running', steps.map((step) => shown(step.name)).join(', ')] as const]),
     ...(error === undefined ? [] : [['error', escaped(error)] as const]),
     ...(textOf(run.againAt) ? [['again', when(run.againAt)] as const] : []),

@@ -1,7 +1,7 @@
 /** `rejects replay`: what could not become rows is tried again, from the bytes that were kept. */
 
 import { Misconfigured } from '../../core/errors.ts';
-import { cutRejects, type Reject, rejects } from '../../run/history/rejects.ts';
+import { cutRejects, type Reject, rejects } from '../../queries/reject-list.ts';
 import type { Context, Verb } from '../context.ts';
 import { codeOfAll, codeOfError, exit, said } from '../exit.ts';
 import { type Chosen, owning } from '../named-streams.ts';
@@ -26,7 +26,11 @@ export const replayRejects: Verb<{
   if (one !== undefined && named !== undefined && named !== one.pipeline)
     throw new Misconfigured(`reject ${one.rejectId} is one of ${one.pipeline}, not of ${named}`);
   const names =
-    one !== undefined ? [pipelineNamed(one.pipeline, config).name] : named === undefined ? chosen([], config) : [named];
+    one !== undefined
+      ? [pipelineNamed(one.pipeline, config).name]
+      : named === undefined
+        ? chosen([], config)
+        : [named];
   const asked = await owning(names, stream === undefined ? undefined : [stream], config, context.version);
   const told = progress({ ...context, quiet: context.quiet || context.json, json: false });
   const results: object[] = [];
@@ -41,7 +45,9 @@ export const replayRejects: Verb<{
       } catch (error) {
         if (asked.length === 1 || context.signal.aborted) throw error;
         // What was done for the others is done, and told.
-        context.err.line(`${context.err.paint('red', 'tidemark')}: ${ofPipeline(each.pipeline, said(error).message)}`);
+        context.err.line(
+          `${context.err.paint('red', 'tidemark')}: ${ofPipeline(each.pipeline, said(error).message)}`,
+        );
         results.push({ pipeline: each.pipeline, error: said(error) });
         codes.push(codeOfError(error, context.received()));
       }
@@ -68,10 +74,13 @@ async function replayed(
   id: string | undefined,
   told: Progress,
 ): Promise<Replayed> {
-  const { replayRejects: replay } = await import('../../run/replay.ts');
+  const { replayRejects: replay } = await import('../../engine/replay.ts');
   const deps = await runDeps(context, pipeline, told);
   const [stream] = streams ?? [];
-  const done = await replay(deps, { ...(stream === undefined ? {} : { stream }), ...(id === undefined ? {} : { id }) });
+  const done = await replay(deps, {
+    ...(stream === undefined ? {} : { stream }),
+    ...(id === undefined ? {} : { id }),
+  });
   const cut = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
   return { pipeline, replayed: done.replayed, stillRejected: done.stillRejected + cut, cut };
 }

@@ -11,10 +11,12 @@ export const reset: Verb<{ readonly stream: string; readonly pipeline?: string |
 ) => {
   const warehouse = await filled(context);
   const owner = await ownerOf(warehouse.db, stream, pipeline);
-  const { resetStream } = await import('../../run/reset.ts');
+  const { resetStream } = await import('../../engine/reset.ts');
   await resetStream(warehouse, owner.pipeline, owner.stream);
   if (context.json) context.out.line(toJson({ reset: owner }, 2));
   else if (!context.quiet)
-    context.out.line(`${owner.pipeline}.${owner.stream} is reset: its rows stay, the next sync walks it whole.`);
+    context.out.line(
+      `${owner.pipeline}.${owner.stream} is reset: its rows stay, the next sync walks it whole.`,
+    );
   return exit.ok;
 };

@@ -1,7 +1,13 @@
 import { Misconfigured } from '../../core/errors.ts';
-import type { HandedOver } from '../../run/history/handoffs.ts';
-import { type BadSlice, runs as listRuns, type RunDetail, type RunLine, run } from '../../run/history/runs.ts';
-import { receiptText } from '../../run/history/sentence.ts';
+import type { HandedOver } from '../../queries/handoff-list.ts';
+import {
+  type BadSlice,
+  runs as listRuns,
+  type RunDetail,
+  type RunLine,
+  run,
+} from '../../queries/run-history.ts';
+import { receiptText } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { knownPipeline } from '../pipelines.ts';
@@ -29,7 +35,8 @@ export const runs: Verb<{
   const found = await listRuns(db, { pipeline, limit });
   const now = new Date();
   if (context.json) context.out.line(toJson({ runs: found }, 2));
-  else if (found.length === 0) context.out.line(pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`);
+  else if (found.length === 0)
+    context.out.line(pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`);
   else
     for (const line of table(
       heads,
@@ -94,12 +101,18 @@ function detail({ out }: Context, found: RunDetail): void {
     for (const text of texts) out.line(text);
   };
   out.line(
-    out.paint('bold', `Run ${found.runId}: ${found.pipeline} ${found.kind}, ${found.status.replaceAll('_', ' ')}`),
+    out.paint(
+      'bold',
+      `Run ${found.runId}: ${found.pipeline} ${found.kind}, ${found.status.replaceAll('_', ' ')}`,
+    ),
   );
   lines(
     facts(
       [
-        ['started', `${minute(found.startedAt)} UTC (${relative(found.startedAt, new Date())}), ${found.trigger}`],
+        [
+          'started',
+          `${minute(found.startedAt)} UTC (${relative(found.startedAt, new Date())}), ${found.trigger}`,
+        ],
         ['took', duration(found.seconds)],
         [
           'requests',

@@ -1,14 +1,14 @@
 import { nightly } from '../../../pipelines/nightly.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
-import { connectionsFor } from '../../run/shared/at-once.ts';
-import type { Catalogue } from '../../schedule/catalogue.ts';
-import { due } from '../../schedule/cron.ts';
-import { openControl } from '../../schedule/open-control.ts';
-import { type Service, startService, type Told } from '../../schedule/service.ts';
-import { type Times, usualTimes } from '../../schedule/times.ts';
+import { connectionsFor } from '../../engine/context/concurrency.ts';
+import { due } from '../../scheduler/cron.ts';
+import { openControl } from '../../scheduler/open-control.ts';
+import type { Catalogue } from '../../scheduler/pipelines.ts';
+import { type Times, usualTimes } from '../../scheduler/schedule-times.ts';
+import { type Service, startService, type Told } from '../../scheduler/service.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { catalogueOf } from '../catalogue.ts';
 import type { Context, Verb } from '../context.ts';
@@ -46,9 +46,19 @@ export const serve: Verb<{
   let hasLeft = false;
   const tell = troubles(context);
   const trouble = (what: string, error?: unknown): void => (hasLeft ? undefined : tell(what, error));
-  const [warehouse, catalogue] = await Promise.all([ownWarehouse(context, say), catalogueOf(config, version)]);
+  const [warehouse, catalogue] = await Promise.all([
+    ownWarehouse(context, say),
+    catalogueOf(config, version),
+  ]);
   const shown = json || quiet ? progress(context) : plain(context.err);
-  const runner = openRunner(context, config, warehouse, warehouses(context, config, warehouse), shown, trouble);
+  const runner = openRunner(
+    context,
+    config,
+    warehouse,
+    warehouses(context, config, warehouse),
+    shown,
+    trouble,
+  );
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes), ...options.times };
   const name = await ownName();
   let service: Service | undefined;
@@ -56,7 +66,7 @@ export const serve: Verb<{
   const asked: Warehouse = { ...warehouse, db: hurried(warehouse, askedPatience) };
   const nudge = (): void => service?.nudge();
   const control = openControl({ warehouse: asked, catalogue, preview: runner.preview, nudge });
-  const { buildApp } = await import('../../server/app.ts');
+  const { buildApp } = await import('../../server/api/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
   const ending = new AbortController();
@@ -99,7 +109,9 @@ export const serve: Verb<{
     // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
     if (service !== undefined && service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
     if (service !== undefined && !(await service.end())) {
-      say('the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere');
+      say(
+        'the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere',
+      );
       // What it was still about finds its connections closed.
       hasLeft = true;
     }
@@ -133,11 +145,16 @@ async function ownWarehouse(context: Context, say: (text: string) => void): Prom
 }
 
 /** Each pipeline's connections, opened at its first run. */
-function warehouses({ parts }: Context, config: Config, { url }: Warehouse): (pipeline: string) => Promise<Warehouse> {
+function warehouses(
+  { parts }: Context,
+  config: Config,
+  { url }: Warehouse,
+): (pipeline: string) => Promise<Warehouse> {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline) => {
     const known =
-      opened.get(pipeline) ?? parts.connected(url.reveal(), connectionsFor(settingsOf(config, pipeline).concurrency));
+      opened.get(pipeline) ??
+      parts.connected(url.reveal(), connectionsFor(settingsOf(config, pipeline).concurrency));
     opened.set(pipeline, known);
     // One that could not be opened is tried again.
     known.catch(() => opened.delete(pipeline));
@@ -181,7 +198,7 @@ function told(
       ),
     async ended({ id, ask }, { status }, trx) {
       if (ask.pipeline !== nightly.name || nightly.onSuccess === undefined || status !== 'succeeded') return;
-      // A backfill or a census of every pipeline does not say that they are up to date.
+      // A backfill or a reconciliation of every pipeline does not say that they are up to date.
       if (ask.does !== 'sync' && ask.does !== 'full') return;
       const { intend } = await import('../../outbound/intent.ts');
       await intend(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, nightly.onSuccess);
@@ -206,16 +223,24 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
   const { takesWrites } = await import('../../warehouse/connect.ts');
   try {
     const missing = await pending(warehouse);
-    if (missing.length > 0) return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
+    if (missing.length > 0)
+      return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
   } catch (error) {
     return [
-      error instanceof Misconfigured ? 'the warehouse was made by a newer version' : 'the warehouse does not answer',
+      error instanceof Misconfigured
+        ? 'the warehouse was made by a newer version'
+        : 'the warehouse does not answer',
     ];
   }
 }
 
-function announce({ out, err, json, quiet }: Context, url: string, { dags }: Catalogue, { server }: Config): void {
+function announce(
+  { out, err, json, quiet }: Context,
+  url: string,
+  { dags }: Catalogue,
+  { server }: Config,
+): void {
   const now = new Date();
   const schedules = dags.flatMap((dag) =>
     dag.configured

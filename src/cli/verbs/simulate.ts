@@ -15,18 +15,23 @@ export const simulate: Verb<{
 }> = async (context, { seed, issues, port, dialect, latency }) => {
   const { out, err, json, quiet, parts, signal } = context;
   if (!quiet && !json) err.line(`making a company with ${plural(issues, 'issue')} (seed ${seed})`);
-  const { startTracker } = await import('../../simulator/tracker/server.ts');
-  const listened = startTracker({ seed, issues, port, dialect, latencyMs: latency }).catch((error: unknown) => {
-    throw notListening(error, '--port (0 takes a free one)');
-  });
+  const { startTracker } = await import('../../../simulators/jira/server.ts');
+  const listened = startTracker({ seed, issues, port, dialect, latencyMs: latency }).catch(
+    (error: unknown) => {
+      throw notListening(error, '--port (0 takes a free one)');
+    },
+  );
   const tracker = parts.keep(await listened, (part) => part.close());
-  const { startAds } = await import('../../simulator/ads/server.ts');
-  const ads = parts.keep(await startAds({ seed, dialect, latencyMs: latency, days: 90 }), (part) => part.close());
-  const { startWorkflow } = await import('../../simulator/workflow/server.ts');
-  const { inhabit } = await import('../../simulator/workflow/company.ts');
-  const api = dialect === 'vendor' ? 'dagu-v2' : dialect;
-  const engine = parts.keep(await startWorkflow({ dialect: api, token: engineToken, latencyMs: latency }), (part) =>
+  const { startAds } = await import('../../../simulators/spotify-ads/server.ts');
+  const ads = parts.keep(await startAds({ seed, dialect, latencyMs: latency, days: 90 }), (part) =>
     part.close(),
+  );
+  const { startWorkflow } = await import('../../../simulators/dagu/server.ts');
+  const { inhabit } = await import('../../../simulators/dagu/company.ts');
+  const api = dialect === 'vendor' ? 'dagu-v2' : dialect;
+  const engine = parts.keep(
+    await startWorkflow({ dialect: api, token: engineToken, latencyMs: latency }),
+    (part) => part.close(),
   );
   inhabit(engine, { seed });
   const variables = {

@@ -1,6 +1,6 @@
-import { complaining, type RunLine, recentRuns } from '../../run/history/runs.ts';
-import { inOrder, receiptText, sentence } from '../../run/history/sentence.ts';
-import { type StreamState, streamStates } from '../../run/history/status.ts';
+import { type StreamState, streamStates } from '../../queries/freshness.ts';
+import { complaining, type RunLine, recentRuns } from '../../queries/run-history.ts';
+import { inOrder, receiptText, sentence } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/json.ts';
@@ -18,7 +18,9 @@ export const status: Verb<object> = async (context) => {
   if (context.json) {
     const fresh =
       streams.length > 0 && streams.every((each) => each.freshness !== 'stale' && each.freshness !== 'never');
-    context.out.line(toJson({ sentence: sentence(streams, last, now), fresh, lastRun: last[0] ?? null, streams }, 2));
+    context.out.line(
+      toJson({ sentence: sentence(streams, last, now), fresh, lastRun: last[0] ?? null, streams }, 2),
+    );
     return exit.ok;
   }
   const style: Style = streams.some((each) => each.freshness === 'stale' || each.freshness === 'never')
@@ -50,7 +52,9 @@ function attention(streams: readonly StreamState[], last: readonly RunLine[], no
           `Run ${newest.runId}, begun ${relative(newest.startedAt, now)}, has lost its process; the next run goes on from there.`,
         ]
       : []),
-    ...(rejected > 0 ? [`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`] : []),
+    ...(rejected > 0
+      ? [`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`]
+      : []),
   ];
 }
 

@@ -1,7 +1,7 @@
-import type { Db } from '../../run/history/db.ts';
-import { receiptText } from '../../run/history/sentence.ts';
-import { type StreamState, streamStates } from '../../run/history/status.ts';
-import { columns, type RowCount, receipts, rowCount, tableName } from '../../run/history/streams.ts';
+import type { Db } from '../../queries/db.ts';
+import { type StreamState, streamStates } from '../../queries/freshness.ts';
+import { columns, type RowCount, receipts, rowCount, tableName } from '../../queries/stream-history.ts';
+import { receiptText } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { ownerOf } from '../owner.ts';
@@ -72,8 +72,14 @@ async function detail(context: Context, db: Db, stream: StreamState): Promise<nu
           'state',
           `${stream.freshness}${stream.freshness === 'fresh' || stream.reason === null ? '' : `: ${stream.reason}`}`,
         ],
-        ['as of', stream.freshAt === null ? null : `${minute(stream.freshAt)} UTC (${relative(stream.freshAt, now)})`],
-        ['watermark', stream.watermark === null ? null : `${minute(stream.watermark)} UTC by the source's clock`],
+        [
+          'as of',
+          stream.freshAt === null ? null : `${minute(stream.freshAt)} UTC (${relative(stream.freshAt, now)})`,
+        ],
+        [
+          'watermark',
+          stream.watermark === null ? null : `${minute(stream.watermark)} UTC by the source's clock`,
+        ],
         ['last full walk', stream.fullAt === null ? null : `${minute(stream.fullAt)} UTC`],
         ['promise', `at most ${duration(stream.promiseSeconds)} old`],
         ['read from', stream.endpoint],

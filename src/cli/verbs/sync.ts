@@ -16,6 +16,6 @@ export const sync: Verb<{
   const options = full === undefined ? {} : { full };
   if (dryRun) return showPlan(context, asked, options);
   return runAll(context, asked, async (deps, streams) =>
-    (await import('../../run/sync.ts')).sync(deps, { ...options, ...streams }),
+    (await import('../../engine/sync.ts')).sync(deps, { ...options, ...streams }),
   );
 };

@@ -15,11 +15,14 @@ export const warehouse: Verb<object> = async (context) => {
     // Somebody else's server: it is up or not without us, and its password is theirs to show.
     if (json) out.line(toJson({ embedded: false, address: opened.address }, 2));
     else
-      out.line(`DATABASE_URL is set: the warehouse is ${opened.address}, which this program does not start or stop.`);
+      out.line(
+        `DATABASE_URL is set: the warehouse is ${opened.address}, which this program does not start or stop.`,
+      );
     return exit.ok;
   }
   const { url } = embedded;
-  if (json) out.line(toJson({ embedded: true, url, host: '127.0.0.1', port: embedded.port, data: embedded.data }));
+  if (json)
+    out.line(toJson({ embedded: true, url, host: '127.0.0.1', port: embedded.port, data: embedded.data }));
   else {
     const address = new URL(url);
     for (const line of facts(

@@ -1,6 +1,6 @@
 import { Misconfigured } from '../../core/errors.ts';
-import { type Lineage, type LineageSlice, lineage, syncedTable } from '../../run/history/lineage.ts';
-import { receiptText } from '../../run/history/sentence.ts';
+import { type Lineage, type LineageSlice, lineage, syncedTable } from '../../queries/lineage.ts';
+import { receiptText } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/json.ts';
@@ -10,7 +10,10 @@ import { clip, duration, escaped, minute, relative } from '../text.ts';
 import { partitionText } from './runs.ts';
 
 /** The lineage of one row, by id, key or former key. Exit code 1 if there is no such row. */
-export const why: Verb<{ readonly table: string; readonly key: string }> = async (context, { table: name, key }) => {
+export const why: Verb<{ readonly table: string; readonly key: string }> = async (
+  context,
+  { table: name, key },
+) => {
   const { db } = await filled(context);
   const target = await syncedTable(db, name);
   if (target === undefined)
@@ -20,7 +23,8 @@ export const why: Verb<{ readonly table: string; readonly key: string }> = async
   const found = await lineage(db, target, key);
   if (found === undefined) {
     const message = `${target.schema}.${target.name} has no row with key “${key}”`;
-    if (context.json) context.out.line(toJson({ table: `${target.schema}.${target.name}`, key, row: null }, 2));
+    if (context.json)
+      context.out.line(toJson({ table: `${target.schema}.${target.name}`, key, row: null }, 2));
     else context.out.line(escaped(message));
     return exit.failed;
   }
@@ -35,7 +39,9 @@ function show({ out }: Context, found: Lineage): void {
   };
   const now = new Date();
   const room = Math.max(40, (out.columns ?? 140) - 32);
-  const title = [found.row.key, found.row.name, found.row.id].find((each) => each !== undefined && each !== null);
+  const title = [found.row.key, found.row.name, found.row.id].find(
+    (each) => each !== undefined && each !== null,
+  );
   out.line(out.paint('bold', escaped(`${found.table} ${String(title ?? '')}`)));
   if (found.foundByFormerKey !== null) out.line(`${escaped(found.foundByFormerKey)} is a former key of it.`);
   if (found.deletedAt !== null)
@@ -63,7 +69,9 @@ function show({ out }: Context, found: Lineage): void {
         ['in slice', found.slice === null ? null : sliceText(found.slice)],
         [
           'read from',
-          source === null ? null : `${source.endpoint} of ${source.baseUrl} (stream ${source.name}.${source.stream})`,
+          source === null
+            ? null
+            : `${source.endpoint} of ${source.baseUrl} (stream ${source.name}.${source.stream})`,
         ],
         ['former keys', found.formerKeys.length === 0 ? null : found.formerKeys.join(', ')],
         ['tombstone', found.deletedAt === null ? 'none: it lives' : found.deletedAt],

@@ -1,20 +1,25 @@
 /** Everything that a form may do. Each asks `Control` and leads to the page that shows what came of it. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { run as readRun } from '../../run/history/runs.ts';
-import { paramsOf } from '../../schedule/asks.ts';
-import type { Ask, DagRun } from '../../schedule/control.ts';
-import { AlreadyActive } from '../../schedule/refusals.ts';
-import { audited } from './audited.ts';
+import { run as readRun } from '../../queries/run-history.ts';
+import type { Ask, DagRun } from '../../scheduler/control.ts';
+import { AlreadyActive } from '../../scheduler/request-errors.ts';
+import { paramsOf } from '../../scheduler/run-request.ts';
+import { audited } from './audit-log.ts';
 import type { DashboardDeps } from './deps.ts';
-import { fieldOf, type Refuse, type SessionOf } from './guard.ts';
 import { askOfForm } from './pages/backfill.ts';
 import { askOf } from './requests.ts';
+import { fieldOf, type Refuse, type SessionOf } from './security-headers.ts';
 
 const by = 'dashboard';
 
 /** In a scope of its own. */
-export function actions(app: FastifyInstance, deps: DashboardDeps, sessionOf: SessionOf, refuse: Refuse): void {
+export function actions(
+  app: FastifyInstance,
+  deps: DashboardDeps,
+  sessionOf: SessionOf,
+  refuse: Refuse,
+): void {
   const { control, db } = deps;
   audited(app, deps, sessionOf);
 
@@ -62,7 +67,9 @@ export function actions(app: FastifyInstance, deps: DashboardDeps, sessionOf: Se
     const number = fieldOf(body, 'run') ?? '';
     const run = /^\d{1,18}$/.test(number) ? await readRun(db, number) : undefined;
     const ask = run && askOf(run);
-    return ask === undefined ? refuse(reply, 404, 'There is no such run to ask for again.') : start(reply, ask);
+    return ask === undefined
+      ? refuse(reply, 404, 'There is no such run to ask for again.')
+      : start(reply, ask);
   });
 }
 
@@ -71,7 +78,8 @@ const named = (body: unknown): { readonly pipeline: string; readonly runId: stri
   runId: fieldOf(body, 'runId') ?? '',
 });
 
-const sameAsk = (active: DagRun, ask: Ask): boolean => active.does === ask.does && active.params === paramsOf(ask);
+const sameAsk = (active: DagRun, ask: Ask): boolean =>
+  active.does === ask.does && active.params === paramsOf(ask);
 
 const toRequest = (reply: FastifyReply, run: DagRun): FastifyReply =>
   reply.redirect(`/requests/${encodeURIComponent(run.pipeline)}/${encodeURIComponent(run.runId)}`, 303);

@@ -37,7 +37,10 @@ export function assets(app: FastifyInstance): AssetPath {
       const body = fs.readFileSync(files[name]);
       const { name: stem, ext } = path.parse(name);
       const hash = crypto.createHash('sha256').update(body).digest('hex').slice(0, 10);
-      return [name, { file: `${stem}.${hash}${ext}`, body, type: kinds[ext] ?? 'application/octet-stream' }] as const;
+      return [
+        name,
+        { file: `${stem}.${hash}${ext}`, body, type: kinds[ext] ?? 'application/octet-stream' },
+      ] as const;
     }),
   );
   const byFile = new Map<string, { readonly body: Buffer; readonly type: string }>(
@@ -46,7 +49,10 @@ export function assets(app: FastifyInstance): AssetPath {
   app.get<{ Params: { file: string } }>('/assets/:file', { config: { open: true } }, (request, reply) => {
     const asset = byFile.get(request.params.file);
     if (asset === undefined) return reply.code(404).type('text/plain').send('no such file\n');
-    return reply.type(asset.type).header('cache-control', 'public, max-age=31536000, immutable').send(asset.body);
+    return reply
+      .type(asset.type)
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .send(asset.body);
   });
   return (name) => `/assets/${made.get(name)?.file ?? name}`;
 }

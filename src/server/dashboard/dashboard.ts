@@ -2,25 +2,31 @@
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Misconfigured, TidemarkError } from '../../core/errors.ts';
-import { openRejects } from '../../run/history/rejects.ts';
-import { AlreadyActive, NothingActive, RunIdTaken, UnknownDag, UnknownRun } from '../../schedule/refusals.ts';
-import { isPassing, isUnwritable } from '../../warehouse/refusals.ts';
+import { openRejects } from '../../queries/reject-list.ts';
+import {
+  AlreadyActive,
+  NothingActive,
+  RunIdTaken,
+  UnknownDag,
+  UnknownRun,
+} from '../../scheduler/request-errors.ts';
+import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
 import type { DashboardDeps } from './deps.ts';
-import { door } from './door.ts';
 import { events } from './events.ts';
-import { guard } from './guard.ts';
 import { layout, type Page, type View } from './layout.ts';
+import { door } from './login.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { changesPage } from './pages/changes.ts';
+import { refusal } from './pages/message.ts';
 import { overview } from './pages/overview.ts';
-import { refusal } from './pages/plain.ts';
 import { rejectPage, rejectsPage } from './pages/rejects.ts';
 import { requestPage, runPage } from './pages/run.ts';
 import { runsPage } from './pages/runs.ts';
 import { streamPage } from './pages/stream.ts';
 import { streamsPage } from './pages/streams.ts';
+import { guard } from './security-headers.ts';
 import { sessions as makeSessions } from './session.ts';
 
 export type { DashboardDeps } from './deps.ts';
@@ -109,7 +115,12 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     streamPage(deps, view, { pipeline: param('pipeline'), stream: param('stream') }),
   );
   page('/runs', (view, { query }) =>
-    runsPage(deps, view, { pipeline: query.pipeline, kind: query.kind, status: query.status, before: query.before }),
+    runsPage(deps, view, {
+      pipeline: query.pipeline,
+      kind: query.kind,
+      status: query.status,
+      before: query.before,
+    }),
   );
   page('/runs/:run', async (view, { param }) =>
     isNumber(param('run')) ? runPage(deps, view, param('run')) : undefined,
@@ -118,7 +129,12 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     requestPage(deps, view, { pipeline: param('pipeline'), runId: param('run') }),
   );
   page('/backfill', (view, { query }) =>
-    backfillPage(deps, view, { pipeline: query.pipeline, from: query.from, to: query.to, streams: [] }, undefined),
+    backfillPage(
+      deps,
+      view,
+      { pipeline: query.pipeline, from: query.from, to: query.to, streams: [] },
+      undefined,
+    ),
   );
   page('/backfill/plan', (view, { query, all }, signal) =>
     backfillPage(
@@ -172,7 +188,8 @@ const isNumber = (text: string): boolean => /^\d{1,18}$/.test(text);
 
 /** What a person is told of an error: our own words as they are, of all others only that it happened. */
 function told(error: FastifyError | TidemarkError): { readonly status: number; readonly message: string } {
-  if (error instanceof UnknownDag || error instanceof UnknownRun) return { status: 404, message: error.message };
+  if (error instanceof UnknownDag || error instanceof UnknownRun)
+    return { status: 404, message: error.message };
   if (error instanceof AlreadyActive || error instanceof NothingActive || error instanceof RunIdTaken)
     return { status: 409, message: error.message };
   if (error instanceof Misconfigured) return { status: 400, message: error.message };

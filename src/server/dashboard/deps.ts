@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Control } from '../../schedule/control.ts';
+import type { Control } from '../../scheduler/control.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 
 /** What the dashboard is built from. */

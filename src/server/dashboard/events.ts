@@ -1,9 +1,9 @@
 /** Tells pages that something happened, and reads them the log of a run as it is written. Server-sent events. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pulse } from '../../run/history/pulse.ts';
+import { pulse } from '../../queries/change-token.ts';
 import type { DashboardDeps } from './deps.ts';
-import { type SessionOf, safeHeaders } from './guard.ts';
+import { type SessionOf, safeHeaders } from './security-headers.ts';
 
 /** Pages that follow at once, at most. */
 const mostReaders = 200;
@@ -67,10 +67,18 @@ export function events(app: FastifyInstance, deps: DashboardDeps, sessionOf: Ses
   const open = new Set<Channel>();
   const begin = (request: FastifyRequest, reply: FastifyReply): Channel | undefined => {
     if (open.size >= mostReaders) {
-      void reply.code(503).header('retry-after', '30').type('text/plain').send('too many pages follow; try later\n');
+      void reply
+        .code(503)
+        .header('retry-after', '30')
+        .type('text/plain')
+        .send('too many pages follow; try later\n');
       return undefined;
     }
-    const channel = channelOf(request, reply, (sessionOf(request)?.expiresAt.getTime() ?? 0) - deps.now().getTime());
+    const channel = channelOf(
+      request,
+      reply,
+      (sessionOf(request)?.expiresAt.getTime() ?? 0) - deps.now().getTime(),
+    );
     open.add(channel);
     channel.onEnd(() => open.delete(channel));
     return channel;
@@ -100,7 +108,11 @@ export function events(app: FastifyInstance, deps: DashboardDeps, sessionOf: Ses
           const { finishedAt, status } = await deps.control.run(pipeline, runId);
           const lines = await deps.control.log(pipeline, runId, { after });
           for (const line of lines) {
-            channel.send('line', JSON.stringify({ at: line.at, level: line.level, message: line.message }), line.seq);
+            channel.send(
+              'line',
+              JSON.stringify({ at: line.at, level: line.level, message: line.message }),
+              line.seq,
+            );
             after = line.seq;
           }
           if (finishedAt !== null && lines.length === 0) {

@@ -1,6 +1,6 @@
 /** HTML as text that escapes by default: whatever is put into a template is text, unless it is `Html` already. */
 
-import { escaped } from '../../core/words.ts';
+import { escaped } from '../../core/format.ts';
 
 /** Markup that is safe to send as it stands. Made by `html` and `verbatim` only. */
 export class Html {
@@ -40,6 +40,12 @@ const rendered = (part: Part): string => {
   return entities(escaped(String(part)));
 };
 
-const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const names: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 const entities = (text: string): string => text.replace(/[&<>"']/g, (sign) => names[sign] ?? sign);

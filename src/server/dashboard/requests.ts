@@ -1,11 +1,11 @@
 /** What joins a run in the warehouse and the request that it came from. */
 
-import type { Db } from '../../run/history/db.ts';
-import { requestOfRun } from '../../run/history/requests.ts';
-import type { RunDetail, RunLine } from '../../run/history/runs.ts';
-import type { Ask, Control, DagRun } from '../../schedule/control.ts';
-import { manualId } from '../../schedule/records.ts';
-import { UnknownDag, UnknownRun } from '../../schedule/refusals.ts';
+import type { Db } from '../../queries/db.ts';
+import { requestOfRun } from '../../queries/request-status.ts';
+import type { RunDetail, RunLine } from '../../queries/run-history.ts';
+import type { Ask, Control, DagRun } from '../../scheduler/control.ts';
+import { UnknownDag, UnknownRun } from '../../scheduler/request-errors.ts';
+import { manualId } from '../../scheduler/request-records.ts';
 
 /** Requests that may be asked for again. */
 const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
@@ -33,9 +33,11 @@ export async function requestOf(control: Control, db: Db, run: RunLine): Promise
 /** What a run was asked to do, as an ask that can be queued again. */
 export function askOf(run: RunDetail): Ask | undefined {
   const { kind } = run;
-  if (kind !== 'sync' && kind !== 'full' && kind !== 'backfill' && kind !== 'census') return undefined;
+  if (kind !== 'sync' && kind !== 'full' && kind !== 'backfill' && kind !== 'reconcile') return undefined;
   const params: Readonly<Record<string, unknown>> =
-    typeof run.params === 'object' && run.params !== null ? Object.fromEntries(Object.entries(run.params)) : {};
+    typeof run.params === 'object' && run.params !== null
+      ? Object.fromEntries(Object.entries(run.params))
+      : {};
   const { streams, from, to } = params;
   const window =
     instantOf(from) && instantOf(to) ? { from: new Date(String(from)), to: new Date(String(to)) } : undefined;

@@ -5,7 +5,7 @@
 
 import crypto from 'node:crypto';
 import { hours } from '../../core/time.ts';
-import { isSame, type Role, type Tokens } from '../tokens.ts';
+import { isSame, type Role, type Tokens } from '../api/tokens.ts';
 
 export interface Session {
   /** Names the session; in the cookie, readable by nobody but server and browser. */
@@ -74,7 +74,8 @@ export function sessions({ operate, read }: Tokens, now: () => Date): Sessions {
     },
     read(header) {
       const [nonce, expires, word, signature, ...more] = (cookieOf(header, cookie) ?? '').split('.');
-      if (nonce === undefined || expires === undefined || signature === undefined || more.length > 0) return undefined;
+      if (nonce === undefined || expires === undefined || signature === undefined || more.length > 0)
+        return undefined;
       if (!isSame(signature, sign(`${nonce}.${expires}.${word}`))) return undefined;
       const role = roles.find((each) => each === word);
       const expiresMs = Number(expires);

@@ -7,7 +7,7 @@ const ages = [
   [Number.POSITIVE_INFINITY, 86400, 'd'],
 ];
 
-/** As the server words it, see relative() in src/core/words.ts. */
+/** As the server words it, see relative() in src/core/format.ts. */
 function relative(then, now) {
   const seconds = Math.round((now - then) / 1000);
   const size = Math.abs(seconds);
@@ -69,7 +69,10 @@ async function refresh() {
   }
   fetching = true;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, credentials: 'same-origin' });
+    const answer = await fetch(location.href, {
+      headers: { accept: 'text/html' },
+      credentials: 'same-origin',
+    });
     if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
       location.reload();
       return;

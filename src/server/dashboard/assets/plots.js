@@ -15,9 +15,13 @@ const duration = (seconds) => {
 };
 
 /** Seconds that people count in. */
-const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400];
+const steps = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400,
+];
 
-const words = { seconds: { long: duration, short: (n) => (n === 0 ? '0' : duration(n).replace(/ 0 [sm]$/, '')) } };
+const words = {
+  seconds: { long: duration, short: (n) => (n === 0 ? '0' : duration(n).replace(/ 0 [sm]$/, '')) },
+};
 const plain = { long: (n) => grouped.format(n), short: (n) => short.format(n) };
 
 const colors = (figure) => {
@@ -43,7 +47,9 @@ function draw(figure) {
   raw.forEach((values, at) => {
     sums.push(values.map((value, place) => (value ?? 0) + (at === 0 ? 0 : sums[at - 1][place])));
   });
-  const order = bars ? given.series.map((_, at) => given.series.length - 1 - at) : given.series.map((_, at) => at);
+  const order = bars
+    ? given.series.map((_, at) => given.series.length - 1 - at)
+    : given.series.map((_, at) => at);
   const oneDay = given.at.at(-1) - given.at[0] < 172_800;
   const label = (at) => (oneDay ? time(at) : day(at));
   const wide = Math.max(200, canvas.clientWidth);
@@ -67,7 +73,8 @@ function draw(figure) {
         x: bars
           ? {
               time: false,
-              range: (_, min, max) => (max - min < few - 1 && min === 0 ? [-0.5, few - 0.5] : [min - 0.5, max + 0.5]),
+              range: (_, min, max) =>
+                max - min < few - 1 && min === 0 ? [-0.5, few - 0.5] : [min - 0.5, max + 0.5],
             }
           : { time: true },
         y: { range: (_, __, max) => [0, max > 0 ? max * 1.06 : 1] },
@@ -84,7 +91,9 @@ function draw(figure) {
             ? {
                 incrs: [1, 2, 5, 10, 20, 50],
                 values: (_, ticks) =>
-                  ticks.map((at) => (Number.isInteger(at) && given.at[at] !== undefined ? label(given.at[at]) : '')),
+                  ticks.map((at) =>
+                    Number.isInteger(at) && given.at[at] !== undefined ? label(given.at[at]) : '',
+                  ),
               }
             : { values: (_, ticks) => ticks.map(label) }),
         },
@@ -116,7 +125,9 @@ function draw(figure) {
           return {
             label: name,
             value: (_, __, ___, place) =>
-              place === null || place === undefined || raw[at][place] === null ? '–' : say.long(raw[at][place]),
+              place === null || place === undefined || raw[at][place] === null
+                ? '–'
+                : say.long(raw[at][place]),
             ...(bars
               ? {
                   fill: color(`fill-${tone}`),

@@ -1,9 +1,9 @@
 /** What a run did when: a row for each stream, a bar for each slice, hatched where the source wanted quiet. */
 
-import { count, duration, minute, plural } from '../../../core/words.ts';
-import type { Quiet, SliceLine, StreamSpan, Timeline } from '../../../run/history/timeline.ts';
+import { count, duration, minute, plural } from '../../../core/format.ts';
+import type { Quiet, SliceLine, StreamSpan, Timeline } from '../../../queries/timeline.ts';
+import { key, spoken, state, toneOf } from '../format.ts';
 import { type Html, html } from '../html.ts';
-import { key, spoken, state, toneOf } from '../words.ts';
 import { sliceName } from './slices.ts';
 import { table } from './table.ts';
 
@@ -31,7 +31,8 @@ export function gantt(found: Timeline, run: { readonly startedAt: Date; readonly
   return html`<div class="gantt">
 <svg class="defs" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="hatch-back" width="6" height="6"/><line class="hatch-line" x1="0" y1="0" x2="0" y2="6"/></pattern></defs></svg>
 <div class="ruler" aria-hidden="true"><span></span><ol>${[0, 0.25, 0.5, 0.75, 1].map(
-    (share) => html`<li>${share === 0 ? minute(run.startedAt).slice(11) : `+${duration(seconds * share)}`}</li>`,
+    (share) =>
+      html`<li>${share === 0 ? minute(run.startedAt).slice(11) : `+${duration(seconds * share)}`}</li>`,
   )}</ol><span></span></div>
 ${found.streams.map((stream) => row(stream, found, scale, run.end))}
 </div>
@@ -66,7 +67,11 @@ ${key([
       [
         { name: 'Quiet from', cell: (each: Quiet) => each.from.toISOString().slice(11, 23) },
         { name: 'to', cell: (each) => each.to.toISOString().slice(11, 23) },
-        { name: 'for', cell: (each) => duration((each.to.getTime() - each.from.getTime()) / 1000), number: true },
+        {
+          name: 'for',
+          cell: (each) => duration((each.to.getTime() - each.from.getTime()) / 1000),
+          number: true,
+        },
       ],
       found.quiet,
     )
@@ -110,7 +115,8 @@ function lanesOf(slices: readonly SliceLine[], end: Date): readonly (readonly Sl
   const lanes: { until: number; readonly slices: SliceLine[] }[] = [];
   for (const slice of slices) {
     const from = slice.startedAt?.getTime() ?? 0;
-    const free = lanes.find((each) => each.until <= from) ?? (lanes.length < mostLanes ? undefined : lanes.at(-1));
+    const free =
+      lanes.find((each) => each.until <= from) ?? (lanes.length < mostLanes ? undefined : lanes.at(-1));
     const taken = free ?? { until: 0, slices: [] };
     if (free === undefined) lanes.push(taken);
     taken.until = Math.max(taken.until, (slice.finishedAt ?? end).getTime());

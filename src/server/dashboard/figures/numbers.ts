@@ -4,5 +4,7 @@ export function quantile(values: readonly number[], share: number): number | und
   const place = (sorted.length - 1) * share;
   const low = sorted[Math.floor(place)];
   const high = sorted[Math.ceil(place)];
-  return low === undefined || high === undefined ? undefined : low + (high - low) * (place - Math.floor(place));
+  return low === undefined || high === undefined
+    ? undefined
+    : low + (high - low) * (place - Math.floor(place));
 }

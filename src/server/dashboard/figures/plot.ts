@@ -1,8 +1,8 @@
 /** Plots: drawn here as plain SVG, redrawn by a script where there is one, and as a table for everybody. */
 
-import { count, duration, minute } from '../../../core/words.ts';
+import { count, duration, minute } from '../../../core/format.ts';
+import { key, type Tone } from '../format.ts';
 import { data, type Html, html } from '../html.ts';
-import { key, type Tone } from '../words.ts';
 import { table } from './table.ts';
 
 export interface Series {

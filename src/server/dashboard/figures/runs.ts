@@ -1,19 +1,23 @@
 /** The plots of many runs: what changed, how long it took, what was asked of the source. */
 
-import type { RunLine } from '../../../run/history/runs.ts';
+import type { RunLine } from '../../../queries/run-history.ts';
 import { type Html, html } from '../html.ts';
 import { quantile } from './numbers.ts';
 import { plot } from './plot.ts';
 
 /** Of ended runs, the newest first, as a list of runs comes. */
-export function runFigures(runs: readonly RunLine[], only?: readonly ('changed' | 'duration' | 'requests')[]): Html {
+export function runFigures(
+  runs: readonly RunLine[],
+  only?: readonly ('changed' | 'duration' | 'requests')[],
+): Html {
   const ended = runs.filter((run) => run.finishedAt !== null).reverse();
   const at = ended.map((run) => run.startedAt);
   const names = ended.map((run) => html`<a href="/runs/${run.runId}">${run.runId}</a> ${run.kind}`);
   const seconds = ended.map((run) => run.seconds);
   const median = quantile(seconds, 0.5);
   const p95 = quantile(seconds, 0.95);
-  const wanted = (name: 'changed' | 'duration' | 'requests'): boolean => only === undefined || only.includes(name);
+  const wanted = (name: 'changed' | 'duration' | 'requests'): boolean =>
+    only === undefined || only.includes(name);
   return html`<div class="plots">${[
     wanted('changed') &&
       plot({

@@ -1,9 +1,9 @@
 /** The slices of a walk as a field of small squares: what is read, what is not, what went wrong. */
 
-import { count, minute, plural } from '../../../core/words.ts';
-import type { Progress, SliceLine } from '../../../run/history/timeline.ts';
+import { count, minute, plural } from '../../../core/format.ts';
+import type { Progress, SliceLine } from '../../../queries/timeline.ts';
+import { orDash, spoken, state, type Tone, toneOf } from '../format.ts';
 import { type Html, html } from '../html.ts';
-import { orDash, spoken, state, type Tone, toneOf } from '../words.ts';
 import { table } from './table.ts';
 
 /** `board_id 7, created 2024-01-01 00:00 to 2024-02-01 00:00` */
@@ -21,7 +21,11 @@ export function sliceName(slice: Pick<SliceLine, 'partition' | 'field' | 'from' 
 }
 
 const sideOf = (side: Date | null): string =>
-  side === null ? 'now' : side.toISOString().endsWith('T00:00:00.000Z') ? minute(side).slice(0, 10) : minute(side);
+  side === null
+    ? 'now'
+    : side.toISOString().endsWith('T00:00:00.000Z')
+      ? minute(side).slice(0, 10)
+      : minute(side);
 
 const marks: Readonly<Record<Tone, string>> = { good: '', going: '·', warn: '!', bad: '×', none: '' };
 
@@ -62,8 +66,16 @@ function field({ stream, slices, total, done }: Progress): Html {
         cell: (slice) => orDash(slice.expected === null ? null : count(slice.expected)),
         number: true,
       },
-      { name: 'Fetched', cell: (slice) => orDash(slice.fetched === null ? null : count(slice.fetched)), number: true },
-      { name: 'Landed', cell: (slice) => orDash(slice.landed === null ? null : count(slice.landed)), number: true },
+      {
+        name: 'Fetched',
+        cell: (slice) => orDash(slice.fetched === null ? null : count(slice.fetched)),
+        number: true,
+      },
+      {
+        name: 'Landed',
+        cell: (slice) => orDash(slice.landed === null ? null : count(slice.landed)),
+        number: true,
+      },
       { name: 'Error', cell: (slice) => slice.error ?? '', wraps: true, wide: true },
     ],
     slices,

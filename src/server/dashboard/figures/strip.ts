@@ -1,9 +1,9 @@
 /** Thirty nights as thirty small bars: what became of each. */
 
-import { plural } from '../../../core/words.ts';
-import type { Night } from '../../../run/history/nights.ts';
+import { plural } from '../../../core/format.ts';
+import type { Night } from '../../../queries/daily-status.ts';
+import { key, spoken, type Tone, toneOf } from '../format.ts';
 import { type Html, html } from '../html.ts';
-import { key, spoken, type Tone, toneOf } from '../words.ts';
 
 /** So many nights are shown. */
 export const nightsShown = 30;
@@ -25,7 +25,9 @@ export function strip(of: string, found: readonly Night[], now: Date): Html {
   const byDay = new Map(found.map((night) => [night.day, night]));
   const days = daysShown(now);
   const width = 100 / days.length;
-  const bad = found.filter((night) => toneOf(night.status) === 'bad' || toneOf(night.status) === 'warn').length;
+  const bad = found.filter(
+    (night) => toneOf(night.status) === 'bad' || toneOf(night.status) === 'warn',
+  ).length;
   return html`<svg class="strip" role="img" height="24" aria-label="${of}, ${plural(days.length, 'day')}: ran on ${found.length}, ${
     bad === 0 ? 'all good' : `${bad} ended badly`
   }">${days.map((day, place) => {

@@ -27,7 +27,9 @@ export function table<R>(
 <caption class="vh">${caption}</caption>
 <thead><tr>${columns.map((column) => html`<th scope="col" class="${kind(column)}">${column.name}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    (row) => html`<tr>${columns.map((column) => html`<td class="${kind(column)}">${column.cell(row)}</td>`)}</tr>
+    (
+      row,
+    ) => html`<tr>${columns.map((column) => html`<td class="${kind(column)}">${column.cell(row)}</td>`)}</tr>
 `,
   )}</tbody></table></div>`;
 }

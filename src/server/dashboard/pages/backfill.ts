@@ -1,16 +1,16 @@
 /** Backfill: what to read again, what that would take, and how far it is. */
 
 import { TidemarkError } from '../../../core/errors.ts';
+import { count, duration, plural } from '../../../core/format.ts';
 import { parseDay } from '../../../core/time.ts';
-import { count, duration, plural } from '../../../core/words.ts';
-import { type RunLine, runs } from '../../../run/history/runs.ts';
-import { type StreamState, streamStates } from '../../../run/history/status.ts';
-import type { Ask, Dag, PlanLine } from '../../../schedule/control.ts';
+import { type StreamState, streamStates } from '../../../queries/freshness.ts';
+import { type RunLine, runs } from '../../../queries/run-history.ts';
+import type { Ask, Dag, PlanLine } from '../../../scheduler/control.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { table } from '../figures/table.ts';
+import { ago, lasting, orDash } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import { csrf, live, type Page, type View } from '../layout.ts';
-import { ago, lasting, orDash } from '../words.ts';
 import { stateOf } from './runs.ts';
 
 /** What the form says; text as it was typed. */
@@ -118,10 +118,13 @@ ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 }
 
 function planView(plan: Plan, ask: Ask, view: View): Html {
-  if ('refused' in plan) return html`<section><h2>Plan</h2><p class="said" role="alert">${plan.refused}</p></section>`;
+  if ('refused' in plan)
+    return html`<section><h2>Plan</h2><p class="said" role="alert">${plan.refused}</p></section>`;
   const { lines } = plan;
   const total = (of: (line: PlanLine) => number | undefined): number | undefined =>
-    lines.every((line) => of(line) === undefined) ? undefined : lines.reduce((sum, line) => sum + (of(line) ?? 0), 0);
+    lines.every((line) => of(line) === undefined)
+      ? undefined
+      : lines.reduce((sum, line) => sum + (of(line) ?? 0), 0);
   const requests = total((line) => line.requests);
   const seconds = total((line) => line.seconds);
   const records = total((line) => line.records);
@@ -133,7 +136,11 @@ ${table(
     { name: 'Stream', cell: (line: PlanLine) => line.stream },
     { name: 'What', cell: (line) => line.about, wraps: true },
     { name: 'Slices', number: true, cell: (line) => count(line.slices) },
-    { name: 'Records', number: true, cell: (line) => orDash(line.records === undefined ? null : count(line.records)) },
+    {
+      name: 'Records',
+      number: true,
+      cell: (line) => orDash(line.records === undefined ? null : count(line.records)),
+    },
     {
       name: 'Requests',
       number: true,

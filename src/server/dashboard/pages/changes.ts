@@ -1,15 +1,19 @@
 /** What changed in the shape of the sources. */
 
-import { type SchemaChange, schemaChanges } from '../../../run/history/changes.ts';
+import { type SchemaChange, schemaChanges } from '../../../queries/schema-changes.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { table } from '../figures/table.ts';
+import { ago, at } from '../format.ts';
 import { html } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { ago, at } from '../words.ts';
 
 const perPage = 100;
 
-export async function changesPage({ db }: DashboardDeps, view: View, page: string | undefined): Promise<Page> {
+export async function changesPage(
+  { db }: DashboardDeps,
+  view: View,
+  page: string | undefined,
+): Promise<Page> {
   const number = /^\d{1,6}$/.test(page ?? '') ? Math.max(1, Number(page)) : 1;
   const found = await schemaChanges(db, { limit: perPage + 1, offset: (number - 1) * perPage });
   return {

@@ -1,24 +1,28 @@
 /** Everything at a glance: one sentence first, what needs a look next, then each pipeline and stream. */
 
-import { count, plural } from '../../../core/words.ts';
-import { type Night, nights, streamNights } from '../../../run/history/nights.ts';
-import { complaining, lastWhole, type RunLine, recentRuns, runs } from '../../../run/history/runs.ts';
-import { inOrder, sentence } from '../../../run/history/sentence.ts';
-import { type StreamState, streamStates } from '../../../run/history/status.ts';
-import type { Dag } from '../../../schedule/control.ts';
+import { count, plural } from '../../../core/format.ts';
+import { type Night, nights, streamNights } from '../../../queries/daily-status.ts';
+import { type StreamState, streamStates } from '../../../queries/freshness.ts';
+import { complaining, lastWhole, type RunLine, recentRuns, runs } from '../../../queries/run-history.ts';
+import { inOrder, sentence } from '../../../queries/summary-text.ts';
+import type { Dag } from '../../../scheduler/control.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { runFigures } from '../figures/runs.ts';
 import { firstShown, strip, stripKey } from '../figures/strip.ts';
 import { table } from '../figures/table.ts';
+import { ago, at, orDash, signOf, state, type Tone } from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { csrf, live, type Page, type View } from '../layout.ts';
 import { isActive } from '../requests.ts';
-import { ago, at, orDash, signOf, state, type Tone } from '../words.ts';
 
 /** So many runs are drawn. */
 const drawn = 60;
 
-export async function overview({ db, control }: DashboardDeps, view: View, wanted: string | undefined): Promise<Page> {
+export async function overview(
+  { db, control }: DashboardDeps,
+  view: View,
+  wanted: string | undefined,
+): Promise<Page> {
   const since = firstShown(view.now);
   const [streams, last, perPipeline, perStream, dags] = await Promise.all([
     streamStates(db),
@@ -27,11 +31,12 @@ export async function overview({ db, control }: DashboardDeps, view: View, wante
     streamNights(db, since),
     control.list(),
   ]);
-  const drawable = [...new Set([...dags.map((dag) => dag.name), ...last.map((run) => run.pipeline)])].filter((name) =>
-    streams.some((stream) => stream.pipeline === name),
+  const drawable = [...new Set([...dags.map((dag) => dag.name), ...last.map((run) => run.pipeline)])].filter(
+    (name) => streams.some((stream) => stream.pipeline === name),
   );
   const chosen = drawable.find((name) => name === wanted) ?? drawable[0];
-  const past = chosen === undefined ? [] : await runs(db, { pipeline: chosen, kinds: ['sync', 'full'], limit: drawn });
+  const past =
+    chosen === undefined ? [] : await runs(db, { pipeline: chosen, kinds: ['sync', 'full'], limit: drawn });
   return {
     title: 'Overview',
     at: '/',
@@ -58,7 +63,12 @@ function truth(streams: readonly StreamState[], last: readonly RunLine[], view: 
   return html`<h1 class="truth ${tone}"><span class="sign" aria-hidden="true">${signOf(tone)}</span><span>${sentence(streams, last, view.now)}</span></h1>`;
 }
 
-function attention(streams: readonly StreamState[], last: readonly RunLine[], dags: readonly Dag[], view: View): Html {
+function attention(
+  streams: readonly StreamState[],
+  last: readonly RunLine[],
+  dags: readonly Dag[],
+  view: View,
+): Html {
   const [newest] = last;
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   const active = dags.flatMap((dag) => (dag.last !== null && isActive(dag.last) ? [dag.last] : []));

@@ -1,14 +1,14 @@
 /** Dead letters: what could not become rows, why, and the record itself, shown as text whatever is in it. */
 
-import { count, plural } from '../../../core/words.ts';
-import { openRejects, type Reject, rejects } from '../../../run/history/rejects.ts';
+import { count, plural } from '../../../core/format.ts';
+import { openRejects, type Reject, rejects } from '../../../queries/reject-list.ts';
 import { address } from '../address.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { sliceName } from '../figures/slices.ts';
 import { facts, table } from '../figures/table.ts';
+import { ago, at, orDash, state } from '../format.ts';
 import { html, lines } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { ago, at, orDash, state } from '../words.ts';
 
 /** What the address may say. */
 export interface RejectsAsked {
@@ -56,7 +56,11 @@ ${table(
       cell: (each: Reject) =>
         html`<a href="/rejects/${each.rejectId}">${each.recordKey === '' ? 'without key' : each.recordKey}</a>`,
     },
-    { wide: true, name: 'Stream', cell: (each) => html`<span class="soft">${each.pipeline}.</span>${each.stream}` },
+    {
+      wide: true,
+      name: 'Stream',
+      cell: (each) => html`<span class="soft">${each.pipeline}.</span>${each.stream}`,
+    },
     {
       name: 'Reason',
       cell: (each) => html`<a class="soft" href="${link({ code: each.code })}"><code>${each.code}</code></a>`,
@@ -115,7 +119,12 @@ function whereOf(slice: unknown): string {
   const { field, from, to }: { field?: unknown; from?: unknown; to?: unknown } =
     typeof window === 'object' && window !== null ? window : {};
   const side = (value: unknown): Date | null => (typeof value === 'string' ? new Date(value) : null);
-  return sliceName({ partition, field: typeof field === 'string' ? field : null, from: side(from), to: side(to) });
+  return sliceName({
+    partition,
+    field: typeof field === 'string' ? field : null,
+    from: side(from),
+    to: side(to),
+  });
 }
 
 /** JSON with line breaks between its members, without touching a number or a string; anything else as it is. */

@@ -1,19 +1,19 @@
 /** One run: as the warehouse tells it, and as it was asked for. Either may be missing. */
 
-import { count, duration, plural } from '../../../core/words.ts';
-import type { HandedOver } from '../../../run/history/handoffs.ts';
-import { type RunDetail, type RunStream, run as readRun } from '../../../run/history/runs.ts';
-import { receiptText } from '../../../run/history/sentence.ts';
-import { type Progress, progressOf, type Timeline, timeline } from '../../../run/history/timeline.ts';
-import type { DagRun, LogLine } from '../../../schedule/control.ts';
+import { count, duration, plural } from '../../../core/format.ts';
+import type { HandedOver } from '../../../queries/handoff-list.ts';
+import { type RunDetail, type RunStream, run as readRun } from '../../../queries/run-history.ts';
+import { receiptText } from '../../../queries/summary-text.ts';
+import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';
+import type { DagRun, LogLine } from '../../../scheduler/control.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { gantt } from '../figures/gantt.ts';
 import { fields } from '../figures/slices.ts';
 import { facts, table } from '../figures/table.ts';
+import { ago, at, lasting, orDash, state } from '../format.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { csrf, live, type Page, type View } from '../layout.ts';
 import { askOf, canRetry, isActive, requestOf } from '../requests.ts';
-import { ago, at, lasting, orDash, state } from '../words.ts';
 import { stateOf } from './runs.ts';
 
 /** So many lines of the log are shown at first. */
@@ -43,10 +43,17 @@ export async function requestPage(
 ): Promise<Page> {
   const request = await deps.control.run(asked.pipeline, asked.runId);
   const newest = request.runs.at(-1);
-  return page(await known(deps, newest === undefined ? undefined : await readRun(deps.db, newest), request), view);
+  return page(
+    await known(deps, newest === undefined ? undefined : await readRun(deps.db, newest), request),
+    view,
+  );
 }
 
-async function known(deps: DashboardDeps, run: RunDetail | undefined, request: DagRun | undefined): Promise<Known> {
+async function known(
+  deps: DashboardDeps,
+  run: RunDetail | undefined,
+  request: DagRun | undefined,
+): Promise<Known> {
   const [found, progress, log] = await Promise.all([
     run && timeline(deps.db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(deps.db, run.runId) : [],
@@ -176,7 +183,9 @@ const act = (
 
 /** What the streams that are not ok say. */
 function reasons(run: RunDetail): Html | undefined {
-  const found = run.streams.filter((each) => each.status !== 'ok' && each.status !== 'running' && each.reason !== null);
+  const found = run.streams.filter(
+    (each) => each.status !== 'ok' && each.status !== 'running' && each.reason !== null,
+  );
   return found.length === 0
     ? undefined
     : html`<ul class="notes">${found.map((each) => html`<li>${state(each.status)} <b>${each.stream}</b> <span class="soft">${each.reason}</span></li>`)}</ul>`;

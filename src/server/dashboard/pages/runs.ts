@@ -1,15 +1,15 @@
 /** The runs of the past, filtered by the address. */
 
-import { count } from '../../../core/words.ts';
-import { type RunLine, runs } from '../../../run/history/runs.ts';
+import { count } from '../../../core/format.ts';
+import { type RunLine, runs } from '../../../queries/run-history.ts';
 import { address } from '../address.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { runFigures } from '../figures/runs.ts';
 import { table } from '../figures/table.ts';
+import { ago, lasting, spoken, state } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
 import { isActive } from '../requests.ts';
-import { ago, lasting, spoken, state } from '../words.ts';
 
 /** What the address may say. */
 export interface RunsAsked {
@@ -20,8 +20,16 @@ export interface RunsAsked {
 }
 
 const perPage = 50;
-const kinds = ['sync', 'full', 'backfill', 'census', 'replay'];
-const statuses = ['running', 'succeeded', 'partly_failed', 'failed', 'interrupted', 'lost', 'needs_attention'];
+const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
+const statuses = [
+  'running',
+  'succeeded',
+  'partly_failed',
+  'failed',
+  'interrupted',
+  'lost',
+  'needs_attention',
+];
 
 export async function runsPage({ db, control }: DashboardDeps, view: View, asked: RunsAsked): Promise<Page> {
   const before = asked.before !== undefined && /^\d{1,18}$/.test(asked.before) ? asked.before : undefined;

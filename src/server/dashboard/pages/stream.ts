@@ -1,15 +1,21 @@
 /** One stream: how fresh against its promise, what it holds, what its runs did, what its columns mean. */
 
-import { count, duration, plural } from '../../../core/words.ts';
-import { receiptText } from '../../../run/history/sentence.ts';
-import { type StreamState, streamStates } from '../../../run/history/status.ts';
-import { type ColumnLine, columns, type ReceiptLine, receipts, tableName } from '../../../run/history/streams.ts';
+import { count, duration, plural } from '../../../core/format.ts';
+import { type StreamState, streamStates } from '../../../queries/freshness.ts';
+import {
+  type ColumnLine,
+  columns,
+  type ReceiptLine,
+  receipts,
+  tableName,
+} from '../../../queries/stream-history.ts';
+import { receiptText } from '../../../queries/summary-text.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { plot } from '../figures/plot.ts';
 import { facts, table } from '../figures/table.ts';
+import { ago, at, lasting, orDash, state } from '../format.ts';
 import { type Html, html, lines } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { ago, at, lasting, orDash, state } from '../words.ts';
 import { rowsOf, rowText } from './streams.ts';
 
 /** So many of its runs are looked at. */
@@ -31,7 +37,9 @@ export async function streamPage(
     target === undefined ? [] : columns(db, target),
     receipts(db, stream.pipeline, stream.stream, remembered),
   ]);
-  const bad = past.filter((each) => each.status !== 'ok' && each.status !== 'running' && each.status !== 'skipped');
+  const bad = past.filter(
+    (each) => each.status !== 'ok' && each.status !== 'running' && each.status !== 'skipped',
+  );
   return {
     title: `${stream.pipeline}.${stream.stream}`,
     at: '/streams',
@@ -79,7 +87,8 @@ function age(stream: StreamState, view: View): Html | undefined {
 function figures(past: readonly ReceiptLine[]): Html {
   const ended = past.filter((each) => each.finishedAt !== null).reverse();
   const counted = ended.filter((each) => each.rows !== null);
-  const name = (each: ReceiptLine): Html => html`<a href="/runs/${each.runId}">${each.runId}</a> ${each.kind}`;
+  const name = (each: ReceiptLine): Html =>
+    html`<a href="/runs/${each.runId}">${each.runId}</a> ${each.kind}`;
   return html`<div class="plots">${plot({
     id: 'plot-rows',
     title: 'Rows in the table',
@@ -123,7 +132,10 @@ const runTable = (past: readonly ReceiptLine[], view: View): Html =>
   table(
     'Its runs',
     [
-      { name: 'Run', cell: (each: ReceiptLine) => html`<a href="/runs/${each.runId}">${each.runId}</a> ${each.kind}` },
+      {
+        name: 'Run',
+        cell: (each: ReceiptLine) => html`<a href="/runs/${each.runId}">${each.runId}</a> ${each.kind}`,
+      },
       { name: 'State', cell: (each) => state(each.status) },
       { name: 'Began', cell: (each) => ago(each.startedAt, view.now) },
       { name: 'Took', number: true, cell: (each) => lasting(each.seconds) },
@@ -143,7 +155,8 @@ const columnTable = (shape: readonly ColumnLine[]): Html =>
     [
       {
         name: 'Column',
-        cell: (each: ColumnLine) => html`<code>${each.column}</code>${each.key && html` <span class="tag">key</span>`}`,
+        cell: (each: ColumnLine) =>
+          html`<code>${each.column}</code>${each.key && html` <span class="tag">key</span>`}`,
       },
       { name: 'Type', wide: true, cell: (each) => html`<code class="soft">${each.type}</code>` },
       { name: 'What it is', cell: (each) => orDash(each.comment), wraps: true },
@@ -154,7 +167,9 @@ const columnTable = (shape: readonly ColumnLine[]): Html =>
 
 /** The newest rows that live, with the columns people would name. */
 function query(target: string, shape: readonly ColumnLine[]): string {
-  const names = shape.filter((each) => !each.column.startsWith('_') && each.column !== 'source_id').slice(0, 6);
+  const names = shape
+    .filter((each) => !each.column.startsWith('_') && each.column !== 'source_id')
+    .slice(0, 6);
   const has = (column: string): boolean => shape.some((each) => each.column === column);
   return [
     `select ${names.length === 0 ? '*' : names.map((each) => each.column).join(', ')}`,

@@ -1,20 +1,24 @@
 /** Every stream with its table. */
 
-import { count, duration, plural } from '../../../core/words.ts';
-import type { Db } from '../../../run/history/db.ts';
-import { streamNights } from '../../../run/history/nights.ts';
-import { inOrder, receiptText } from '../../../run/history/sentence.ts';
-import { type StreamState, streamStates } from '../../../run/history/status.ts';
-import { type RowCount, rowCount, tableName } from '../../../run/history/streams.ts';
+import { count, duration, plural } from '../../../core/format.ts';
+import { streamNights } from '../../../queries/daily-status.ts';
+import type { Db } from '../../../queries/db.ts';
+import { type StreamState, streamStates } from '../../../queries/freshness.ts';
+import { type RowCount, rowCount, tableName } from '../../../queries/stream-history.ts';
+import { inOrder, receiptText } from '../../../queries/summary-text.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { spark } from '../figures/spark.ts';
 import { firstShown, strip, stripKey } from '../figures/strip.ts';
 import { table } from '../figures/table.ts';
+import { ago, orDash, state } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { ago, orDash, state } from '../words.ts';
 
-export async function streamsPage({ db }: DashboardDeps, view: View, pipeline: string | undefined): Promise<Page> {
+export async function streamsPage(
+  { db }: DashboardDeps,
+  view: View,
+  pipeline: string | undefined,
+): Promise<Page> {
   const all = await streamStates(db);
   const shown = inOrder(pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline));
   const [rows, found] = await Promise.all([

@@ -1,0 +1,98 @@
+/** `npm run size`: code lines (no blanks, no comments) of each room of `src` beside its budget in docs/architecture.md. */
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Code lines allowed for each room. Only an issue raises one. */
+export const budgets: Readonly<Record<string, number>> = {
+  'main.ts': 200,
+  core: 1200,
+  config: 300,
+  http: 900,
+  reading: 1300,
+  'connectors/jira': 2500,
+  'connectors/spotify-ads': 2900,
+  'connectors/dagu': 800,
+  engine: 2700,
+  load: 1400,
+  queries: 900,
+  warehouse: 700,
+  embedded: 450,
+  scheduler: 900,
+  outbound: 500,
+  'server/api': 1000,
+  'server/dashboard': 1600,
+  cli: 1750,
+};
+
+/** The limit for all of `src`. */
+export const limit = 22_000;
+
+/** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
+export const ceilings: Readonly<Record<string, number>> = {
+  'main.ts': 210,
+  core: 1840,
+  config: 410,
+  http: 1240,
+  reading: 1590,
+  'connectors/jira': 3760,
+  'connectors/spotify-ads': 5080,
+  'connectors/dagu': 2200,
+  engine: 4460,
+  load: 2260,
+  queries: 1190,
+  warehouse: 750,
+  embedded: 920,
+  scheduler: 1840,
+  outbound: 690,
+  'server/api': 1520,
+  'server/dashboard': 4140,
+  cli: 4180,
+  src: 38280,
+};
+
+const source = path.resolve(import.meta.dirname, '../src');
+
+/** Lines of a file that hold code: blank lines and comments are left out, strings and templates are kept. */
+export function codeLines(text: string): number {
+  // Scanned token by token: a string or a template is taken whole, so that `//` and `/*` within one start no comment.
+  const tokens =
+    /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`|\/\*[\s\S]*?\*\/|(?<![:\\])\/\/[^\n]*/g;
+  const bare = text.replace(tokens, (token) => (/^\/[/*]/.test(token) ? token.replace(/[^\n]/g, '') : token));
+  return bare.split('\n').filter((line) => line.trim() !== '').length;
+}
+
+/** Files of `src` that count: code and style sheets. */
+export const sourceFiles = (): readonly string[] =>
+  fs
+    .readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|js|css|sql)$/.test(name));
+
+/** Code lines by room; a file that lies in no room counts as a room of its own. */
+export function sizes(): ReadonlyMap<string, { readonly lines: number; readonly files: number }> {
+  const found = new Map<string, { lines: number; files: number }>();
+  for (const file of sourceFiles()) {
+    const room = Object.keys(budgets).find((name) => file === name || file.startsWith(`${name}/`)) ?? file;
+    const size = found.get(room) ?? { lines: 0, files: 0 };
+    size.lines += codeLines(fs.readFileSync(path.join(source, file), 'utf8'));
+    size.files += 1;
+    found.set(room, size);
+  }
+  return found;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const found = sizes();
+  const row = (room: string, lines: number, files: number, budget: number | undefined) =>
+    console.log(
+      `${room.padEnd(24)}${String(lines).padStart(7)}${String(files).padStart(6)}${String(budget ?? '').padStart(8)}` +
+        (budget !== undefined && lines > budget ? `  ${lines - budget} too many` : ''),
+    );
+  console.log(`${'room'.padEnd(24)}${'lines'.padStart(7)}${'files'.padStart(6)}${'budget'.padStart(8)}`);
+  for (const room of new Set([...Object.keys(budgets), ...found.keys()])) {
+    const { lines, files } = found.get(room) ?? { lines: 0, files: 0 };
+    row(room, lines, files, budgets[room]);
+  }
+  const all = [...found.values()];
+  const sum = (of: 'lines' | 'files') => all.reduce((total, size) => total + size[of], 0);
+  row('src', sum('lines'), sum('files'), limit);
+}

@@ -1,0 +1,56 @@
+/** The tables of schema `ads` and the rows they hold; migrations/0008_ads.ts makes them, and a test compares the two. */
+import { adDrafts, adSetDrafts, campaignDrafts } from './tables/drafts.ts';
+import {
+  adAccounts,
+  adCategories,
+  adSetFrequencyCaps,
+  adSetPlacements,
+  adSets,
+  adSetTargets,
+  ads,
+  assets,
+  audiences,
+  businesses,
+  campaigns,
+  changeHistory,
+  changeHistoryItems,
+} from './tables/entities.ts';
+import {
+  insightSnapshots,
+  insightStates,
+  reportCsv,
+  reportDaily,
+  reportHourly,
+  reportLifetime,
+} from './tables/reports.ts';
+
+export * from './tables/drafts.ts';
+export * from './tables/entities.ts';
+export * from './tables/metrics.ts';
+export * from './tables/reports.ts';
+
+/** All tables of the schema that records become rows of; versions and revisions are written beside them. */
+export const adsTables = [
+  businesses,
+  adAccounts,
+  campaigns,
+  adSets,
+  adSetTargets,
+  adSetFrequencyCaps,
+  adSetPlacements,
+  ads,
+  assets,
+  audiences,
+  adCategories,
+  changeHistory,
+  changeHistoryItems,
+  campaignDrafts,
+  adSetDrafts,
+  adDrafts,
+  reportDaily,
+  reportHourly,
+  reportLifetime,
+  insightStates,
+  insightSnapshots,
+  reportCsv,
+] as const;

@@ -1,0 +1,180 @@
+import { BadData } from './errors.ts';
+import { membersToJson, toJson } from './json.ts';
+import { isObject, type JsonObject, own, put, unknownIn } from './record-object.ts';
+import type { Json } from './request.ts';
+
+/** Where in a record a reading stands; only errors and notes ever look at it. */
+interface Place {
+  readonly list: string;
+  readonly index: number;
+}
+
+/** A reading within another. */
+interface Inside extends Place {
+  readonly of: Reading;
+  readonly ownExtra: boolean;
+}
+
+/**
+ * One record while it is being read: names it in errors, keeps what no column holds, notes what changed its type.
+ * Lives as long as the transform of that record.
+ */
+export class Reading {
+  readonly #stream: string;
+  readonly #noun: string;
+  readonly #record: Json;
+  /** The part of paths that columns are spoken of without, e.g. `fields.`. */
+  readonly #prefix: string;
+  readonly #place: Place | undefined;
+  /** The reading of the record itself, which collects the notes. */
+  readonly #whole: Reading;
+  /** The reading whose `_extra` gets what is kept here. */
+  readonly #keeper: Reading;
+  #notes: Set<string> | undefined;
+  #extra: Record<string, Json> | undefined;
+
+  constructor(stream: string, noun: string, record: Json, prefix = '', inside?: Inside) {
+    this.#stream = stream;
+    this.#noun = noun;
+    this.#record = record;
+    this.#prefix = prefix;
+    this.#place = inside;
+    this.#whole = inside === undefined ? this : inside.of.#whole;
+    this.#keeper = inside === undefined || inside.ownExtra ? this : inside.of.#keeper;
+  }
+
+  /** The element of a list of this record; what it keeps lands in this record's `_extra`. */
+  element(list: string, index: number): Reading {
+    return new Reading(this.#stream, this.#noun, this.#record, this.#prefix, {
+      of: this,
+      list,
+      index,
+      ownExtra: false,
+    });
+  }
+
+  /** The element of a list of this record that becomes a row with an `_extra` of its own. */
+  row(list: string, index: number): Reading {
+    const prefix = `${list}[${index}].`;
+    return new Reading(this.#stream, this.#noun, this.#record, prefix, {
+      of: this,
+      list,
+      index,
+      ownExtra: true,
+    });
+  }
+
+  /** The error that rejects the record: `tracker.issues: issue PROJ-7 has no fields.updated`. */
+  reject(code: string, path: string, what: string, cause?: unknown): BadData {
+    const field = this.#path(path);
+    const message = `${this.#stream}: ${this.#noun} ${nameOf(this.#record)} ${what.replace('%', () => field)}`;
+    return new BadData(code, message, { field, cause });
+  }
+
+  /** A type nobody expected: the column stays null, the raw value is kept with the reason, and the note is made once. */
+  flip(path: string, raw: Json, expected: string): null {
+    const reason = `expected ${expected}, got ${kindOf(raw)}`;
+    this.#keeper.#put(this.#key(path), { _raw: raw, _reason: reason });
+    // Without the index: one note a field, however many elements have it.
+    this.note(`${this.#place === undefined ? path : `${this.#place.list}[].${path}`}: ${reason}`);
+    return null;
+  }
+
+  /** Something worth a line in `ops.schema_changes`, made once a record. Not for what differs from record to record. */
+  note(note: string): void {
+    const whole = this.#whole;
+    whole.#notes ??= new Set();
+    whole.#notes.add(note);
+  }
+
+  /** Keeps a value that has no column; that of an element with the place of the element. */
+  keep(key: string, value: Json): void {
+    if (this.#keeper === this) this.#put(key, value);
+    else this.#keeper.#put(this.#key(key), value);
+  }
+
+  #put(key: string, value: Json): void {
+    this.#extra ??= {};
+    put(this.#extra, key, value);
+  }
+
+  /** Keeps every key that is neither known nor null, under its name behind `as`. */
+  keepUnknown(holder: JsonObject, known: ReadonlySet<string>, as = ''): void {
+    const unknown = unknownIn(holder, known);
+    if (unknown !== undefined) for (const [key, value] of Object.entries(unknown)) this.keep(as + key, value);
+  }
+
+  /** JSON text of a value of this record. Rejects the record where `toJson` cannot take it. */
+  json(path: string, value: Json): string {
+    try {
+      return toJson(value);
+    } catch (error) {
+      throw this.because(error, path);
+    }
+  }
+
+  /** JSON text of several values; the error names the one at fault. */
+  jsonObject(prefix: string, values: JsonObject): string {
+    return this.jsonMembers(prefix, Object.keys(values), Object.values(values));
+  }
+
+  /** The same of keys, which differ, and their values. */
+  jsonMembers(prefix: string, keys: readonly string[], values: readonly Json[]): string {
+    try {
+      return membersToJson(keys, values);
+    } catch (error) {
+      for (const [at, key] of keys.entries()) this.json(prefix + key, values[at]);
+      // Each is good by itself: together they are one level too deep, or a key is at fault.
+      throw this.because(error, prefix);
+    }
+  }
+
+  /** The `_extra` column. */
+  extra(): string | null {
+    return this.#extra === undefined ? null : this.jsonObject(this.#prefix, this.#extra);
+  }
+
+  notes(): readonly string[] {
+    return this.#notes === undefined ? [] : [...this.#notes];
+  }
+
+  /** A fault in a value as the rejection of the record; anything else as it is. */
+  because(error: unknown, path: string): unknown {
+    return error instanceof BadData
+      ? this.reject(error.code, path, `has a bad %: ${error.message}`, error)
+      : error;
+  }
+
+  /** What a path is called in `_extra`. */
+  #key(path: string): string {
+    const field = this.#path(path);
+    return field.startsWith(this.#prefix) ? field.slice(this.#prefix.length) : `record.${field}`;
+  }
+
+  #path(path: string): string {
+    return this.#place === undefined ? path : `${this.#place.list}[${this.#place.index}].${path}`;
+  }
+}
+
+/** What kind of JSON a value is, in words. */
+export const kindOf = (value: Json): string => {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (isObject(value)) return 'an object';
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'boolean' ? 'true or false' : 'a number';
+};
+
+/** What people call the record: its key or id, if that can be shown. */
+const nameOf = (record: Json): string => {
+  if (!isObject(record)) return `(${kindOf(record)})`;
+  for (const key of ['key', 'id', 'change_id', 'entity_id', 'accountId', 'groupId', 'name']) {
+    const value = own(record, key);
+    if (typeof value === 'string' || typeof value === 'number') {
+      const text = String(value);
+      return /^[\w:.@-]{1,80}$/.test(text) ? text : JSON.stringify(text.slice(0, 80));
+    }
+  }
+  return '(without id)';
+};

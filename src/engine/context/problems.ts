@@ -1,0 +1,57 @@
+/** What becomes of a stream that did not go as it should: what it is told as, and which errors end more than a slice. */
+
+import {
+  AuthFailed,
+  Fenced,
+  Interrupted,
+  Misconfigured,
+  OutOfTime,
+  TidemarkError,
+  TooManyRejects,
+  Unreachable,
+  WarehouseFull,
+} from '../../core/errors.ts';
+import { longestOf, type StreamStatus } from '../../core/run.ts';
+import type { Flow, Slice } from '../../core/stream.ts';
+
+/** Why a stream is not ok though it went on. `passesAfterMs` as in its report. */
+export interface Problem {
+  readonly status: StreamStatus;
+  readonly reason: string;
+  readonly passesAfterMs?: number | undefined;
+}
+
+/** Errors that end the whole run, not just the stream they happened in. */
+export const endsRun = (error: unknown): boolean =>
+  error instanceof AuthFailed ||
+  error instanceof Fenced ||
+  error instanceof Interrupted ||
+  error instanceof Misconfigured ||
+  error instanceof OutOfTime ||
+  error instanceof Unreachable ||
+  error instanceof TooManyRejects ||
+  error instanceof WarehouseFull ||
+  !(error instanceof TidemarkError);
+
+/** Several as one: the worst, and how many more there are. */
+export const worst = (problems: readonly Problem[]): Problem | undefined => {
+  const first = problems.find((problem) => problem.status === 'failed') ?? problems[0];
+  if (first === undefined || problems.length === 1) return first;
+  const passesAfterMs = longestOf(problems.map((problem) => problem.passesAfterMs));
+  return {
+    status: first.status,
+    reason: `${first.reason} (and ${problems.length - 1} more slices)`,
+    passesAfterMs,
+  };
+};
+
+/** The stream and the slice of it, for people. */
+export function where({ stream }: Flow, slice: Slice): string {
+  const parts = [
+    ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
+    ...(slice.window === undefined
+      ? []
+      : [`${slice.window.from?.toISOString() ?? '…'}/${slice.window.to?.toISOString() ?? '…'}`]),
+  ];
+  return parts.length === 0 ? stream.name : `${stream.name} (${parts.join(', ')})`;
+}

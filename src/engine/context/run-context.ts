@@ -1,0 +1,82 @@
+import { addCounts, type Counts, noCounts, type Receipt } from '../../core/run.ts';
+import type { Flow } from '../../core/stream.ts';
+import type { BinaryWriter } from '../../load/binary.ts';
+import type { Loaded } from '../../load/load.ts';
+import type { Lease } from '../state/lease.ts';
+import type { Rejections } from '../state/rejections.ts';
+import type { Run } from '../state/run-state.ts';
+import type { RunDeps } from './deps.ts';
+
+/** What every slice of a run shares. */
+export interface RunContext {
+  readonly deps: RunDeps;
+  readonly run: Run;
+  readonly lease: Lease;
+  /** Aborts on a request to stop and on the loss of the lease. */
+  readonly signal: AbortSignal;
+  /** The source's clock at the beginning of the run. */
+  readonly clock: Date | undefined;
+  /** The same at this moment: carried on by our monotonic clock. Ours where the source has none. */
+  readonly now: () => Date;
+  readonly rejections: Rejections;
+  /** Memory of batches that are loaded, for those to come. */
+  readonly writers: BinaryWriter[];
+  /** Runs the load of a batch when its turn comes. */
+  readonly loads: <T>(load: () => Promise<T>) => Promise<T>;
+  /** Runs a piece of work when one of the run's places for concurrent slices is free. */
+  readonly slot: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** What a stream has done so far in this run. */
+export interface Tally {
+  counts: Counts;
+  deleted: number;
+  slices: number;
+  expected: number | null;
+  fetched: number;
+  landed: number;
+  /** Records delivered so far, for progress. */
+  received: number;
+  /** What the source has stated of the total so far, for progress. */
+  announced: number | undefined;
+}
+
+export const newTally = (): Tally => ({
+  counts: noCounts,
+  deleted: 0,
+  slices: 0,
+  expected: 0,
+  fetched: 0,
+  landed: 0,
+  received: 0,
+  announced: undefined,
+});
+
+export const receiptOf = (tally: Tally): Receipt => ({
+  expected: tally.expected,
+  fetched: tally.fetched,
+  landed: tally.landed,
+});
+
+/** Adds what one committed batch did. */
+export function tallyBatch(tally: Tally, loaded: Loaded): void {
+  tally.counts = addCounts(tally.counts, loaded.counts);
+  tally.deleted += loaded.deleted;
+}
+
+/** Tells how far a stream is. */
+export function tellProgress(context: RunContext, flow: Flow, tally: Tally): void {
+  context.deps.observe({
+    type: 'stream.progress',
+    pipeline: context.run.pipeline,
+    stream: flow.stream.name,
+    received: tally.received,
+    expected: tally.announced,
+    retries: context.deps.source.http.counters.retries,
+  });
+}
+
+/** A remark for people. */
+export function tell(context: RunContext, level: 'info' | 'warn', message: string): void {
+  context.deps.observe({ type: 'note', pipeline: context.run.pipeline, level, message });
+}

@@ -1,0 +1,42 @@
+import type { StreamReport } from '../../core/run.ts';
+import type { Flow } from '../../core/stream.ts';
+import { patiently } from '../../warehouse/with-retry.ts';
+import { beginStream, finishStream } from '../state/run-state.ts';
+import { newTally, type RunContext, receiptOf, type Tally } from './run-context.ts';
+
+/** A stream in a run, from the moment when it is told and written down that it began. */
+export interface StreamInRun {
+  readonly tally: Tally;
+  /** What it has come to by now. */
+  report(status: StreamReport['status'], reason?: string, passesAfterMs?: number): StreamReport;
+  /** Writes down and tells that it is over; gives the report. */
+  end(done: StreamReport): Promise<StreamReport>;
+}
+
+/** The stream begins. */
+export async function enterStream({ deps, run }: RunContext, { stream, table }: Flow): Promise<StreamInRun> {
+  const { db } = deps.warehouse;
+  const started = performance.now();
+  const tally = newTally();
+  deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
+  await patiently(() => beginStream(db, run, stream.name));
+  return {
+    tally,
+    report: (status, reason, passesAfterMs) => ({
+      stream: stream.name,
+      status,
+      counts: tally.counts,
+      receipt: receiptOf(tally),
+      deleted: tally.deleted,
+      slices: tally.slices,
+      seconds: (performance.now() - started) / 1000,
+      ...(reason === undefined ? {} : { reason }),
+      ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
+    }),
+    async end(done) {
+      await patiently(() => finishStream(db, run, done, table));
+      deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
+      return done;
+    },
+  };
+}

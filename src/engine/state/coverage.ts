@@ -1,0 +1,80 @@
+/** What a checkpoint speaks for: which of the source's records were read, and by what they became rows. */
+
+import { plural } from '../../core/format.ts';
+import type { Stream } from '../../core/stream.ts';
+
+export interface Coverage {
+  /** As the checkpoint keeps it. */
+  readonly words: string;
+  /** What the words begin with that is the configuration's and the program's own, and none of the source's. */
+  readonly ours: string;
+  /** False where the source told only part of what records are read by. */
+  readonly whole: boolean;
+  /** Fields of a record that are asked for by name; undefined: all that there are. */
+  readonly fields: readonly string[] | undefined;
+}
+
+/**
+ * What a walk over all of the stream would speak for now. `before`: the checkpoint's fields; where the source tells less of them it is asked once more,
+ * for one answer may leave some out. Throws what the source's answer asks for.
+ */
+export async function coverageOf(
+  { windows, days }: Stream,
+  signal: AbortSignal,
+  before: readonly string[] = [],
+): Promise<Coverage> {
+  const selection = windows?.scope ?? days?.scope ?? '';
+  const first = await windows?.reading?.(signal);
+  const reading = lacks(first?.fields, before) ? await windows?.reading?.(signal, true) : first;
+  if (reading === undefined) return { words: selection, ours: selection, whole: true, fields: undefined };
+  const ours = `${selection}${readBy}${reading.edition}; `;
+  return { words: `${ours}${reading.words}`, ours, whole: reading.whole, fields: reading.fields };
+}
+
+/**
+ * Why everything is to be read again that was read once, for people; undefined where it was read as it is asked for now. `scope` and `fields` are the
+ * checkpoint's. On the word of a source that tells only part of that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and
+ * all is read when the source tells more.
+ */
+export function whyAgain(
+  { scope, fields }: { readonly scope: string; readonly fields: readonly string[] | undefined },
+  { words, ours, whole, fields: asked }: Coverage,
+): string | undefined {
+  if (selectionOf(scope) !== selectionOf(words)) return 'what is to be read was configured anew';
+  if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
+  if (whole && scope !== words)
+    return scope === ours
+      ? 'some of it was read while the source told of a part of its fields only'
+      : 'the source has other fields of a kind that decides what its records become';
+  const [first, ...more] = cameIntoSight(fields, asked);
+  if (first === undefined) return undefined;
+  return `${first}${more.length === 0 ? '' : ` and ${plural(more.length, 'other field')}`} came into sight`;
+}
+
+const readBy = '\nread by ';
+const selectionOf = (scope: string): string =>
+  scope.slice(0, scope.includes(readBy) ? scope.lastIndexOf(readBy) : undefined);
+
+/**
+ * Fields that are asked for now and were not when everything was last read, and that are no new ones: they were hidden, or out of the list of fields
+ * for a night. No record counts as changed by that. A new field has the highest number, and a record that gets a value in it is changed.
+ */
+function cameIntoSight(
+  before: readonly string[] | undefined,
+  now: readonly string[] | undefined,
+): readonly string[] {
+  if (before === undefined || now === undefined) return [];
+  const known = new Set(before);
+  const newest = before.reduce((highest, id) => Math.max(highest, numberOf(id) ?? 0), 0);
+  return now.filter((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
+}
+
+/** Whether fields that were asked for when the checkpoint was last moved are not told any more. What it has behind a minus was not. */
+const lacks = (now: readonly string[] | undefined, before: readonly string[]): boolean =>
+  now !== undefined && before.some((id) => !id.startsWith('-') && !now.includes(id));
+
+/** The number in an id such as `customfield_10016`. */
+function numberOf(id: string): number | undefined {
+  const digits = /\d+$/.exec(id)?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}

@@ -1,0 +1,127 @@
+/** Everything an `Http` can be told. One right default each. */
+
+import type { Request } from '../core/request.ts';
+import type { Proxies } from './proxy.ts';
+
+export interface HttpOptions {
+  /** Origin and optional path prefix, e.g. `https://api.example.com/ads/v3`; no user, query or fragment. */
+  readonly baseUrl: string;
+  /** The headers that carry the credentials; asked before every request. They go to the origin of `baseUrl` and nowhere else. */
+  readonly authorize: () => Readonly<Record<string, string>>;
+  /** Gets new credentials after a 401; true if `authorize` now gives others. Shared by all requests that wait for it. */
+  readonly onUnauthorized?: (signal: AbortSignal) => Promise<boolean>;
+  /** Sent as `tidemark/<version>`. */
+  readonly version?: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How bodies are written: as JSON (default), or as a form whose fields are text. */
+  readonly bodies?: 'json' | 'form';
+  /** Further secrets that a server could echo: no message shows them. Asked when there is a message. */
+  readonly secrets?: () => readonly string[];
+  /** Between us and the origin; absent: none. */
+  readonly proxies?: Proxies;
+  /** Connections, and requests under way at once. Default 8. */
+  readonly concurrency?: number;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly limits?: Partial<SizeLimits>;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly rate?: RateOptions;
+  /** Whether a request may be sent again after a fault. Default: all but those marked `once`; what else goes through `send` are reads. */
+  readonly idempotent?: (request: Request) => boolean;
+  readonly observe?: (event: HttpEvent) => void;
+  /** For tests: the dice, the monotonic clock (ms), the wall clock (epoch ms) and how to wait. */
+  readonly random?: () => number;
+  readonly now?: () => number;
+  readonly wall?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Timeouts {
+  /** Until the connection stands, TLS included. */
+  readonly connectMs: number;
+  /** From sending the request to the end of the answer's headers. */
+  readonly headersMs: number;
+  /** From the headers to the last byte of the body, however diligently the server drips. */
+  readonly bodyMs: number;
+}
+
+export interface SizeLimits {
+  /** Of the body as it comes over the wire. */
+  readonly wireBytes: number;
+  /** Of the body decompressed. */
+  readonly decodedBytes: number;
+  /** Decompressed over compressed; counts from 4 MB on. Believable JSON stays below 100; gzip can make 1,032. */
+  readonly ratio: number;
+}
+
+export interface RetryPolicy {
+  /** Requests sent for one `send`, the first included; waits that a 429 asked for are not counted. */
+  readonly tries: number;
+  /** The same where no connection comes about, nor ever has: the address may be wrong. */
+  readonly connectTries: number;
+  /** Full jitter: the k-th wait is uniform in [0, baseMs × 2^k). */
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** A source that wants us to wait longer ends the request as `RateLimited` at once. */
+  readonly retryAfterMaxMs: number;
+  /** What one `send` may wait for rate limits in all. */
+  readonly patienceMs: number;
+  /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed. */
+  readonly budgetRatio: number;
+  readonly budgetFloor: number;
+  /** What retries while nobody is answered may wait in all without counting against that. */
+  readonly awayMs: number;
+}
+
+/** At most `perSecond` requests a second, `burst` of them at once. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+export interface RateOptions {
+  /** By `Request.endpoint`. */
+  readonly perEndpoint?: Readonly<Record<string, Rate>>;
+  /** For each endpoint without one of its own; none: unlimited. */
+  readonly default?: Rate;
+  /** Limits that several endpoints share, the narrowest first; a request keeps to every one that covers its endpoint, besides its own. */
+  readonly shared?: readonly SharedRate[];
+}
+
+export interface SharedRate extends Rate {
+  readonly covers: (endpoint: string) => boolean;
+}
+
+/** What happens between requests: for progress lines and the log. */
+export type HttpEvent =
+  /** One request is sent again after `waitMs`. `tries`: sent so far. */
+  | {
+      readonly type: 'retry';
+      readonly endpoint: string;
+      readonly tries: number;
+      readonly waitMs: number;
+      readonly reason: string;
+    }
+  /** The source asked for quiet: no request leaves until then (epoch ms). */
+  | {
+      readonly type: 'throttled';
+      readonly endpoint: string;
+      readonly untilMs: number;
+      readonly reason: string;
+    };
+
+const mb = 1024 * 1024;
+
+export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 120_000 };
+export const defaultLimits: SizeLimits = { wireBytes: 64 * mb, decodedBytes: 64 * mb, ratio: 200 };
+export const defaultRetry: RetryPolicy = {
+  tries: 6,
+  connectTries: 3,
+  baseMs: 1_000,
+  capMs: 60_000,
+  retryAfterMaxMs: 15 * 60_000,
+  patienceMs: 60 * 60_000,
+  budgetRatio: 0.2,
+  budgetFloor: 20,
+  awayMs: 5 * 60_000,
+};

@@ -1,0 +1,47 @@
+/** From a `Request` to what goes over the wire, and the guard that it goes nowhere but to the configured origin. */
+
+import { ForeignOrigin, Misconfigured } from '../core/errors.ts';
+import type { Request } from '../core/request.ts';
+
+/** The configured place: `origin` gets the credentials, `prefix` stands before every path ('' or `/ads/v3`). */
+export interface Base {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+/** Throws `Misconfigured` where the text is no http(s) URL, or carries a user, a query or a fragment. */
+export const baseOf = (text: string): Base => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Misconfigured('the base URL must be an http or https URL, e.g. https://example.atlassian.net');
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new Misconfigured(`the base URL of ${url.host} must not hold a user, a query or a fragment`);
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
+};
+
+/**
+ * Path and query to send to `base.origin`. Throws `ForeignOrigin` for a `request.url` that points anywhere else. A server behind a proxy that puts a
+ * prefix before its paths may not know of it: the same endpoint's next page without the prefix lies below it.
+ */
+export const pathOf = (request: Request, base: Base): string => {
+  const path = base.prefix + request.path;
+  if (request.url === undefined) return path + queryOf(request.query);
+  const url = ownUrl(request.url, base.origin + path);
+  if (url?.origin !== base.origin || url.username !== '' || url.password !== '')
+    throw new ForeignOrigin(
+      `${request.endpoint}: the next page lies at ${url === undefined ? 'no readable URL' : url.origin}, not at ${base.origin}; not followed`,
+    );
+  return (url.pathname === request.path ? path : url.pathname) + url.search;
+};
+
+/** Undefined for what a URL parser would mend silently: white space, control characters and backslashes have no place in a URL. */
+const ownUrl = (text: string, from: string): URL | undefined =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+  /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text, from) ? undefined : new URL(text, from);
+
+const queryOf = (query: Request['query']): string => {
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+};

@@ -1,0 +1,126 @@
+/** One stream's table: columns with their comments, row counts, the receipts of its last runs. */
+import { sql } from 'kysely';
+import { type Counters, countColumns, type Db, pickCounters, rowsOf } from './db.ts';
+import type { Receipt } from './run-history.ts';
+
+export interface ColumnLine {
+  readonly column: string;
+  readonly type: string;
+  readonly key: boolean;
+  readonly comment: string | null;
+}
+
+/** The columns of a table in their order; empty if there is no such table. */
+export const columns = (db: Db, { schema, name }: TableName): Promise<readonly ColumnLine[]> =>
+  rowsOf(
+    sql<ColumnLine>`
+      select a.attname as column, format_type(a.atttypid, a.atttypmod) as type,
+        coalesce(a.attnum = any (i.indkey::smallint[]), false) as key, col_description(a.attrelid, a.attnum) as comment
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      left join pg_index i on i.indrelid = c.oid and i.indisprimary
+      where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
+      order by a.attnum`,
+    db,
+  );
+
+export interface TableName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** `tracker.issues` → its parts; undefined for anything that is not two plain identifiers. */
+export function tableName(text: string): TableName | undefined {
+  const found = /^([a-z_][a-z0-9_]{0,62})\.([a-z_][a-z0-9_]{0,62})$/.exec(text);
+  return found?.[1] !== undefined && found[2] !== undefined
+    ? { schema: found[1], name: found[2] }
+    : undefined;
+}
+
+export interface RowCount {
+  readonly live: number;
+  /** Tombstoned rows; 0 where the table has no tombstones. */
+  readonly deleted: number;
+  /** False when the table is so large that the planner's estimate was taken instead of a count. */
+  readonly exact: boolean;
+}
+
+/** Beyond this many rows (by the planner's estimate) a list of tables does not count: it would take seconds. */
+const countedUpTo = 1_000_000;
+
+/** How many rows a table holds; undefined if there is no such table. `exactly` counts whatever its size. */
+export async function rowCount(db: Db, table: TableName, exactly = false): Promise<RowCount | undefined> {
+  const [about] = await rowsOf(
+    sql<{ readonly estimate: number; readonly tombstones: boolean }>`
+      select c.reltuples::float8 as estimate, exists (
+        select from pg_attribute a where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${table.schema} and c.relname = ${table.name} and c.relkind in ('r', 'p', 'v')`,
+    db,
+  );
+  if (!about) return undefined;
+  if (!exactly && about.estimate > countedUpTo) return { live: about.estimate, deleted: 0, exact: false };
+  // Two counts, each from an index: in one, every row of the table would have to be read.
+  const of = sql.id(table.schema, table.name);
+  const dead = about.tombstones ? sql`(select count(*) from ${of} where _deleted_at is not null)` : sql`0`;
+  const [counted] = await rowsOf(
+    sql<{ readonly total: number; readonly deleted: number }>`
+      select (select count(*) from ${of})::float8 as total, ${dead}::float8 as deleted`,
+    db,
+  );
+  const { total = 0, deleted = 0 } = counted ?? {};
+  return { live: total - deleted, deleted, exact: true };
+}
+
+export interface ReceiptLine {
+  readonly runId: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  /** Live rows of the table at its end; null where they were not counted. */
+  readonly rows: number | null;
+  readonly seconds: number | null;
+  readonly receipt: Receipt;
+  readonly counts: Counters;
+}
+
+/** What the newest runs did for a stream, newest first. */
+export async function receipts(
+  db: Db,
+  pipeline: string,
+  stream: string,
+  limit: number,
+): Promise<readonly ReceiptLine[]> {
+  type Row = Counters &
+    Receipt &
+    Pick<ReceiptLine, 'kind' | 'status' | 'reason' | 'seconds' | 'rows'> & {
+      readonly run_id: string;
+      readonly started_at: Date;
+      readonly finished_at: Date | null;
+    };
+  const found = await rowsOf(
+    sql<Row>`
+      select rs.run_id::text as run_id, r.kind, rs.status, rs.reason, rs.started_at, rs.finished_at,
+        rs.rows::float8 as rows,
+        extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds,
+        rs.expected::float8 as expected, rs.fetched::float8 as fetched, rs.landed::float8 as landed, ${countColumns('rs')}
+      from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
+      where src.name = ${pipeline} and rs.stream = ${stream} order by rs.run_id desc limit ${limit}`,
+    db,
+  );
+  return found.map((row) => ({
+    runId: row.run_id,
+    kind: row.kind,
+    status: row.status,
+    reason: row.reason,
+    startedAt: row.started_at,
+    rows: row.rows,
+    finishedAt: row.finished_at,
+    seconds: row.seconds,
+    receipt: { expected: row.expected, fetched: row.fetched, landed: row.landed },
+    counts: pickCounters(row),
+  }));
+}

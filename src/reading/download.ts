@@ -1,0 +1,116 @@
+/** Fetches a file from an address that a source named: a stream of bytes, complete or an error, and nothing of ours goes with it. */
+
+import { crc32 } from 'node:zlib';
+import { TidemarkError, Transient, UnexpectedContent } from '../core/errors.ts';
+import type { HttpCounters } from '../core/request.ts';
+import { sleep as wait } from '../http/delay.ts';
+import type { Proxies } from '../http/proxy.ts';
+import { type Place, type Places, placeOf } from './download/download-url.ts';
+import { type DownloadLimits, defaultDownloadLimits, Gone, opened } from './download/transfer.ts';
+
+export type { Places } from './download/download-url.ts';
+export type { DownloadLimits } from './download/transfer.ts';
+
+export interface Download {
+  /** Names the file in messages, e.g. the endpoint. The address itself is never told: it may carry a signature. */
+  readonly what: string;
+  /** Asks the source for the file's address; asked again where the one before it has expired. */
+  readonly address: (signal: AbortSignal) => Promise<string>;
+  readonly places: Places;
+  /** Between us and the place; absent: none. */
+  readonly proxies?: Proxies;
+  readonly limits?: Partial<DownloadLimits>;
+  /** Requests and bytes are counted here. */
+  readonly counters?: HttpCounters;
+  /** For tests: the dice and how to wait. */
+  readonly random?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * The file's bytes, decompressed, in chunks of the server's making, as fast as the consumer takes them. A transfer that breaks off is
+ * made again, and what was delivered before is passed over if it is the same (length and checksum). An address that has expired (400, 401,
+ * 403, 404, 410) is asked for again. Leaving early ends the transfer.
+ *
+ * Throws `ForeignOrigin` before a socket opens for an address that is not allowed, `UnexpectedContent` for an answer that is no file (a page,
+ * a redirect, no stated end) or another file than before, `TooLarge`, `Unreachable`, `Transient` when tries or addresses run out.
+ */
+export async function* download(options: Download, signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
+  const { what, counters, random = Math.random, sleep = wait } = options;
+  const limits = { ...defaultDownloadLimits, ...options.limits };
+  const delivered = { bytes: 0, sum: 0 };
+  let place: Place | undefined;
+  for (let failures = 0, renewals = 0; ; ) {
+    place ??= placeOf(what, await options.address(signal), options.places);
+    if (counters !== undefined) counters.requests++;
+    const transfer = await settled(opened(what, place, options.proxies, limits, signal));
+    let failure = 'failed' in transfer ? transfer.failed : undefined;
+    if ('done' in transfer) {
+      const chunks = behind(what, transfer.done, delivered)[Symbol.asyncIterator]();
+      try {
+        for (;;) {
+          const step = await settled(chunks.next());
+          if ('failed' in step) {
+            failure = step.failed;
+            break;
+          }
+          if (step.done.done === true) return;
+          const chunk = step.done.value;
+          delivered.bytes += chunk.length;
+          delivered.sum = crc32(chunk, delivered.sum);
+          if (counters !== undefined) counters.bytes += chunk.length;
+          yield chunk;
+        }
+      } finally {
+        await chunks.return?.();
+      }
+    }
+    if (failure instanceof Gone) {
+      if (++renewals > limits.renewals)
+        throw new Transient(`${what}: the address of the report answered ${failure.status}, also a new one`);
+      place = undefined;
+      continue;
+    }
+    if (!(failure instanceof Transient) || ++failures >= limits.tries) throw failure;
+    if (counters !== undefined) counters.retries++;
+    const jitter = random() * Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
+    await sleep(Math.max(jitter, Math.min(failure.retryAfterMs ?? 0, limits.capMs)), signal);
+  }
+}
+
+type Settled<T> = { readonly done: T } | { readonly failed: TidemarkError };
+
+/** A failure that is none of ours is a defect, and thrown. */
+const settled = async <T>(promise: Promise<T>): Promise<Settled<T>> => {
+  try {
+    return { done: await promise };
+  } catch (error) {
+    if (error instanceof TidemarkError || error instanceof Gone) return { failed: error };
+    throw error;
+  }
+};
+
+/** What a transfer brings beyond what was delivered already, which it must begin with. */
+async function* behind(
+  what: string,
+  chunks: AsyncIterable<Buffer>,
+  delivered: { readonly bytes: number; readonly sum: number },
+): AsyncGenerator<Buffer, void, void> {
+  const changed = new UnexpectedContent(`${what}: the report is another one than when it was fetched before`);
+  const { bytes, sum } = { ...delivered };
+  let passed = 0;
+  let passedSum = 0;
+  for await (const chunk of chunks) {
+    const known = chunk.subarray(0, bytes - passed);
+    if (known.length === 0) {
+      yield chunk;
+      continue;
+    }
+    passed += known.length;
+    passedSum = crc32(known, passedSum);
+    if (passed < bytes) continue;
+    if (passedSum !== sum) throw changed;
+    if (chunk.length > known.length) yield chunk.subarray(known.length);
+  }
+  if (passed < bytes) throw changed;
+}

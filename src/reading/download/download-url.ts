@@ -1,0 +1,50 @@
+/** From where a file may be fetched that a source gives the address of. */
+
+import { isIP } from 'node:net';
+import { ForeignOrigin } from '../../core/errors.ts';
+import { bareHost, isLoopback, isThisMachine } from '../../core/this-machine.ts';
+import { isPublic } from '../../http/public-address.ts';
+
+/** Places that the configuration allows. */
+export interface Places {
+  /** The origin of the source itself, e.g. `https://api.example.com`. */
+  readonly own: string;
+  /** Other hosts, `name` (the scheme's own port) or `name:port`, in lower case. */
+  readonly hosts: readonly string[];
+}
+
+/** An address that is allowed, and which addresses of the network its name may stand for. */
+export interface Place {
+  readonly url: URL;
+  readonly mayBe: (address: string) => boolean;
+}
+
+/**
+ * A path alone (`/reports/7.csv`) lies at the source's own origin. Throws `ForeignOrigin` for an address that is not of that origin nor of a
+ * configured host, is not https (http only on loopback, where the source itself is http on loopback), carries a user, is written deceptively, or
+ * names a private network address outright.
+ */
+export const placeOf = (what: string, text: string, { own, hosts }: Places): Place => {
+  const refused = (why: string): ForeignOrigin =>
+    new ForeignOrigin(`${what}: the address of the report ${why}; nothing was fetched from it`);
+  const source = new URL(own);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+  if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('is no URL');
+  // Of what is not whole only a path says where it lies: `//host/a.csv` names another server, `a.csv` counts from who knows where.
+  const written = /^\/(?!\/)/.test(text) ? source.origin + text : text;
+  if (!URL.canParse(written)) throw refused('is no URL');
+  const url = new URL(written);
+  const local = source.protocol === 'http:' && isThisMachine(source.hostname);
+  if (url.username !== '' || url.password !== '') throw refused('carries a user name');
+  if (url.protocol !== 'https:' && !(local && url.protocol === 'http:' && isThisMachine(url.hostname)))
+    throw refused('is not https');
+  const isOwn = url.origin === source.origin;
+  if (!isOwn && !hosts.includes(url.host))
+    throw refused(`is at ${url.host}, which is not one of the hosts that reports may be fetched from`);
+  // The source's own origin was configured, and gets more than this.
+  const mayBe = (address: string): boolean => isOwn || isPublic(address) || (local && isLoopback(address));
+  const literal = bareHost(url.hostname);
+  if (isIP(literal) !== 0 && !mayBe(literal))
+    throw refused(`is at ${url.host}, an address of a private network`);
+  return { url, mayBe };
+};

@@ -1,0 +1,73 @@
+/** Several streams read at once, in bounds, their items as they come. */
+
+import { either } from '../core/abort.ts';
+import { Interrupted } from '../core/errors.ts';
+
+/**
+ * The items of all streams, each stream's in its own order, those of different streams as they arrive; at most `atOnce` streams are open, and of
+ * each at most one item waits to be taken. The first failure ends it. Leaving early ends every open stream.
+ */
+export async function* mingled<S, T>(
+  starts: Iterable<S>,
+  atOnce: number,
+  open: (start: S, signal: AbortSignal) => AsyncGenerator<T, unknown, void>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, void> {
+  const left = new AbortController();
+  const stop = either(signal, left.signal);
+  const waiting = starts[Symbol.iterator]();
+  const streams = new Set<AsyncGenerator<T, unknown, void>>();
+  const arrived: Arrived<T>[] = [];
+  let failed: { readonly error: unknown } | undefined;
+  // Not a race of their promises: each round would hang on every stream that is slow, and hold what it brought until that one arrives.
+  let wake = (): void => {};
+  const pull = (stream: AsyncGenerator<T, unknown, void>): void => {
+    stream.next().then(
+      (result) => {
+        arrived.push({ stream, result });
+        wake();
+      },
+      (error: unknown) => {
+        failed ??= { error };
+        wake();
+      },
+    );
+  };
+  const start = (): void => {
+    const next = waiting.next();
+    if (next.done === true) return;
+    const stream = open(next.value, stop.signal);
+    streams.add(stream);
+    pull(stream);
+  };
+  try {
+    for (let count = 0; count < atOnce; count++) start();
+    while (streams.size > 0) {
+      const next = arrived.shift();
+      if (failed !== undefined) throw failed.error;
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if (next.result.done === true) {
+        streams.delete(next.stream);
+        start();
+        continue;
+      }
+      pull(next.stream);
+      yield next.result.value;
+    }
+  } finally {
+    left.abort(new Interrupted('the rest is not wanted'));
+    stop.release();
+    // Their requests are aborted; what is under way in them ends by that.
+    for (const stream of streams) void stream.return(undefined).catch(() => {});
+  }
+}
+
+interface Arrived<T> {
+  readonly stream: AsyncGenerator<T, unknown, void>;
+  readonly result: IteratorResult<T, unknown>;
+}

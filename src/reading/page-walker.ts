@@ -1,0 +1,253 @@
+/** Where a walk stands: what was met, whether the pages hang together, and which page comes next. No input or output. */
+
+import { UnexpectedContent } from '../core/errors.ts';
+import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
+import type { Answer, Json, Request } from '../core/request.ts';
+import { LoopGuard } from './loop-guard.ts';
+
+/** Bounds of a walk. */
+export interface WalkLimits {
+  /** Passes over a list that does not add up to its total. */
+  readonly passes: number;
+  /** Pages in all, discarded ones included. */
+  readonly pages: number;
+  /** Pages in a row without a new key: a circle. */
+  readonly stalePages: number;
+  /** Empty pages in a row that are followed because they name a next one. */
+  readonly emptyPages: number;
+  /** Gaps that are mended by stepping back, per pass. */
+  readonly mends: number;
+}
+
+export const defaultWalkLimits: WalkLimits = {
+  passes: 3,
+  pages: 100_000,
+  stalePages: 3,
+  emptyPages: 50,
+  mends: 100,
+};
+
+/** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */
+export interface Step {
+  readonly page: Page | undefined;
+  readonly next: Request | undefined;
+}
+
+/**
+ * What the next answer must begin with: nothing particular · something unknown, because a page of one record, or one known by its number alone, leaves no room for a seam ·
+ * the last record of the page before · while stepping back, any record that this pass has met.
+ */
+type Head =
+  | { readonly is: 'free' }
+  | { readonly is: 'unseen' }
+  | { readonly is: 'seam'; readonly id: string; readonly overlap: number }
+  | { readonly is: 'met'; readonly by: number };
+
+const free: Head = { is: 'free' };
+
+/** What the page that follows one which ends with the record `last` must begin with. */
+const headAfter = (
+  { overlap }: Next,
+  { numbered, rewind }: PageWalk['paging'],
+  last: string | undefined,
+): Head => {
+  if (numbered === true) return { is: 'unseen' };
+  if (rewind === undefined || last === undefined || last === '') return free;
+  return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
+};
+
+/** So many records servers commonly give at most. */
+const usualLimits: ReadonlySet<number> = new Set([
+  ...[
+    10, 15, 20, 25, 30, 40, 50, 60, 64, 75, 80, 100, 120, 128, 150, 200, 250, 256, 300, 400, 500, 1000, 2000,
+    5000,
+  ],
+]);
+
+/** One walk's place and memory; lives as long as the walk. */
+export class Course {
+  readonly #walk: PageWalk;
+  readonly #limits: WalkLimits;
+  readonly #guard: LoopGuard;
+  /** Record id → the last pass that met it. */
+  readonly #met = new Map<string, number>();
+  #pass = 1;
+  #restarts = 0;
+  #metInPass = 0;
+  #nameless = 0;
+  #head: Head = free;
+  /** Records of the last page that counted: how far to step back at first. */
+  #size = 1;
+  #mends = 0;
+  #moved = 0;
+  #gap = false;
+  #total: number | undefined;
+
+  constructor(walk: PageWalk, limits: WalkLimits) {
+    this.#walk = walk;
+    this.#limits = limits;
+    this.#guard = new LoopGuard(walk.first, limits);
+  }
+
+  /** Takes the answer to `sent`. Throws `UnexpectedContent` where its list is absent, `PagingLoop` in a circle. */
+  take(answer: Answer, sent: Request): Step {
+    const { list, id, paging } = this.#walk;
+    const all = list(answer.body);
+    if (!Array.isArray(all))
+      throw new UnexpectedContent(`${sent.endpoint}: the list of the answer is not a list`);
+    const ids = all.map(id);
+    this.#guard.page();
+    const total = paging.total(answer.body);
+    this.#compare(total);
+    this.#begin(answer.body, sent, total);
+
+    const repeated = this.#repeated(ids);
+    const back = repeated === 0 ? this.#stepBack(ids, sent) : undefined;
+    if (back !== undefined) return { page: undefined, next: back };
+
+    const before = this.#metInPass;
+    const places = ids.flatMap((one, place) => (this.#meet(one, place < repeated) ? [place] : []));
+    const following = paging.next(answer.body, sent, all.length, repeated);
+    this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
+    this.#size = Math.max(1, all.length);
+    const next = following?.request ?? this.#passAgain();
+    if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);
+    const page: Page = {
+      records: places.map((place) => all[place]),
+      places,
+      raw: answer.raw,
+      total,
+      date: answer.date,
+      receivedAt: answer.receivedAt,
+      offset: paging.offset?.(answer.body, sent),
+      last: following === undefined,
+    };
+    return { page, next };
+  }
+
+  /** Whether what is asked for now may lie behind the list's end: one record alone was met, and nothing says how many there are. */
+  get mayBeOver(): boolean {
+    return (
+      this.#head.is === 'unseen' &&
+      this.#walk.paging.numbered !== true &&
+      this.#total === undefined &&
+      this.#pass === 1 &&
+      this.#met.size + this.#nameless === 1
+    );
+  }
+
+  /** The walk's first request, for a new pass; what was delivered stays delivered. */
+  restart(): Request {
+    this.#restarts++;
+    return this.#newPass();
+  }
+
+  end(): WalkEnd {
+    return {
+      expected: this.#total ?? null,
+      fetched: this.#met.size + this.#nameless,
+      passes: this.#pass,
+      moved: this.#moved,
+      matched: this.#matched(),
+    };
+  }
+
+  /** What a changed total tells: a list that grows may well push known records onto the next page; where no seam shows a gap, this does. */
+  #compare(total: number | undefined): void {
+    if (total === undefined) return;
+    if (this.#total !== undefined && total > this.#total)
+      this.#guard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
+    if (this.#head.is === 'unseen' && total !== this.#total) {
+      this.#moved++;
+      this.#gap = true;
+    }
+    this.#total = total;
+  }
+
+  /** A first page that is none: what lies before it is not shown, and without a total nothing else would tell. */
+  #begin(body: Json, sent: Request, total: number | undefined): void {
+    const { first, paging } = this.#walk;
+    const place = (answer: Json): number => paging.offset?.(answer, sent) ?? 0;
+    if (sent === first && total === undefined && place(body) > place(undefined)) this.#gap = true;
+  }
+
+  /**
+   * The request to step back to where the page does not join on to what this pass has met: records may lie between, and everything that
+   * stayed in the list lies behind the last record met. Undefined where it joins, or where stepping back is over.
+   */
+  #stepBack(ids: readonly string[], sent: Request): Request | undefined {
+    const head = this.#head;
+    const [first] = ids;
+    if (
+      head.is === 'free' ||
+      head.is === 'unseen' ||
+      first === '' ||
+      (head.is === 'seam' && first === head.id)
+    )
+      return undefined;
+    if (head.is === 'seam') this.#moved++;
+    const { rewind, offset } = this.#walk.paging;
+    // The beginning of the list joins on to everything, and a record that was met lies before all that was not.
+    if ((first !== undefined && this.#isMet(first)) || (head.is === 'met' && offset?.(undefined, sent) === 0))
+      return undefined;
+    if (head.is === 'seam') this.#mends++;
+    if (rewind === undefined || this.#mends > this.#limits.mends) {
+      this.#gap = true;
+      return undefined;
+    }
+    const by = head.is === 'met' ? head.by * 2 : this.#size;
+    this.#head = { is: 'met', by };
+    this.#guard.back(Math.ceil(by / this.#size));
+    return rewind(sent, by);
+  }
+
+  /** How many records, from the head of the page, are here only because they were asked for again. */
+  #repeated(ids: readonly string[]): number {
+    const head = this.#head;
+    if (head.is === 'seam' && ids[0] === head.id) return head.overlap;
+    // Who steps back to the beginning meets again all that was met, too, and has the rest before him.
+    if (head.is === 'free' || head.is === 'met' || this.#walk.paging.rewind === undefined) return 0;
+    // All that was met and nothing else: the server gives everything at once, whatever place it is asked for. Unless it is the first page of more.
+    const isAll = ids.length === this.#metInPass && ids.every((id) => this.#isMet(id));
+    return isAll && !usualLimits.has(ids.length) ? ids.length : 0;
+  }
+
+  #isMet(id: string): boolean {
+    return this.#met.get(id) === this.#pass;
+  }
+
+  /** Notes a record; true if it is to be delivered. One without an id always is, except at the seam. */
+  #meet(id: string, atSeam: boolean): boolean {
+    if (id === '') {
+      if (atSeam) return false;
+      this.#metInPass++;
+      if (this.#pass === 1) this.#nameless++;
+      return true;
+    }
+    if (this.#isMet(id)) return false;
+    this.#metInPass++;
+    const known = this.#met.has(id);
+    this.#met.set(id, this.#pass);
+    return !known;
+  }
+
+  #matched(): boolean {
+    return !this.#gap && (this.#total === undefined || this.#metInPass >= this.#total);
+  }
+
+  #passAgain(): Request | undefined {
+    return this.#matched() || this.#pass - this.#restarts >= this.#limits.passes
+      ? undefined
+      : this.#newPass();
+  }
+
+  #newPass(): Request {
+    this.#pass++;
+    this.#metInPass = 0;
+    this.#mends = 0;
+    this.#gap = false;
+    this.#head = free;
+    this.#guard.fromStart();
+    return this.#walk.first;
+  }
+}

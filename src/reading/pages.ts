@@ -1,0 +1,79 @@
+/** Walks a list page by page; the next page is fetched while the consumer works on this one. */
+
+import { either } from '../core/abort.ts';
+import { Interrupted, Missing, Refused } from '../core/errors.ts';
+import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
+import type { Answer, Http, Request } from '../core/request.ts';
+import { Course, defaultWalkLimits, type WalkLimits } from './page-walker.ts';
+
+export type { WalkEnd } from '../core/paging.ts';
+export type { WalkLimits } from './page-walker.ts';
+
+/**
+ * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
+ * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
+ * all. A page that is too much is asked for with fewer records where the walk can say how. The place behind a single record of a list without
+ * a total is its end where the server refuses it. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us
+ * round in circles. A page token that the server refuses half-way (it expired) restarts the walk, once. Leaving the generator early aborts the request under way.
+ */
+export async function* pages(
+  http: Http,
+  walk: PageWalk,
+  signal: AbortSignal,
+  limits: Partial<WalkLimits> = {},
+): AsyncGenerator<Page, WalkEnd, void> {
+  const course = new Course(walk, { ...defaultWalkLimits, ...limits });
+  const left = new AbortController();
+  const stop = either(signal, left.signal);
+  const send = (request: Request): Promise<Answer> => {
+    const answer = http.send(request, stop.signal);
+    // It is awaited later, or never if the consumer leaves: until then a failure must not count as unhandled.
+    answer.catch(() => {});
+    return answer;
+  };
+  try {
+    let sent = walk.first;
+    let pending = send(sent);
+    let restarted = false;
+    /** What to ask for instead of what failed; undefined where nothing is left but to end. */
+    const instead = (error: unknown): Request | undefined => {
+      if (course.mayBeOver && isBeyond(error)) return undefined;
+      const fewer = walk.fewer?.(sent, error);
+      if (fewer !== undefined) return fewer;
+      if (restarted || !isTokenRefused(error, walk, sent)) throw error;
+      restarted = true;
+      return course.restart();
+    };
+    for (;;) {
+      const answer = await pending.catch(instead);
+      if (answer === undefined) return course.end();
+      if (!('raw' in answer)) {
+        sent = answer;
+        pending = send(sent);
+        continue;
+      }
+      const { page, next } = course.take(answer, sent);
+      if (next !== undefined) {
+        sent = next;
+        pending = send(sent);
+      }
+      if (page !== undefined) yield page;
+      if (next === undefined) return course.end();
+    }
+  } finally {
+    left.abort(new Interrupted('the walk was left'));
+    stop.release();
+  }
+}
+
+/** What is said of a place behind the end of a list by servers that do not answer with an empty page. */
+const isBeyond = (error: unknown): boolean =>
+  (error instanceof Missing && error.status === 404) ||
+  (error instanceof Refused && (error.status === 400 || error.status === 416 || error.status === 422));
+
+/** 400, 410 or 422 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
+const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>
+  sent !== first &&
+  paging.offset?.(undefined, sent) === undefined &&
+  ((error instanceof Refused && (error.status === 400 || error.status === 422)) ||
+    (error instanceof Missing && error.status === 410));

@@ -1,0 +1,151 @@
+/** Report jobs at a source: created, waited for, and adopted by the run that comes after a crash instead of being created twice. */
+
+import { RateLimited, saidBy, type TidemarkError, Transient, Unreachable } from '../core/errors.ts';
+import type { Job, JobLedger } from '../core/stream.ts';
+import { hours, minutes, seconds } from '../core/time.ts';
+import { sleep as wait } from '../http/delay.ts';
+
+/** What the source says of a job. gone: it does not know the job (any more). */
+export type Look =
+  | { readonly is: 'working' }
+  | { readonly is: 'ready'; readonly address: string }
+  | { readonly is: 'failed' | 'expired' | 'gone'; readonly reason: string };
+
+/** A kind of job. */
+export interface Jobs {
+  /** Names the job in messages, e.g. the endpoint. */
+  readonly what: string;
+  /** What is asked for, as text for people. */
+  readonly request: string;
+  /** Asks for a job; its id. Throws what the source answers. */
+  create(signal: AbortSignal): Promise<string>;
+  look(id: string, signal: AbortSignal): Promise<Look>;
+  readonly patience?: Partial<Patience>;
+  /** For tests: the dice, the wall clock and how to wait. */
+  readonly random?: () => number;
+  readonly now?: () => Date;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** In milliseconds. */
+export interface Patience {
+  /** Jobs created for one reading. */
+  readonly attempts: number;
+  /** Before the second look; it grows by half each time. The real waits are up to a fifth shorter or longer. */
+  readonly firstMs: number;
+  readonly mostMs: number;
+  /** For one job to be ready. */
+  readonly deadlineMs: number;
+  /** An older job is not adopted: its numbers are of then. */
+  readonly adoptMs: number;
+}
+
+export const defaultPatience: Patience = {
+  attempts: 3,
+  firstMs: seconds(2),
+  mostMs: seconds(60),
+  deadlineMs: minutes(30),
+  adoptMs: hours(48),
+};
+
+/** A job that is ready, and where its result is. */
+export interface Ready {
+  readonly id: string;
+  readonly address: string;
+}
+
+/**
+ * Waits for the slice's job: the one that the ledger knows, else a new one. A job that failed, expired, is not known to the source or is too old
+ * is followed by another, as is one whose creation was not confirmed; `patience.attempts` in all. Every step is in the ledger before the next.
+ *
+ * Throws `Transient` where a job is not ready in time (it stays submitted, and the next run adopts it) or all have failed, and what `create`
+ * and `look` throw.
+ */
+export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSignal): Promise<Ready> => {
+  const { what, request, now = () => new Date(), sleep = wait, random = Math.random } = jobs;
+  const patience = { ...defaultPatience, ...jobs.patience };
+  let created = 0;
+  let failure: TidemarkError | undefined;
+  for (let id = await adopted(ledger, now(), patience); ; id = undefined) {
+    if (id === undefined) {
+      if (created++ >= patience.attempts)
+        throw new Transient(
+          `${what}: ${patience.attempts} reports in a row came to nothing: ${failure?.message ?? ''}`,
+          {
+            cause: failure,
+          },
+        );
+      await ledger.creating(request);
+      try {
+        id = await jobs.create(signal);
+      } catch (error) {
+        if (!isUnconfirmed(error)) {
+          if (!signal.aborted) await ledger.became('failed', saidBy(error));
+          throw error;
+        }
+        // It may or may not exist. Another one does no harm; a report that is never loaded does.
+        failure = error;
+        if (created < patience.attempts)
+          await sleep(patience.firstMs * 2 ** created * (0.8 + 0.4 * random()), signal);
+        continue;
+      }
+      await ledger.submitted(id);
+    }
+    const look = await ready(id, jobs, patience, signal);
+    if (look.is === 'ready') {
+      await ledger.became('ready');
+      return { id, address: look.address };
+    }
+    failure = new Transient(`the report ${id} ${look.is}: ${look.reason}`);
+    await ledger.became(look.is === 'gone' ? 'abandoned' : look.is, look.reason);
+  }
+};
+
+/** The address of a job's result, asked for again. Throws `Transient` where the job has no result any more. */
+export const readyAgain = async (
+  ledger: JobLedger,
+  jobs: Jobs,
+  id: string,
+  signal: AbortSignal,
+): Promise<string> => {
+  const look = await jobs.look(id, signal);
+  if (look.is === 'ready') return look.address;
+  if (look.is !== 'working') await ledger.became(look.is === 'gone' ? 'abandoned' : look.is, look.reason);
+  throw new Transient(`${jobs.what}: the report ${id} was ready and now is ${look.is}`);
+};
+
+/** The id of the job to go on with; undefined where a new one is needed. */
+const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: Patience): Promise<string | undefined> => {
+  const job: Job | undefined = await ledger.current();
+  if (job?.id === undefined || (job.status !== 'submitted' && job.status !== 'ready')) return undefined;
+  const age = job.submittedAt === undefined ? 0 : now.getTime() - job.submittedAt.getTime();
+  if (age <= adoptMs && !job.overtaken) return job.id;
+  const why = job.overtaken ? 'its days were read since' : 'too old';
+  await ledger.became('abandoned', `${why}: its numbers are of then`);
+  return undefined;
+};
+
+/** Looks until the job is not working any more. */
+const ready = async (
+  id: string,
+  { what, look, random = Math.random, sleep = wait }: Jobs,
+  { firstMs, mostMs, deadlineMs }: Patience,
+  signal: AbortSignal,
+): Promise<Exclude<Look, { readonly is: 'working' }>> => {
+  let waited = 0;
+  for (let pause = firstMs; ; pause = Math.min(mostMs, pause * 1.5)) {
+    const seen = await look(id, signal);
+    if (seen.is !== 'working') return seen;
+    if (waited >= deadlineMs)
+      throw new Transient(
+        `${what}: the report ${id} is not ready after ${Math.round(waited / 60_000)} minutes; the next run looks again`,
+      );
+    const ms = Math.min(pause * (0.8 + 0.4 * random()), Math.max(1, deadlineMs - waited));
+    await sleep(ms, signal);
+    waited += ms;
+  }
+};
+
+/** The request may have arrived: no connection is the exception, and is as passing. A rate limit that outlived its patience is a clear no. */
+const isUnconfirmed = (error: unknown): error is TidemarkError =>
+  (error instanceof Transient && !(error instanceof RateLimited)) || error instanceof Unreachable;

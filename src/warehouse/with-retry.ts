@@ -1,0 +1,51 @@
+/** Waiting for a warehouse that is away, restarting or contended: which errors pass, and how long they are waited for. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf, isPassing } from './pg-errors.ts';
+
+/** How long work is tried again. */
+export interface Patience {
+  readonly totalMs: number;
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
+
+/**
+ * Runs statements that may run twice without harm (looks, and bookkeeping that writes the same again) until they are answered, while the warehouse
+ * restarts or is contended. Throws their error when the patience is spent.
+ */
+export async function patiently<T>(work: () => Promise<T>, patience: Patience = usualPatience): Promise<T> {
+  const deadline = performance.now() + patience.totalMs;
+  for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRepeatable(error) || performance.now() + pause > deadline) throw error;
+    }
+    await sleep(pause * (0.5 + Math.random() / 2));
+  }
+}
+
+/** SQLSTATEs of what others were in the way of: deadlock, serialisation, lock time-out, too many connections. */
+const contended: ReadonlySet<string> = new Set(['40P01', '40001', '55P03', '53300']);
+
+/** True where the same transaction may succeed another time. */
+export const isRepeatable = (error: unknown): boolean =>
+  contended.has(codeOf(error) ?? '') || isConnectionLoss(error);
+
+/** True where the session is gone and the fate of what it last did is unknown. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  // A limit that was reached, of connections or of what one may use, breaks no session.
+  if (code.startsWith('53')) return false;
+  // Behind the login every exception of the connection is its end: also a pooler's 08P01, which at the login is a refusal.
+  if (isPassing(error) || code.startsWith('08')) return true;
+  return (
+    error instanceof Error &&
+    /connection (ended|terminated|timeout)|not queryable|client has encountered a connection error|query read timeout/i.test(
+      error.message,
+    )
+  );
+}

@@ -1,0 +1,231 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect } from '../../../src/warehouse/connect.ts';
+import { migrate } from '../../../src/warehouse/migrate.ts';
+import { asOwner, databaseUrl, type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import {
+  changeColumns,
+  insert,
+  issueColumns,
+  loadVocabulary,
+  readWhole,
+  relations,
+  table,
+} from './reading.ts';
+
+const page = fs.readFileSync(new URL('../../../docs/warehouse.md', import.meta.url), 'utf8');
+const blocks = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text]) => text ?? '');
+const [grants = '', ...questions] = blocks;
+
+const promised = [
+  ...['ad_accounts', 'ad_change_history', 'ad_performance_daily', 'ad_performance_hourly', 'ad_set_history'],
+  ...['ad_set_pacing', 'ad_set_targets', 'ads', 'audience_insights'],
+  ...[
+    'boards',
+    'calendar',
+    'campaign_performance_daily',
+    'campaigns',
+    'comments',
+    'cumulative_flow_daily',
+    'data_freshness',
+    'issue_changes',
+    'issue_custom_fields',
+  ],
+  ...[
+    'issue_cycle_times',
+    'issue_labels',
+    'issue_status_history',
+    'issues',
+    'projects',
+    'report_revisions',
+    'sprint_issues',
+    'sprints',
+    'stream_runs',
+  ],
+  ...[
+    'sync_runs',
+    'throughput_weekly',
+    'users',
+    'workflow_daily',
+    'workflow_runs',
+    'workflow_steps',
+    'worklogs',
+  ],
+];
+
+let database: TestDatabase;
+const read = (query: string) => table(database, query);
+beforeAll(async () => {
+  database = await testDatabase();
+  await loadVocabulary(database);
+});
+afterAll(() => database.drop());
+
+test('the reading schema holds what was promised, and the page for analysts names all of it', async () => {
+  expect(await relations(database)).toEqual(promised);
+  for (const name of promised) expect(page).toContain(`\`${name}\``);
+});
+
+test('types are such that every driver can read them', async () => {
+  expect(
+    await read(`select table_name, column_name, data_type from information_schema.columns where table_schema = 'bi'
+      and ((data_type = 'numeric' and (numeric_precision is null or numeric_precision > 28))
+        or data_type in ('uuid', 'jsonb', 'json', 'ARRAY', 'interval'))`),
+  ).toEqual([]);
+});
+
+test('ids are text', async () => {
+  expect(
+    await read(`select table_name, column_name from information_schema.columns
+      where table_schema = 'bi' and column_name like '%\\_id' and data_type <> 'text'`),
+  ).toEqual([]);
+});
+
+test('every relation and every column has a comment', async () => {
+  expect(
+    await read(`select c.relname, a.attname from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum >= 0 and not a.attisdropped
+      where c.relnamespace = 'bi'::regnamespace and c.relkind in ('r', 'v', 'm', 'p') and col_description(c.oid, a.attnum) is null
+      union all
+      select relname, null from pg_class
+      where relnamespace = 'bi'::regnamespace and relkind in ('r', 'v', 'm', 'p') and obj_description(oid, 'pg_class') is null`),
+  ).toEqual([]);
+});
+
+test('no name needs quotes, and none needs AS', async () => {
+  expect(
+    await read(`select table_name, column_name from information_schema.columns c
+      where table_schema = 'bi' and (quote_ident(column_name) <> column_name
+        or exists (select from pg_get_keywords() k where k.word = column_name and not k.barelabel))`),
+  ).toEqual([]);
+});
+
+test('what the source may hold cannot make a view fail', async () => {
+  await insert(database, issueColumns, [
+    `1, 1, 'PROJ-1', 10, 1, 4, 'ann', 1e400, '0001-01-01Z', '9999-12-31 23:59:59Z', null`,
+    `1, 2, 'PROJ-2', 10, 1, 999, 'ann', -1e-400, '9999-12-31Z', '9999-12-31Z', null`,
+  ]);
+  await read(`update tracker.issues set time_spent_seconds = 9223372036854775807, original_estimate_seconds = -9223372036854775808,
+    custom_fields = '{"a": 1e400, "b": 1e-400, "c": null, "d": [[1], {"x": null}], "e": "1e5", "f": true}' where source_id = 1`);
+  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_custom)', [
+    `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
+  ]);
+  await insert(database, 'tracker.sprints (source_id, id, name, state, start_at, end_at)', [
+    `1, 1, 'One', 'closed', '0001-01-01Z', '9999-12-31Z'`,
+    `1, 2, 'Two', 'whatever', null, null`,
+  ]);
+  await insert(database, changeColumns, [
+    `1, 1, 0, 1, '0001-01-02Z', null, 'status', 'status', null, null, null, null`,
+    `1, 2, 0, 1, '9999-12-31Z', null, 'status', 'status', 'no number', '', '99999999999999999999', ''`,
+    `1, 3, 0, 1, '2024-01-01Z', null, 'customfield_1', 'Sprint', '1,2, ,x', null, '99999999999999999999, 1,-2', null`,
+  ]);
+  await insert(
+    database,
+    'tracker.worklogs (source_id, id, issue_id, author_id, started_at, time_spent_seconds)',
+    [
+      `1, 1, 1, 'cid', '0001-01-01Z', 9223372036854775807`,
+      `1, 2, 1, 'ann', '9999-12-31 23:59Z', -9223372036854775808`,
+    ],
+  );
+  for (const name of promised) {
+    const [[count] = []] = await read(readWhole(name));
+    expect([name, typeof count]).toEqual([name, 'number']);
+  }
+  expect(
+    await read(
+      `select field_id, value_text, value_number from bi.issue_custom_fields where issue_key = 'PROJ-1' and field_id in ('a', 'd', 'e') order by field_id, value_number_in_field`,
+    ),
+  ).toEqual([
+    ['a', `1${'0'.repeat(400)}`, null],
+    ['d', '[1]', null],
+    ['d', '{"x": null}', null],
+    ['e', '1e5', null],
+  ]);
+  expect(
+    await read(`select sprint_id, issue_key, removed_at::text from bi.sprint_issues order by sprint_id`),
+  ).toEqual([['2', 'PROJ-1', '2024-01-01 00:00:00+00']]);
+});
+
+test('the questions on the page for analysts can be asked', async () => {
+  expect(questions).toHaveLength(3);
+  for (const question of questions) await read(question);
+  const weeks = await read(questions[1] ?? '');
+  expect(weeks).toHaveLength(12);
+});
+
+describe('a warehouse whose owner is no superuser', () => {
+  const tag = crypto.randomBytes(6).toString('hex');
+  const names = {
+    owner: `owner_${tag}`,
+    reader: `reader_${tag}`,
+    login: `login_${tag}`,
+    database: `test_${tag}`,
+  };
+  const as = (user: string, password: string): string => {
+    const url = new URL(databaseUrl(names.database));
+    url.username = user;
+    url.password = password;
+    return url.href;
+  };
+  const named = grants.replaceAll('bi_reader', names.reader).replaceAll('metabase', names.login);
+
+  beforeAll(async () => {
+    await asOwner(async (client) => {
+      await client.query(`create role ${names.owner} login nosuperuser createrole password 'owner'`);
+      await client.query(`create database ${names.database} owner ${names.owner}`);
+    });
+    const warehouse = await connect(as(names.owner, 'owner'), { max: 1 });
+    try {
+      await migrate(warehouse);
+      await warehouse.pool.query(named);
+      await warehouse.pool.query(`create view bi.of_a_later_version as select 1 as one`);
+    } finally {
+      await warehouse.close();
+    }
+  });
+  afterAll(() =>
+    asOwner(async (client) => {
+      await client.query(`drop database if exists ${names.database} with (force)`);
+      for (const role of [names.login, names.reader, names.owner])
+        await client.query(`drop role if exists ${role}`);
+    }),
+  );
+
+  test('a reader made by the statements on the page reads all of bi and nothing else', async () => {
+    const { pool, close } = reader();
+    try {
+      const { rows } = await pool.query<{ name: string }>(
+        `select relname as name from pg_class where relnamespace = 'bi'::regnamespace and relkind in ('r', 'v') order by 1`,
+      );
+      expect(rows.map(({ name }) => name)).toEqual([...promised, 'of_a_later_version'].sort());
+      for (const { name } of rows) await pool.query(readWhole(name));
+      for (const hidden of ['tracker.issues', 'tracker.users', 'ops.runs', 'ops.rejects']) {
+        await expect(pool.query(`select from ${hidden}`)).rejects.toThrow(/permission denied for schema/);
+      }
+      await expect(pool.query(`insert into bi.calendar (date_day) values ('2050-01-01')`)).rejects.toThrow(
+        /read-only/,
+      );
+    } finally {
+      await close();
+    }
+  });
+
+  test('its sessions are as the page says: read only, bounded, in UTC, at home in bi', async () => {
+    const { pool, close } = reader();
+    try {
+      const { rows } = await pool.query(`select current_setting('default_transaction_read_only') as readonly,
+        current_setting('statement_timeout') as timeout, current_setting('timezone') as zone, current_setting('search_path') as path`);
+      expect(rows).toEqual([{ readonly: 'on', timeout: '1min', zone: 'UTC', path: 'bi' }]);
+    } finally {
+      await close();
+    }
+  });
+
+  // A connection as a BI tool makes it: nothing is set by us.
+  function reader() {
+    const pool = new pg.Pool({ connectionString: as(names.login, 'choose-your-own'), max: 1 });
+    return { pool, close: () => pool.end() };
+  }
+});

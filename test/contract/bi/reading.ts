@@ -1,0 +1,79 @@
+import type { TestDatabase } from '../../support/postgres.ts';
+
+/** Rows of a query as arrays of what Postgres writes: instants are cast to text in the query, numbers stay exact text. */
+export async function table(database: TestDatabase, query: string): Promise<readonly (readonly unknown[])[]> {
+  const { rows } = await database.warehouse.pool.query<unknown[]>({ text: query, rowMode: 'array' });
+  return rows;
+}
+
+/** Inserts rows given as SQL values, in the order of the columns. Source 1 unless the values say otherwise. */
+export async function insert(database: TestDatabase, into: string, values: readonly string[]): Promise<void> {
+  await database.warehouse.pool.query(
+    `insert into ${into} values ${values.map((row) => `(${row})`).join(', ')}`,
+  );
+}
+
+/** Names of all relations of the reading schema. */
+export async function relations(database: TestDatabase): Promise<readonly string[]> {
+  const { warehouse } = database;
+  const { rows } = await warehouse.pool.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'bi'::regnamespace and relkind in ('r', 'v') order by relname`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Reads every value of every row, which a count(*) does not. */
+export const readWhole = (relation: string): string =>
+  `select count(t)::integer as count from (select * from bi.${relation} offset 0) t`;
+
+/** Two trackers, so that ids repeat; the vocabulary of the first. */
+export async function loadVocabulary(database: TestDatabase): Promise<void> {
+  await insert(database, 'ops.sources (name, kind, base_url)', [
+    `'tracker', 'tracker', 'http://one'`,
+    `'elsewhere', 'tracker', 'http://two'`,
+  ]);
+  await insert(database, 'tracker.projects (source_id, id, key, name, lead_user_id)', [
+    `1, 10, 'PROJ', 'Product', 'ann'`,
+    `1, 20, 'OPS', 'Operations', 'bob'`,
+    `2, 10, 'ELSE', 'Elsewhere', null`,
+  ]);
+  await insert(database, 'tracker.users (source_id, id, display_name, email, active, time_zone)', [
+    `1, 'ann', 'Ann', 'ann@example.com', true, 'Europe/Berlin'`,
+    `1, 'bob', 'Bob', 'bob@example.com', true, 'America/Los_Angeles'`,
+    `1, 'cid', 'Cid', 'cid@example.com', false, 'Mars/Olympus_Mons'`,
+  ]);
+  await insert(database, 'tracker.statuses (source_id, id, name, category, _deleted_at)', [
+    `1, 1, 'To Do', 'todo', null`,
+    `1, 2, 'Doing', 'in_progress', null`,
+    `1, 3, 'Review', 'in_progress', null`,
+    `1, 4, 'Done', 'done', null`,
+    `1, 5, 'Parked', 'todo', now()`,
+    `1, 6, 'Closed', 'done', null`,
+    `2, 4, 'Idea', 'todo', null`,
+  ]);
+  await insert(database, 'tracker.issue_types (source_id, id, name)', [
+    `1, 1, 'Bug'`,
+    `1, 2, 'Task'`,
+    `2, 1, 'Wish'`,
+  ]);
+}
+
+export const issueColumns =
+  'tracker.issues (source_id, id, key, project_id, issue_type_id, status_id, creator_id, story_points, created_at, updated_at, _deleted_at)';
+export const changeColumns =
+  'tracker.issue_changelog (source_id, history_id, item, issue_id, changed_at, author_id, field_id, field_name, from_id, from_text, to_id, to_text)';
+
+/** Values of a status change for `changeColumns`, in source 1. */
+export const statusChange = (
+  [history, item]: readonly [number, number],
+  issue: number,
+  at: string,
+  [from, fromText]: readonly [string, string],
+  [to, toText]: readonly [string, string],
+): string =>
+  `1, ${history}, ${item}, ${issue}, '${at}', 'ann', 'status', 'status', '${from}', '${fromText}', '${to}', '${toText}'`;
+
+export const toDo = ['1', 'To Do'] as const;
+export const doing = ['2', 'Doing'] as const;
+export const review = ['3', 'Review'] as const;
+export const done = ['4', 'Done'] as const;

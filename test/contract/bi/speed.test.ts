@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { insert, loadVocabulary, readWhole, relations, table } from './reading.ts';
+
+/**
+ * Enough that what grows with their square stands out (each has fourteen rows), with seven changes each; of these three of the status and
+ * one of the sprint.
+ */
+const issues = 5_000;
+const sprints = 500;
+
+let database: TestDatabase;
+const read = (query: string) => table(database, query);
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await loadVocabulary(database);
+  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_custom)', [
+    `1, 'customfield_1', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
+  ]);
+  const created = `timestamptz '2022-01-01Z' + g * interval '1 hour'`;
+  const each = `generate_series(1, ${issues}) g`;
+  await read(
+    `insert into tracker.projects (source_id, id, key, name) select 1, 100 + g, 'P' || g, 'P' || g from generate_series(0, 11) g`,
+  );
+  await read(`insert into tracker.sprints (source_id, id, name, state, start_at, end_at, completed_at)
+    select 1, g, 'Sprint ' || g, 'closed', at, at + interval '14 days', at + interval '14 days'
+    from generate_series(1, ${sprints}) g, lateral (select timestamptz '2022-01-01Z' + g * interval '40 hours' as at) t`);
+  await read(`insert into tracker.issues (source_id, id, key, project_id, issue_type_id, status_id, created_at, updated_at, labels,
+      custom_fields, description)
+    select 1, g, 'P' || g % 12 || '-' || g, 100 + g % 12, 1 + g % 2, 1 + g % 4, ${created}, now(), '{a,b}', '{"a": 1, "b": [1, 2]}',
+      repeat('word ', 200) from ${each}`);
+  await read(`insert into tracker.issue_changelog (source_id, history_id, item, issue_id, changed_at, field_id, field_name, from_id, to_id)
+    select 1, g * 10 + k, 0, g, ${created} + k * interval '30 hours',
+      case when k < 3 then 'status' when k = 3 then 'customfield_1' else 'summary' end,
+      case when k < 3 then 'status' when k = 3 then 'Sprint' else 'summary' end,
+      case when k < 3 then (1 + (g + k) % 4)::text else '' end,
+      case when k < 3 then (1 + (g + k + 1) % 4)::text when k = 3 then (1 + g * ${sprints} / ${issues})::text else 'x' end
+    from ${each}, generate_series(0, 6) k`);
+  await read(
+    `insert into tracker.sprint_issues (source_id, sprint_id, issue_id) select 1, 1 + g * ${sprints} / ${issues}, g from ${each}`,
+  );
+  await read(
+    `insert into tracker.issue_labels (source_id, issue_id, label) select 1, g, l from ${each}, unnest('{a,b}'::text[]) l`,
+  );
+  await read(`insert into tracker.worklogs (source_id, id, issue_id, author_id, started_at, time_spent_seconds)
+    select 1, g, g, 'ann', ${created}, 60 from ${each}`);
+  await read(`insert into tracker.comments (source_id, id, issue_id, author_id, created_at, updated_at)
+    select 1, g, g, 'ann', ${created}, ${created} from ${each}`);
+  await read(`insert into tracker.issue_sprints (source_id, issue_id, sprint_id)
+    select source_id, issue_id, sprint_id from tracker.sprint_issues`);
+  await read('analyze');
+});
+afterAll(() => database.drop());
+
+test('read whole, no view handles more rows than grow with the tables', { timeout: 120_000 }, async () => {
+  const [[rows] = []] = await read(
+    `select sum(reltuples)::integer from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'tracker' and relkind = 'r'`,
+  );
+  for (const name of await relations(database)) {
+    for (const query of [`select count(*) from bi.${name}`, readWhole(name)]) {
+      const handled = (await nodesOf(query)).reduce((sum, node) => sum + handledBy(node), 0);
+      // An issue and all sprints are the most that are held against each other.
+      expect([query, handled < 50 * Number(rows)]).toEqual([query, true]);
+    }
+  }
+  const filled = ['issues', 'issue_status_history', 'issue_cycle_times', 'worklogs', 'comments'];
+  for (const name of filled) {
+    const [[count] = []] = await read(`select count(*)::integer from bi.${name}`);
+    expect([name, Number(count) >= issues]).toEqual([name, true]);
+  }
+});
+
+const byIssue = [
+  'issues',
+  'issue_status_history',
+  'issue_cycle_times',
+  'sprint_issues',
+  'worklogs',
+  'comments',
+  'issue_changes',
+  'issue_labels',
+];
+
+test('asked for one issue, no view reads a large table from end to end', async () => {
+  for (const name of [...byIssue, 'issue_custom_fields']) {
+    const plan = await planOf(`select t from (select * from bi.${name} where issue_key = 'P6-18') t`);
+    expect([name, plan.match(largeScan)?.[0]]).toEqual([name, undefined]);
+    expect([
+      name,
+      (await read(`select count(*)::integer from bi.${name} where issue_key = 'P6-18'`))[0],
+    ]).not.toEqual([name, [0]]);
+  }
+});
+
+test('asked for one project, the histories sort and window the changes of its issues only', async () => {
+  const views = [
+    'issue_status_history',
+    'issue_cycle_times',
+    'throughput_weekly',
+    'cumulative_flow_daily',
+    'sprint_issues',
+  ];
+  for (const name of views) {
+    const ofAll = await mostHandled(`select t from bi.${name} t`);
+    const ofOne = await mostHandled(`select t from bi.${name} t where project_key = 'P6'`);
+    expect([name, ofAll > issues, ofOne < ofAll / 2]).toEqual([name, true, true]);
+  }
+});
+
+/** A node of a plan that was carried out, as `explain (analyze, format json)` tells it. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
+}
+
+async function nodesOf(query: string): Promise<readonly PlanNode[]> {
+  const [[plan] = []] = await read(`explain (analyze, timing off, format json) ${query}`);
+  const nodes: PlanNode[] = [];
+  JSON.stringify(plan, (_, node) => {
+    if (typeof node?.['Node Type'] === 'string') nodes.push(node);
+    return node;
+  });
+  return nodes;
+}
+
+/** Rows that a node gave and rows that it looked at in vain. */
+const handledBy = (node: PlanNode): number =>
+  node['Actual Loops'] *
+  (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0));
+
+/** The most rows that any sort or window of a query really handled. */
+async function mostHandled(query: string): Promise<number> {
+  const nodes = await nodesOf(query);
+  const sorting = nodes.filter((node) => /^(Sort|Incremental Sort|WindowAgg)$/.test(node['Node Type']));
+  return Math.max(0, ...sorting.map((node) => node['Actual Rows'] * node['Actual Loops']));
+}
+
+const largeScan =
+  /Seq Scan on (issues|issue_changelog|worklogs|comments|issue_labels|sprint_issues|issue_sprints)\b/;
+
+async function planOf(query: string): Promise<string> {
+  return (await read(`explain ${query}`)).map(([line]) => String(line)).join('\n');
+}

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import {
+  changeColumns,
+  doing,
+  done,
+  insert,
+  issueColumns,
+  loadVocabulary,
+  statusChange,
+  table,
+  toDo,
+} from './reading.ts';
+
+let database: TestDatabase;
+const read = (query: string) => table(database, query);
+/** What one sprint says of its issues. */
+const fared = (sprint: string) =>
+  read(`select issue_key, is_member, is_committed, is_added, is_removed, is_done, is_carried_over
+    from bi.sprint_issues where source = 'tracker' and sprint_id = '${sprint}' order by issue_key`);
+
+let history = 1000;
+const moved = (issue: number, at: string, from: string, to: string): string => {
+  history += 1;
+  return `1, ${history}, 0, ${issue}, '${at}', 'ann', 'customfield_10020', 'Sprint', '${from}', '', '${to}', ''`;
+};
+const status = (
+  issue: number,
+  at: string,
+  from: readonly [string, string],
+  to: readonly [string, string],
+): string => {
+  history += 1;
+  return statusChange([history, 0], issue, at, from, to);
+};
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await loadVocabulary(database);
+  await insert(database, 'tracker.boards (source_id, id, name, type, project_id)', [
+    `1, 7, 'Product board', 'scrum', 10`,
+  ]);
+  await insert(database, 'tracker.fields (source_id, id, name, custom, schema_custom)', [
+    `1, 'customfield_10020', 'Sprint', true, 'com.pyxis.greenhopper.jira:gh-sprint'`,
+    `1, 'customfield_99', 'Sprint', true, 'com.example:race'`,
+  ]);
+  await insert(
+    database,
+    'tracker.sprints (source_id, id, name, state, board_id, start_at, end_at, completed_at, _deleted_at)',
+    [
+      `1, 1, 'One', 'closed', 7, '2024-03-04 09:00Z', '2024-03-15 09:00Z', '2024-03-18 10:00Z', null`,
+      `1, 2, 'Two', 'active', 7, '2024-03-18 12:00Z', '2024-04-01 09:00Z', null, null`,
+      `1, 3, 'Three', 'future', 7, null, null, null, null`,
+      `1, 4, 'Four', 'closed', 7, '2024-01-01Z', '2024-01-02Z', '2024-01-02Z', now()`,
+      `2, 1, 'Other', 'closed', null, '2024-03-04Z', '2024-03-08Z', null, null`,
+    ],
+  );
+  const issue = (
+    id: number,
+    points: number | null,
+    statusId: number,
+    created = '2024-02-20Z',
+    deleted = 'null',
+  ) => `1, ${id}, 'PROJ-${id}', 10, 2, ${statusId}, 'ann', ${points}, '${created}', '${created}', ${deleted}`;
+  await insert(database, issueColumns, [
+    issue(201, 5, 4),
+    issue(202, 3, 4),
+    issue(203, 2, 4),
+    issue(204, 8, 1),
+    issue(205, null, 4),
+    issue(206, 100, 1),
+    issue(207, 1, 1, '2024-03-06Z'),
+    issue(208, 50, 4, '2024-02-20Z', 'now()'),
+    issue(209, 13, 1),
+    issue(210, 1, 2),
+    issue(211, 4, 1),
+    issue(212, null, 1),
+    // Created in a sprint that was over.
+    issue(213, null, 1, '2024-03-25Z'),
+    `2, 201, 'ELSE-1', 10, 1, 4, null, 4, '2024-03-01Z', '2024-03-01Z', null`,
+  ]);
+  await insert(database, changeColumns, [
+    // 201 was planned, and done in time.
+    moved(201, '2024-03-01Z', '', '1'),
+    status(201, '2024-03-10Z', toDo, done),
+    // 202 was taken along into the next sprint, where it was done.
+    moved(202, '2024-03-01Z', '', '1'),
+    moved(202, '2024-03-18 10:00:01Z', '1', '1, 2'),
+    status(202, '2024-03-05Z', toDo, doing),
+    status(202, '2024-03-20Z', doing, done),
+    // 203 came late, and was done at the very end.
+    moved(203, '2024-03-06Z', '', '1'),
+    status(203, '2024-03-18 10:00Z', toDo, done),
+    // 204 was taken out, and planned for a sprint to come.
+    moved(204, '2024-03-01Z', '', '1'),
+    moved(204, '2024-03-07Z', '1', ''),
+    moved(204, '2024-03-08Z', '', '3'),
+    // 205 was created in its sprint; done after the planned end, before the real one.
+    status(205, '2024-03-17Z', toDo, done),
+    // 206 was withdrawn before the start.
+    moved(206, '2024-03-01Z', '', '1'),
+    moved(206, '2024-03-02Z', '1', ''),
+    // 207 was created in the sprint while it ran, and moved to the next.
+    moved(207, '2024-03-08Z', '1', '2'),
+    // 208 is deleted.
+    moved(208, '2024-03-01Z', '', '1'),
+    // 209 left for a day.
+    moved(209, '2024-03-01Z', '', '1'),
+    moved(209, '2024-03-05Z', '1', ''),
+    moved(209, '2024-03-06Z', '', '1'),
+    // 210 was done, and reopened after the end.
+    moved(210, '2024-03-01Z', '', '1'),
+    status(210, '2024-03-05Z', toDo, done),
+    status(210, '2024-03-25Z', done, doing),
+    // 211 was taken out and 212 put in when all was over.
+    moved(211, '2024-03-01Z', '', '1'),
+    moved(211, '2024-03-19Z', '1', '2'),
+    moved(212, '2024-03-20Z', '', '1'),
+    // Another field that is called Sprint.
+    `1, 900, 0, 201, '2024-03-01Z', 'ann', 'customfield_99', 'Sprint', '', '', '2', 'London'`,
+    // A source that does not list its fields.
+    `2, 900, 0, 201, '2024-03-02Z', null, 'customfield_5', 'Sprint', '', '', '1', 'Other'`,
+  ]);
+  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', [
+    ...[201, 202, 203, 205, 208, 209, 210, 213].map((id) => `1, ${id}, 1`),
+    `1, 202, 2`,
+    `1, 207, 2`,
+    `1, 204, 3`,
+    `2, 201, 1`,
+  ]);
+  await insert(database, 'tracker.sprint_issues (source_id, sprint_id, issue_id)', [
+    `1, 1, 205`,
+    `1, 2, 202`,
+    `1, 4, 201`,
+  ]);
+});
+afterAll(() => database.drop());
+
+test('a closed sprint knows what it began with, what came and went, and what was done when it was completed', async () => {
+  const [yes, no] = [true, false];
+  expect(await fared('1')).toEqual([
+    // member, committed, added, removed, done, carried over
+    ['PROJ-201', yes, yes, no, no, yes, no],
+    ['PROJ-202', yes, yes, no, no, no, yes],
+    ['PROJ-203', yes, no, yes, no, yes, no],
+    ['PROJ-204', no, yes, no, yes, no, no],
+    ['PROJ-205', yes, yes, no, no, yes, no],
+    ['PROJ-206', no, no, no, no, no, no],
+    ['PROJ-207', no, no, yes, yes, no, no],
+    ['PROJ-209', yes, yes, no, no, no, yes],
+    ['PROJ-210', yes, yes, no, no, yes, no],
+    ['PROJ-211', no, yes, no, no, no, yes],
+    ['PROJ-212', yes, no, no, no, no, no],
+    ['PROJ-213', yes, no, no, no, no, no],
+  ]);
+});
+
+test('an active sprint is judged as of now, a future one only has members', async () => {
+  expect(await fared('2')).toEqual([
+    ['PROJ-202', true, true, false, false, true, false],
+    ['PROJ-207', true, true, false, false, false, true],
+    ['PROJ-211', true, false, true, false, false, true],
+  ]);
+  expect(await fared('3')).toEqual([['PROJ-204', true, false, false, false, false, false]]);
+});
+
+test('an issue came into its sprint by a change, or was created in it; it left only if it is not in it', async () => {
+  expect(
+    await read(`select issue_key, added_at::text, removed_at::text, status_category_at_end from bi.sprint_issues
+      where source = 'tracker' and sprint_id = '1' and issue_key in ('PROJ-201', 'PROJ-204', 'PROJ-205', 'PROJ-207', 'PROJ-209')
+      order by issue_key`),
+  ).toEqual([
+    ['PROJ-201', '2024-03-01 00:00:00+00', null, 'done'],
+    ['PROJ-204', '2024-03-01 00:00:00+00', '2024-03-07 00:00:00+00', 'todo'],
+    ['PROJ-205', '2024-02-20 00:00:00+00', null, 'done'],
+    ['PROJ-207', '2024-03-06 00:00:00+00', '2024-03-08 00:00:00+00', 'todo'],
+    ['PROJ-209', '2024-03-01 00:00:00+00', null, 'todo'],
+  ]);
+});
+
+test('a sprint adds up its issues and their points', async () => {
+  const columns = ['member', 'committed', 'added', 'removed', 'done', 'carried_over'];
+  expect(
+    await read(`select sprint_name, ${columns.map((name) => `${name}_issues::integer, ${name}_points::float8`).join(', ')},
+      done_to_committed_ratio from bi.sprints where source = 'tracker' order by sprint_id`),
+  ).toEqual([
+    ['One', 8, 24, 7, 34, 2, 3, 2, 9, 4, 8, 3, 20, '0.2353'],
+    ['Two', 3, 8, 2, 4, 1, 4, 0, 0, 1, 3, 2, 5, '0.7500'],
+    ['Three', 1, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, null],
+  ]);
+});
+
+test('a sprint in which nothing was done has done none of what it committed to', async () => {
+  expect(
+    await read(
+      `select committed_points::float8, done_points::float8, done_to_committed_ratio from bi.sprints where source = 'elsewhere'`,
+    ),
+  ).toEqual([[4, 0, '0.0000']]);
+});
+
+test('a sprint asked for by its id says the same as in the list of all', async () => {
+  expect(await read(`select * from bi.sprints where source = 'tracker' and sprint_id = '1'`)).toEqual(
+    await read(
+      `select * from (select * from bi.sprints offset 0) s where source = 'tracker' and sprint_id = '1'`,
+    ),
+  );
+});
+
+test('without a list of fields the field called Sprint is taken, and the id counts within its source', async () => {
+  expect(
+    await read(
+      `select sprint_name, issue_key, is_committed, is_done, added_at::text from bi.sprint_issues where source = 'elsewhere'`,
+    ),
+  ).toEqual([['Other', 'ELSE-1', true, false, '2024-03-02 00:00:00+00']]);
+});
+
+test('a sprint that was opened again is judged as of now, though it still says when it was closed', async () => {
+  const closed = await fared('1');
+  await read(`update tracker.sprints set state = 'active' where source_id = 1 and id = 1`);
+  try {
+    const [yes, no] = [true, false];
+    expect((await fared('1')).filter((row) => !closed.some((was) => String(was) === String(row)))).toEqual([
+      // 202 was done, 210 reopened, 211 taken out, 212 put in and 213 created when the sprint had been closed for the first time.
+      ['PROJ-202', yes, yes, no, no, yes, no],
+      ['PROJ-210', yes, yes, no, no, no, yes],
+      ['PROJ-211', no, yes, no, yes, no, no],
+      ['PROJ-212', yes, no, yes, no, no, yes],
+      ['PROJ-213', yes, no, yes, no, no, yes],
+    ]);
+    expect(
+      await read(`select completed_at from bi.sprints where source = 'tracker' and sprint_id = '1'`),
+    ).toEqual([[null]]);
+  } finally {
+    await read(`update tracker.sprints set state = 'closed' where source_id = 1 and id = 1`);
+  }
+});
+
+test('an issue without history that was resolved after the end of its sprint was not done in it', async () => {
+  await insert(database, `${issueColumns.replace(')', ', resolved_at)')}`, [
+    `1, 220, 'MUTE-1', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-18 09:00Z'`,
+    `1, 221, 'MUTE-2', 10, 2, 4, 'ann', 1, '2024-02-20Z', '2024-04-01Z', null, '2024-03-19Z'`,
+  ]);
+  await insert(database, 'tracker.issue_sprints (source_id, issue_id, sprint_id)', [
+    '1, 220, 1',
+    '1, 221, 1',
+  ]);
+  try {
+    expect(
+      await table(
+        database,
+        `select issue_key, is_done, is_carried_over, status_category_at_end from bi.sprint_issues where issue_key like 'MUTE-%' order by 1`,
+      ),
+    ).toEqual([
+      ['MUTE-1', true, false, 'done'],
+      ['MUTE-2', false, true, 'unknown'],
+    ]);
+  } finally {
+    await table(database, 'delete from tracker.issue_sprints where issue_id in (220, 221)');
+    await table(database, 'delete from tracker.issues where id in (220, 221)');
+  }
+});

@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from 'vitest';
+import { type AdsSimulator, startAds } from '../../../simulators/spotify-ads/server.ts';
+import { adSetLines, adSetQuery, dailyLines, dailyQuery } from '../../support/ads-truth.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { start } from '../../unit/cli/command.ts';
+
+let platform: AdsSimulator;
+let database: TestDatabase;
+afterEach(async () => {
+  expect(platform.errors).toEqual([]);
+  await platform.close();
+  await database.drop();
+});
+
+const lines = async (query: string): Promise<readonly string[]> =>
+  (await database.warehouse.pool.query<{ line: string }>(query)).rows.map(({ line }) => line);
+
+test('a sync of the ads that is killed in lists, reports, insights and CSV gives the platform’s rows when it is repeated', async () => {
+  platform = await startAds({ seed: 7, now: new Date('2026-06-30T02:00:00Z'), dialect: 'vendor', days: 20 });
+  database = await testDatabase();
+  const env = {
+    DATABASE_URL: database.url,
+    ADS_BASE_URL: platform.url,
+    ADS_ACCESS_TOKEN: platform.tokens.token,
+    ADS_SDK_HEADER: platform.sdkHeader,
+    ADS_REPORT_HOSTS: new URL(platform.storage.origin).host,
+    ADS_REQUESTS_PER_SECOND: '0',
+    ADS_REPORT_REQUESTS_PER_SECOND: '0',
+    ADS_START: '2026-06-01',
+  };
+  const fired: string[] = [];
+  const points = [
+    { endpoint: '/ad_accounts/{id}/ads' },
+    { endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 3 },
+    { endpoint: '/ad_accounts/{id}/aggregate_reports', nth: 40 },
+    { endpoint: '/ad_accounts/{id}/insight_reports', nth: 20 },
+    { endpoint: '/ad_accounts/{id}/async_reports/{report}' },
+  ];
+  for (const point of points) {
+    const running = start(['sync', 'ads', '--quiet'], { env });
+    const rule = platform.script.at(point, () => {
+      fired.push(point.endpoint);
+      running.kill('SIGKILL');
+    });
+    await running.ended;
+    rule.cancel();
+    // Whatever is there is true: no row that the platform does not tell, no day by half.
+    const told = new Set(dailyLines(platform.state, new Date('2026-06-01'), new Date('2026-06-30')));
+    expect((await lines(dailyQuery)).filter((line) => !told.has(line))).toEqual([]);
+  }
+  expect(fired).toEqual(points.map(({ endpoint }) => endpoint));
+  const last = await start(['sync', 'ads'], { env }).ended;
+  expect({ code: last.code, err: last.code === 0 ? '' : last.err }).toEqual({ code: 0, err: '' });
+  expect(await lines(dailyQuery)).toEqual(
+    dailyLines(platform.state, new Date('2026-06-01'), new Date('2026-06-30')),
+  );
+  expect(await lines(adSetQuery)).toEqual(adSetLines(platform.state));
+  const [csv] = await lines(
+    `select concat((select sum(spend) from ads.report_csv), ' = ', (select sum(spend) from ads.report_daily where entity_type = 'AD')) as line`,
+  );
+  const [left, right] = (csv ?? '').split(' = ');
+  expect(left).toBe(right);
+}, 120_000);

@@ -1,0 +1,565 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { delay, type Fault, htmlPage, status } from '../../../simulators/shared/faults.ts';
+import type { LoggedRequest } from '../../../simulators/shared/script.ts';
+import type { RunReport } from '../../../src/core/run.ts';
+import { type AdsRig, openAdsRig } from '../../support/ads-rig.ts';
+
+let rig: AdsRig;
+afterEach(() => rig.close());
+
+const day = 86_400_000;
+const small = { campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 } as const;
+const lists = ['businesses', 'ad_accounts', 'campaigns', 'ad_sets', 'ads'] as const;
+const always = { times: Number.POSITIVE_INFINITY };
+const endpoint = '/ad_accounts/{id}/aggregate_reports';
+const streamOf = (report: RunReport, name: string) => report.streams.find(({ stream }) => stream === name);
+
+/** A server that knows reports by DAY alone, and says so to every other word. */
+const refusing = (code: number): Fault => ({
+  name: `refused with ${code}`,
+  instead: ({ call }) => ({
+    status: code,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(
+      JSON.stringify({ messages: [`granularity ${call.query.get('granularity')} is not one of DAY`] }),
+    ),
+  }),
+});
+const noRows: Fault = {
+  name: 'no rows',
+  instead: () => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from('{"continuation_token":"","rows":[],"warnings":null}'),
+  }),
+};
+const nothingListed: Fault = {
+  name: 'nothing in the list',
+  instead: ({ call }) => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(
+      JSON.stringify({
+        paging: { page_size: 0, total_results: 0, offset: 0 },
+        [call.path.split('/').at(-1) ?? '']: [],
+      }),
+    ),
+  }),
+};
+const notByDay = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+  query.granularity !== undefined && query.granularity !== 'DAY';
+
+describe.each([400, 422])(
+  'granularities that the contract does not promise and the server refuses with %d',
+  (code) => {
+    const streams = [...lists, 'report_daily', 'report_hourly', 'report_lifetime'];
+
+    test('are unavailable with its words, night after night, and nothing is told of days that go by', async () => {
+      rig = await openAdsRig(small);
+      rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(code));
+      for (const nights of [1, 1, 16]) {
+        const report = await rig.sync({ streams });
+        expect(report).toMatchObject({ status: 'succeeded' });
+        for (const name of ['report_hourly', 'report_lifetime'])
+          expect(streamOf(report, name)).toMatchObject({
+            status: 'unavailable',
+            reason: expect.stringMatching(/granularity (HOUR|LIFETIME) is not one of DAY.*does not have$/),
+          });
+        expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'ok' });
+        rig.platform.clock.advance(nights * day);
+      }
+      expect(rig.notes.filter((note) => /does not tell/.test(note))).toEqual([]);
+      rig.platform.script.clear();
+      await rig.sync({ streams });
+      const [hours] = await rig.rows<{ days: number }>(
+        "select count(distinct date_trunc('day', hour_start at time zone 'UTC'))::int as days from ads.report_hourly",
+      );
+      expect(hours?.days).toBeGreaterThan(12);
+    });
+
+    test('are no longer unavailable but failed where they were there before', async () => {
+      rig = await openAdsRig(small);
+      expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+      rig.platform.clock.advance(day);
+      rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(code));
+      const report = await rig.sync({ streams });
+      expect(report).toMatchObject({ status: 'partly_failed' });
+      expect(streamOf(report, 'report_hourly')).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(/it was there before.*tidemark reset ads.report_hourly/),
+      });
+    });
+
+    test('fail where the server knows them and refuses something else', async () => {
+      rig = await openAdsRig(small);
+      rig.platform.script.at(
+        { endpoint, ...always, match: ({ query }) => query.granularity === 'HOUR' },
+        status(code),
+      );
+      const report = await rig.sync({ streams });
+      expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'failed' });
+      expect(streamOf(report, 'report_lifetime')).toMatchObject({ status: 'ok' });
+    });
+  },
+);
+
+test('granularities are not taken for missing while reports by the day are refused as well, in the first sync of all', async () => {
+  rig = await openAdsRig(small);
+  await rig.sync({ streams: lists });
+  rig.platform.script.at({ endpoint, ...always }, status(400));
+  const report = await rig.sync({ streams: ['report_hourly', 'report_lifetime'] });
+  for (const name of ['report_hourly', 'report_lifetime'])
+    expect(streamOf(report, name)).toMatchObject({ status: 'failed' });
+});
+
+test('granularities that a server does not have are unavailable, also where it tells no days as old as all that might be read', async () => {
+  const settings = { start: new Date('2024-01-01T00:00:00Z') };
+  rig = await openAdsRig(small, settings);
+  rig.platform.script.at({ endpoint, ...always, match: notByDay }, refusing(400));
+  const isOld = ({ query }: { readonly query: Readonly<Record<string, string>> }): boolean =>
+    query.granularity === 'DAY' && (query.report_start ?? '') < '2024-07';
+  const rule = rig.platform.script.at({ endpoint, ...always, match: isOld }, status(400));
+  const report = await rig.sync({ streams: [...lists, 'report_daily', 'report_hourly', 'report_lifetime'] });
+  for (const name of ['report_hourly', 'report_lifetime'])
+    expect(streamOf(report, name)).toMatchObject({ status: 'unavailable' });
+  expect(report).toMatchObject({ status: 'succeeded' });
+  expect(rule.fired).toBe(0);
+});
+
+describe('hours that were told before', () => {
+  const streams = [...lists, 'report_hourly'];
+  const hoursOf = async (): Promise<number> =>
+    (
+      await rig.rows<{ hours: number }>(
+        'select count(distinct hour_start)::int as hours from ads.report_hourly',
+      )
+    )[0]?.hours ?? 0;
+
+  test.each([404, 405, 501])(
+    'fail while the server answers %d, and are read once it tells them again',
+    async (code) => {
+      rig = await openAdsRig(small);
+      expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+      const before = await hoursOf();
+      const rule = rig.platform.script.at({ endpoint, ...always }, status(code));
+      for (let nights = 0; nights < 3; nights += 1) {
+        rig.platform.clock.advance(day);
+        const report = await rig.sync({ streams });
+        expect(report).toMatchObject({ status: 'partly_failed' });
+        expect(streamOf(report, 'report_hourly')).toMatchObject({
+          status: 'failed',
+          reason: expect.stringMatching(/it was there before.*tidemark reset ads.report_hourly/),
+        });
+      }
+      rule.cancel();
+      expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+      expect(await hoursOf()).toBe(before + 3 * 24);
+    },
+  );
+});
+
+test('one level whose hours are refused fails where the others have theirs, whoever is answered first', async () => {
+  rig = await openAdsRig(small);
+  rig.platform.script.at(
+    { endpoint, ...always, match: ({ query }) => query.entity_type === 'AD_ACCOUNT' },
+    status(400),
+  );
+  rig.platform.script.at(
+    { endpoint, ...always, match: ({ query }) => query.entity_type !== 'AD_ACCOUNT' },
+    delay(100),
+  );
+  const settings = { accountIds: [...rig.platform.state.accounts.keys()].slice(0, 1) };
+  const report = await rig.sync({ streams: [...lists, 'report_hourly'] }, { settings });
+  expect(report).toMatchObject({ status: 'partly_failed' });
+  expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'failed' });
+});
+
+test.each([404, 410])(
+  'days of a server that has no reports (%d) fail, though before the first campaign nothing is asked',
+  async (code) => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint, ...always }, status(code));
+    for (let night = 0; night < 2; night += 1) {
+      const report = await rig.sync({ streams: [...lists, 'report_daily'] });
+      expect(report).toMatchObject({ status: 'partly_failed' });
+      expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'failed' });
+    }
+  },
+);
+
+test('hours of an account are read though another one is gone and says so sooner, on every level', async () => {
+  rig = await openAdsRig(small);
+  const [gone = ''] = rig.platform.state.accounts.keys();
+  rig.platform.script.at({ endpoint, ...always, match: ({ path }) => path.includes(gone) }, status(404));
+  rig.platform.script.at({ endpoint, ...always, match: ({ path }) => !path.includes(gone) }, delay(100));
+  const report = await rig.sync({ streams: [...lists, 'report_hourly'] });
+  expect(streamOf(report, 'report_hourly')).toMatchObject({ status: 'ok' });
+  expect(rig.notes.filter((note) => note.includes(gone) && note.includes('404'))).toHaveLength(4);
+});
+
+test('days that were left open end, though who answered for them had no rows, and who did not is gone by then', async () => {
+  rig = await openAdsRig(small);
+  const streams = [...lists, 'report_daily'];
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  rig.platform.clock.advance(day);
+  const [leaving = ''] = rig.platform.state.accounts.keys();
+  const isLeaving = ({ path }: { readonly path: string }): boolean => path.includes(leaving);
+  rig.platform.script.at({ endpoint, ...always, match: (call) => !isLeaving(call) }, noRows);
+  const ill = rig.platform.script.at({ endpoint, ...always, match: isLeaving }, status(500));
+  expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'failed' });
+  ill.cancel();
+  rig.platform.script.at({ endpoint, ...always, match: isLeaving }, status(404));
+  expect(streamOf(await rig.sync({ streams }), 'report_daily')).toMatchObject({ status: 'ok' });
+});
+
+test('an account that is closed to us is asked for its days a few times a night, not once for each piece of years', async () => {
+  rig = await openAdsRig({ ...small, accounts: 2 }, { start: new Date('2021-01-01T00:00:00Z') });
+  const streams = [...lists, 'report_daily'];
+  const [closed = ''] = rig.platform.state.accounts.keys();
+  rig.platform.state.forbid(closed);
+  const requests = () =>
+    rig.platform.log.filter(({ path }) => path.includes(closed) && path.endsWith('/aggregate_reports'))
+      .length;
+  const asked: number[] = [];
+  for (let night = 0; night < 2; night += 1) {
+    const before = requests();
+    const report = await rig.sync({ streams });
+    expect(streamOf(report, 'report_daily')).toMatchObject({
+      status: 'forbidden',
+      reason: expect.stringContaining(closed),
+    });
+    asked.push(requests() - before);
+    rig.platform.clock.advance(day);
+  }
+  // Of 23 pieces; four are asked for at once, and what is news is asked for a second time.
+  expect(asked[0]).toBeLessThan(12);
+  expect(asked[1]).toBeLessThan(8);
+  rig.platform.state.forbid(closed, false);
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  expect(
+    await rig.rows(
+      "select count(distinct ad_account_id)::int as accounts from ads.report_daily where day < '2026-06-20'",
+    ),
+  ).toEqual([{ accounts: 2 }]);
+});
+
+test('insights that no account ever had (404) fail, also beside an account that has nobody to ask about', async () => {
+  rig = await openAdsRig(small);
+  const streams = [...lists, 'insight_reports'];
+  const [empty = ''] = rig.platform.state.accounts.keys();
+  expect(rig.platform.state.accounts.size).toBeGreaterThan(1);
+  rig.platform.script.at(
+    { ...always, match: ({ path }) => path.includes(empty) && /\/(campaigns|ad_sets|ads)$/.test(path) },
+    nothingListed,
+  );
+  rig.platform.script.at({ endpoint: '/ad_accounts/{id}/insight_reports', ...always }, status(404));
+  const report = await rig.sync({ streams });
+  expect(streamOf(report, 'insight_reports')).toMatchObject({ status: 'failed' });
+  const asked = rig.platform.log.filter(({ path }) => path.endsWith('/insight_reports'));
+  expect(asked.some(({ path }) => path.includes(empty))).toBe(false);
+});
+
+test('accounts that are gone, however many, are passed by in a run to whose questions about the others there are answers of today', async () => {
+  rig = await openAdsRig({ ...small, accounts: 4 });
+  const streams = [...lists, 'insight_reports'];
+  expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+  rig.platform.clock.advance(day);
+  const [, ...gone] = rig.platform.state.accounts.keys();
+  rig.platform.script.at(
+    { ...always, match: ({ path }) => gone.some((id) => path.includes(id)) },
+    status(404),
+  );
+  for (const _ of ['the night', 'the noon'])
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+});
+
+test('a report by day that is refused fails, whatever the server says of other words', async () => {
+  rig = await openAdsRig(small);
+  rig.platform.script.at({ endpoint, ...always }, refusing(400));
+  const report = await rig.sync({ streams: [...lists, 'report_daily'] });
+  expect(streamOf(report, 'report_daily')).toMatchObject({ status: 'failed' });
+});
+
+describe.each([
+  ['a refusal', status(400)],
+  ['a page', htmlPage],
+])('an endpoint beyond the contract that is answered by %s', (_, fault) => {
+  const streams = [...lists, 'change_history'];
+
+  test('is unavailable where every path is that the server does not have, and fails where it is not', async () => {
+    rig = await openAdsRig(small);
+    const strangers = ({ path }: { readonly path: string }): boolean =>
+      /change_history|tidemark-asks/.test(path);
+    const rule = rig.platform.script.at({ ...always, match: strangers }, fault);
+    for (let night = 0; night < 2; night += 1) {
+      const report = await rig.sync({ streams });
+      expect(report).toMatchObject({ status: 'succeeded' });
+      expect(streamOf(report, 'change_history')).toMatchObject({ status: 'unavailable' });
+    }
+    rule.cancel();
+    rig.platform.script.at({ ...always, match: ({ path }) => path.endsWith('/change_history') }, fault);
+    expect(streamOf(await rig.sync({ streams }), 'change_history')).toMatchObject({ status: 'failed' });
+  });
+
+  test('is not taken for missing in a moment in which everything is answered so, in the first sync of all', async () => {
+    rig = await openAdsRig(small);
+    const isAsked = /change_history|tidemark-asks|ad_categories/;
+    rig.platform.script.at({ ...always, match: ({ path }) => isAsked.test(path) }, fault);
+    const report = await rig.sync({ streams });
+    expect(report).toMatchObject({ status: 'partly_failed' });
+    expect(streamOf(report, 'change_history')).toMatchObject({ status: 'failed' });
+  });
+});
+
+test.each([404, 405, 501])(
+  'what the contract promises and no account ever had (%d) fails, few as they are',
+  async (code) => {
+    rig = await openAdsRig(small);
+    rig.platform.script.at({ endpoint: '/ad_accounts/{id}/audiences', ...always }, status(code));
+    for (let night = 0; night < 2; night += 1) {
+      const report = await rig.sync({ streams: [...lists, 'audiences'] });
+      expect(report).toMatchObject({ status: 'partly_failed' });
+      expect(streamOf(report, 'audiences')).toMatchObject({
+        status: 'failed',
+        reason: expect.stringContaining(`${code}`),
+      });
+    }
+  },
+);
+
+describe('a level that the server tells nothing of, though others have numbers of the same days', () => {
+  const streams = [...lists, 'report_daily'];
+  const told = () => rig.notes.filter((note) => note.includes('no row of them'));
+
+  test.each(['AD_ACCOUNT', 'CAMPAIGN', 'AD'])('is told: %s', async (level) => {
+    rig = await openAdsRig(small);
+    await rig.sync({ streams });
+    expect(told()).toEqual([]);
+    rig.platform.clock.advance(day);
+    rig.platform.script.at(
+      { endpoint, ...always, match: ({ query }) => query.entity_type === level },
+      noRows,
+    );
+    await rig.sync({ streams });
+    expect(told()).toHaveLength(rig.platform.state.accounts.size);
+    for (const note of told()) expect(note).toContain(` and ${level} no row of them`);
+  });
+
+  test('is told where a backfill of days that were here took its rows away', async () => {
+    rig = await openAdsRig(small);
+    await rig.sync({ streams });
+    rig.platform.script.at({ endpoint, ...always, match: ({ query }) => query.entity_type === 'AD' }, noRows);
+    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    expect(await rig.backfill({ from, to, streams: ['report_daily'] })).toMatchObject({
+      status: 'succeeded',
+    });
+    expect(told()).toHaveLength(rig.platform.state.accounts.size);
+    for (const note of told()) expect(note).toContain(' and AD no row of them');
+  });
+
+  test('is told where an account showed no campaigns, asked twice, so that nobody asked about any', async () => {
+    rig = await openAdsRig(small);
+    const [first = ''] = rig.platform.state.accounts.keys();
+    const campaigns = '/ad_accounts/{id}/campaigns';
+    const ofFirst = { endpoint: campaigns, match: ({ path }: LoggedRequest) => path.includes(first) };
+    rig.platform.script.at({ ...ofFirst, times: 2 }, nothingListed);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(told()).toEqual([expect.stringMatching(/and CAMPAIGN no row of them/)]);
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(told()).toHaveLength(1);
+  });
+});
+
+describe('a list that had records is asked for again before it passes for empty', () => {
+  const streams = [...lists, 'ad_categories', 'audiences', 'campaign_drafts', 'report_daily'];
+  const places = {
+    ad_categories: { endpoint: '/ad_categories', nothing: nothingListed },
+    audiences: { endpoint: '/ad_accounts/{id}/audiences', nothing: nothingListed },
+    campaign_drafts: { endpoint: '/ad_accounts/{id}/drafts/campaigns', nothing: nothingListed },
+    report_daily: { endpoint, nothing: noRows },
+  } as const;
+  const there = async (table: string): Promise<number> => {
+    const live = table === 'report_daily' ? 'true' : '_deleted_at is null';
+    const [row] = await rig.rows<{ rows: number }>(
+      `select count(*)::int as rows from ads.${table} where ${live}`,
+    );
+    return row?.rows ?? 0;
+  };
+  const read = (stream: string) => {
+    const [from, to] = [new Date('2026-06-10T00:00:00Z'), new Date('2026-06-15T00:00:00Z')];
+    const isReport = stream === 'report_daily';
+    return isReport ? rig.backfill({ from, to, streams: [stream] }) : rig.sync({ streams: [stream] });
+  };
+
+  test.each(Object.keys(places) as readonly (keyof typeof places)[])('%s', async (stream) => {
+    rig = await openAdsRig({ ...small, accounts: 1 });
+    const [account = ''] = rig.platform.state.accounts.keys();
+    rig.platform.state.createAudience(account, 'People', 'CUSTOM');
+    rig.platform.state.createDraft(account, 'Draft');
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    const before = await there(stream);
+    expect(before).toBeGreaterThan(0);
+    const { endpoint: asked, nothing } = places[stream];
+    const one = rig.platform.script.at({ endpoint: asked }, nothing);
+    expect(await read(stream)).toMatchObject({ status: 'succeeded' });
+    expect(one.fired).toBe(1);
+    expect(await there(stream)).toBe(before);
+    rig.platform.script.at({ endpoint: asked, ...always }, nothing);
+    expect(await read(stream)).toMatchObject({ status: 'succeeded' });
+    expect(await there(stream)).toBeLessThan(before);
+    const said = rig.platform.log.length;
+    await read(stream);
+    const once = rig.platform.log.length - said;
+    await read(stream);
+    expect(rig.platform.log.length - said).toBe(2 * once);
+  });
+
+  test('a report, also where the answer without rows is about some of its entities, or about a lifetime', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, adsPerAdSet: 52, days: 2 });
+    const reports = ['report_daily', 'report_lifetime'];
+    expect(await rig.sync({ streams: [...lists, ...reports] })).toMatchObject({ status: 'succeeded' });
+    const ofAds = () =>
+      rig.rows(`select (select count(distinct entity_id)::int from ads.report_daily where entity_type = 'AD') as daily,
+        (select count(*)::int from ads.report_lifetime where entity_type = 'AD' and captured_on = '2026-07-01') as lifetime,
+        (select count(*)::int from ads.report_lifetime where entity_type = 'CAMPAIGN' and captured_on = '2026-07-01') as campaigns`);
+    rig.platform.clock.advance(day);
+    const { script, log } = rig.platform;
+    const bad = ['DAY', 'LIFETIME'].map((granularity) =>
+      script.at(
+        { endpoint, match: ({ query }) => query.entity_type === 'AD' && query.granularity === granularity },
+        noRows,
+      ),
+    );
+    const whole = script.at(
+      {
+        endpoint,
+        match: ({ query: { entity_type: of, granularity: by } }) => of === 'CAMPAIGN' && by === 'LIFETIME',
+      },
+      noRows,
+    );
+    expect(await rig.sync({ streams: reports })).toMatchObject({ status: 'succeeded' });
+    expect([...bad, whole].map(({ fired }) => fired)).toEqual([1, 1, 1]);
+    expect(await ofAds()).toEqual([{ daily: 52, lifetime: 52, campaigns: 1 }]);
+    // Said twice it is believed, and no news in the night behind that.
+    script.at(
+      {
+        endpoint,
+        ...always,
+        match: ({ query }) => query.entity_type === 'AD' && (query.entity_ids ?? '').split(',').length < 10,
+      },
+      noRows,
+    );
+    const timesOf = async (): Promise<number> => {
+      const before = log.length;
+      expect(await rig.sync({ streams: ['report_daily'] })).toMatchObject({ status: 'succeeded' });
+      return log.slice(before).filter(({ query }) => query.entity_type === 'AD').length;
+    };
+    expect([await timesOf(), await timesOf()]).toEqual([3, 2]);
+    expect(await ofAds()).toMatchObject([{ daily: 50 }]);
+  });
+
+  test('a CSV report: another one is made, for the same file would say the same again', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, days: 5 }, { start: new Date('2026-06-20T00:00:00Z') });
+    const streams = ['ad_accounts', 'async_reports'];
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    const rows = () => rig.rows('select day::text, ad_name, spend from ads.report_csv order by 1, 2');
+    const before = await rows();
+    const ofNothing: Fault = {
+      name: 'a report of nothing',
+      call: (call) => ({
+        ...call,
+        body: Buffer.from(JSON.stringify({ ...JSON.parse(String(call.body)), statuses: ['REJECTED'] })),
+      }),
+    };
+    const one = rig.platform.script.at(
+      { method: 'POST', endpoint: '/ad_accounts/{id}/async_reports' },
+      ofNothing,
+    );
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    expect(one.fired).toBe(1);
+    expect(before.length).toBeGreaterThan(0);
+    expect(await rows()).toEqual(before);
+  });
+
+  test('also where its rows stay: what is new is not missing for a night; what was empty before is asked for once', async () => {
+    rig = await openAdsRig({ ...small, accounts: 1, dialect: 'vendor' });
+    const entities = ['campaigns', 'ad_sets', 'ads'] as const;
+    const { state, script, log } = rig.platform;
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    const [account = ''] = state.accounts.keys();
+    const campaign = state.createCampaign(account, 'Newer');
+    state.createAd(state.createAdSet(campaign.id, 'Newer').id, 'Newer');
+    const isList = ({ path, query }: (typeof log)[number], name: string): boolean =>
+      path.endsWith(`/${name}`) && query.limit === '50';
+    for (const name of entities) script.at({ match: (request) => isList(request, name) }, nothingListed);
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    expect(script.fired).toHaveLength(entities.length);
+    for (const name of entities)
+      expect(await there(name)).toBe(state[name === 'ad_sets' ? 'adSets' : name].size);
+
+    for (const name of entities)
+      script.at({ ...always, match: (request) => isList(request, name) }, nothingListed);
+    const timesOf = async (): Promise<readonly number[]> => {
+      const before = log.length;
+      expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+      return entities.map((name) => log.slice(before).filter((request) => isList(request, name)).length);
+    };
+    expect(await timesOf()).toEqual([2, 2, 2]);
+    expect(await timesOf()).toEqual([1, 1, 1]);
+  });
+});
+
+describe.each([403, 404])('days of an owner that are refused with %d', (code) => {
+  const streams = [...lists, 'report_daily'];
+
+  test('once are asked for again: a backfill that succeeded has them', async () => {
+    rig = await openAdsRig(small);
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    const one = rig.platform.script.at({ endpoint }, status(code));
+    const days = { from: new Date('2026-06-10T00:00:00Z'), to: new Date('2026-06-15T00:00:00Z') };
+    const told = await rig.backfill({ ...days, streams: ['report_daily'] });
+    expect(told).toMatchObject({ status: 'succeeded' });
+    expect(streamOf(told, 'report_daily')).toMatchObject({ status: 'ok' });
+    expect(one.fired).toBe(1);
+    expect(await rig.backfill({ ...days, streams: ['report_daily'] })).toMatchObject({
+      counts: { inserted: 0 },
+    });
+  });
+
+  const isOf =
+    (account: string) =>
+    ({ path, endpoint: of }: (typeof rig.platform.log)[number]): boolean =>
+      of === endpoint && path.includes(account);
+  /** How often the account was asked for days in a run that does not fail. */
+  const timesAsked = async (account: string): Promise<number> => {
+    const before = rig.platform.log.length;
+    const report = await rig.sync({ streams: ['report_daily'] });
+    expect(streamOf(report, 'report_daily')?.status).not.toBe('failed');
+    return rig.platform.log.slice(before).filter(isOf(account)).length;
+  };
+
+  test('are asked for twice in the night in which that is news, and once in those after it', async () => {
+    rig = await openAdsRig(small);
+    const [closed = ''] = rig.platform.state.accounts.keys();
+    expect(await rig.sync({ streams })).toMatchObject({ status: 'succeeded' });
+    rig.platform.clock.advance(day);
+    rig.platform.script.at({ ...always, match: isOf(closed) }, status(code));
+    expect(await timesAsked(closed)).toBe(2 * 4);
+    expect(await timesAsked(closed)).toBe(4);
+  });
+
+  test('however many they are, cost a first sync a few requests more and not each of them twice', async () => {
+    rig = await openAdsRig(small, { start: new Date('2024-01-01T00:00:00Z') });
+    expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
+    for (const table of ['campaigns', 'ad_sets', 'ads'])
+      await rig.rows(`update ads.${table} set created_at = '2024-01-01T00:00:00Z'`);
+    const [closed = ''] = rig.platform.state.accounts.keys();
+    rig.platform.script.at({ ...always, match: isOf(closed) }, status(code));
+    const asked = await timesAsked(closed);
+    const [refused] = await rig.rows<{ slices: number }>(`select count(*)::int as slices from ops.slices
+      where partition @> '{"ad_account_id": "${closed}"}' and error_code is not null`);
+    expect(refused?.slices).toBeGreaterThan(40);
+    // Those that are under way while the first is asked for a second time.
+    expect(asked).toBeLessThan((refused?.slices ?? 0) + 4 * 8);
+  });
+});

@@ -1,0 +1,940 @@
+import { createServer } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  AuthFailed,
+  Forbidden,
+  ForeignOrigin,
+  Interrupted,
+  LockHeld,
+  Misconfigured,
+  Missing,
+  RateLimited,
+  Refused,
+  TooLarge,
+  Transient,
+  UnexpectedContent,
+  Unreachable,
+} from '../../src/core/errors.ts';
+import type { Http } from '../../src/core/request.ts';
+import type { HttpEvent, HttpOptions } from '../../src/http/http-options.ts';
+import { expired, good, key, other } from '../support/certificates.ts';
+import { get, httpTo, token } from '../support/http-to.ts';
+import * as play from '../support/misbehaving-server.ts';
+import { until } from '../support/processes.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const serve = async (...replies: readonly [play.Reply, ...play.Reply[]]): Promise<play.Misbehaving> => {
+  const server = await play.misbehaving(play.inTurn(...replies));
+  closing.push(server.close);
+  return server;
+};
+const open = (url: string, options: Partial<HttpOptions> = {}): Http => {
+  const http = httpTo(url, options);
+  closing.push(() => http.close());
+  return http;
+};
+const signal = (): AbortSignal => new AbortController().signal;
+const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    (value) => expect.fail(`resolved with ${JSON.stringify(value)?.slice(0, 200)}`),
+    (error: unknown) => error,
+  );
+const page = play.json({ values: [1, 2, 3], isLast: true });
+
+describe('a page that arrives', () => {
+  test('comes with its bytes, its body and the clock of the source; the request says who asks', async () => {
+    const server = await serve(play.json({ a: 'ä' }, { date: 'Sun, 06 Nov 1994 08:49:37 GMT' }));
+    const http = open(`${server.url}/ads/v3/`);
+    const answer = await http.send(
+      {
+        method: 'POST',
+        path: '/x',
+        endpoint: '/x',
+        query: { a: ['1', '2'], b: undefined, c: true },
+        body: { q: 'ü' },
+      },
+      signal(),
+    );
+    expect(answer.body).toEqual({ a: 'ä' });
+    expect(answer.raw.toString()).toBe('{"a":"ä"}');
+    expect(answer.date).toEqual(new Date('1994-11-06T08:49:37Z'));
+    const [request] = server.requests;
+    expect(request?.url).toBe('/ads/v3/x?a=1&a=2&c=true');
+    expect(request?.body).toBe('{"q":"ü"}');
+    expect(request?.headers).toMatchObject({
+      'user-agent': 'tidemark/1.2.3',
+      'content-type': 'application/json',
+      authorization: `Basic ${Buffer.from(`me@example.com:${token}`).toString('base64')}`,
+    });
+    expect(http.counters).toMatchObject({ requests: 1, retries: 0, bytes: answer.raw.length });
+  });
+
+  test('may be compressed, may begin with a byte order mark, may be of a type that ends in +json', async () => {
+    const text = '\ufeff{"a":[9007199254740993]}';
+    const server = await serve(
+      play.gzipped(text),
+      play.bytes('json type', text, { 'content-type': 'application/vnd.x+json; v=1' }),
+    );
+    const http = open(server.url);
+    const first = await http.send(get('/'), signal());
+    expect(first.raw.toString()).toBe(text);
+    const second = await http.send(get('/'), signal());
+    expect(second.body).toEqual(first.body);
+    expect(String((first.body as { a: unknown[] }).a[0])).toBe('9007199254740993');
+  });
+});
+
+describe('what may pass is tried again', () => {
+  test.each([408, 425, 500, 502, 503, 504, 520])('status %d', async (code) => {
+    const server = await serve(play.status(code), page);
+    const http = open(server.url);
+    expect((await http.send(get('/x'), signal())).body).toMatchObject({ isLast: true });
+    expect(server.fired).toEqual([`status ${code}`, 'json']);
+    expect(http.counters).toMatchObject({ requests: 2, retries: 1 });
+  });
+
+  const text = JSON.stringify({ values: [{ id: 1 }, { id: 2 }], isLast: true });
+  const packed = gzipSync(text);
+  test.each<[string, play.Reply]>([
+    ['reset before headers', play.reset],
+    ['reset after headers', play.cutAt(text, 0)],
+    ['a content length larger than the body', play.tooShort(text, 5)],
+    ['a chunked body that never ends properly', play.unterminated(text)],
+    ['what is not HTTP', play.raw('no HTTP', 'garbage\r\n\r\n')],
+    [
+      'a chunk without a length',
+      play.raw(
+        'no chunk',
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${text}`,
+      ),
+    ],
+    ['truncated JSON', play.bytes('truncated', text.slice(0, -1))],
+    ['two documents', play.bytes('two', text + text)],
+    ['trailing garbage', play.bytes('garbage', `${text}<!-- -->`)],
+    ['a gzip trailer that is missing', play.gzipped(text, packed.length - 8)],
+    ['gzip that is none', play.bytes('no gzip', text, { 'content-encoding': 'gzip' })],
+    ['an empty body', play.bytes('empty', '')],
+    ['no content', play.status(204)],
+    ['an HTML page', play.bytes('html', '<html>log in</html>', { 'content-type': 'text/html' })],
+  ])('%s', async (_, fault) => {
+    const server = await serve(fault, page);
+    expect((await open(server.url).send(get('/x'), signal())).body).toEqual({
+      values: [1, 2, 3],
+      isLast: true,
+    });
+    expect(server.fired).toEqual([fault.name, 'json']);
+  });
+
+  test('a connection that breaks at any byte of the body, plain or compressed, is never a shorter page', async () => {
+    for (const body of [text, packed]) {
+      const encoding: Record<string, string> = typeof body === 'string' ? {} : { 'content-encoding': 'gzip' };
+      const faults = Array.from({ length: body.length - 1 }, (_, keep) => ({
+        name: 'cut',
+        run: (response: Parameters<play.Reply['run']>[0]) => {
+          response.writeHead(200, {
+            'content-type': 'application/json',
+            'content-length': String(body.length),
+            ...encoding,
+          });
+          response.write(Buffer.from(body).subarray(0, keep), () => response.socket?.end());
+        },
+      }));
+      const server = await play.misbehaving((_, n) =>
+        n % 2 === 0 ? (faults[n / 2] ?? page) : play.bytes('ok', text),
+      );
+      closing.push(server.close);
+      const http = open(server.url, { retry: { baseMs: 0.01, budgetFloor: 1000 } });
+      for (const _ of faults) expect((await http.send(get('/x'), signal())).body).toEqual(JSON.parse(text));
+      expect(server.fired.filter((name) => name === 'cut')).toHaveLength(faults.length);
+    }
+  });
+
+  test('an idle connection that the server closed costs nothing', async () => {
+    const server = await play.misbehaving((_, n) => ({
+      name: `close ${n}`,
+      run: (response) => {
+        const { socket } = response;
+        response.on('finish', () => socket?.end());
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '2' }).end('{}');
+      },
+    }));
+    closing.push(server.close);
+    const http = open(server.url, { concurrency: 1 });
+    for (let i = 0; i < 20; i++) expect((await http.send(get('/x'), signal())).body).toEqual({});
+    expect(server.connections()).toBeGreaterThanOrEqual(20);
+  });
+
+  test('at most six times in all, then it is Transient and says how often', async () => {
+    const server = await serve(play.status(503));
+    const error = await caught(open(server.url).send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Transient);
+    expect(error).toHaveProperty('message', 'GET /x answered 503 (6 tries)');
+    expect(server.fired).toHaveLength(6);
+  });
+
+  test('a broken page outlives its tries as Transient, an unreadable one as UnexpectedContent; neither is an empty page', async () => {
+    const broken = await serve(play.tooShort(text, 5));
+    expect(await caught(open(broken.url).send(get('/x'), signal()))).toBeInstanceOf(Transient);
+    expect(broken.fired).toHaveLength(6);
+    const unreadable = await serve(play.bytes('half', text.slice(0, 20)));
+    expect(await caught(open(unreadable.url).send(get('/x'), signal()))).toBeInstanceOf(UnexpectedContent);
+    expect(unreadable.fired).toHaveLength(6);
+  });
+
+  test('waits have full jitter: uniform below base × 2^k, capped', async () => {
+    const server = await serve(play.status(500));
+    const slept: number[] = [];
+    const dice = [0.5, 0.999, 0, 0.25, 0.5];
+    const http = open(server.url, {
+      retry: { baseMs: 500, capMs: 3000 },
+      random: () => dice.shift() ?? 0,
+      sleep: async (ms) => void slept.push(ms),
+    });
+    await caught(http.send(get('/x'), signal()));
+    expect(slept).toEqual([250, 999, 0, 750, 1500]);
+  });
+
+  test('requests that are not idempotent are sent once', async () => {
+    const server = await serve(play.status(503), page);
+    const http = open(server.url, { idempotent: ({ method }) => method === 'GET' });
+    expect(await caught(http.send({ ...get('/x'), method: 'POST' }, signal()))).toBeInstanceOf(Transient);
+    expect(server.fired).toHaveLength(1);
+  });
+
+  test('the retry budget ends a storm: 20 retries, then each request is sent once', async () => {
+    const server = await serve(play.status(500));
+    const http = open(server.url);
+    for (let i = 0; i < 20; i++)
+      expect(await caught(http.send(get('/x'), signal()))).toBeInstanceOf(Transient);
+    expect(http.counters.retries).toBe(20);
+    expect(server.fired).toHaveLength(40);
+  });
+});
+
+describe('deadlines', () => {
+  test.each<[string, play.Reply, RegExp]>([
+    ['a server that says nothing', play.silent, /did not come within/],
+    ['a server that says nothing after its headers', play.silentAfterHeaders, /whole answer/],
+    ['a server that drips for ever', play.drip(10), /whole answer/],
+  ])('%s is given up, and its connection is free again', async (_, fault, message) => {
+    const server = await play.misbehaving((_arrived, n) => (n < 2 ? fault : page));
+    closing.push(server.close);
+    const http = open(server.url, {
+      concurrency: 1,
+      timeouts: { headersMs: 100, bodyMs: 100 },
+      retry: { tries: 2 },
+    });
+    const error = await caught(http.send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Transient);
+    expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect(server.fired).toEqual([fault.name, fault.name]);
+    expect((await http.send(get('/x'), signal())).status).toBe(200);
+  });
+
+  test('headers that come late, within the deadline, are waited for', async () => {
+    const server = await serve(play.late(80, page));
+    expect((await open(server.url, { timeouts: { headersMs: 2000 } }).send(get('/x'), signal())).status).toBe(
+      200,
+    );
+    expect(server.fired).toEqual(['late json']);
+  });
+});
+
+describe('connections that do not come about', () => {
+  test('a refused connection is tried three times, then Unreachable', async () => {
+    const server = await serve(page);
+    await server.close();
+    closing.splice(0);
+    const retries: HttpEvent[] = [];
+    const http = open(server.url, { observe: (event) => retries.push(event) });
+    const error = await caught(http.send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toHaveProperty('message', expect.stringContaining('ECONNREFUSED'));
+    expect(retries).toHaveLength(2);
+  });
+
+  test('of a source that has answered before, as one that restarts does, are tried as often as any other fault', async () => {
+    const server = await serve(page);
+    const retries: HttpEvent[] = [];
+    const http = open(server.url, { observe: (event) => retries.push(event), retry: { tries: 6 } });
+    await http.send(get('/x'), signal());
+    await server.close();
+    closing.splice(0, closing.length, () => http.close());
+    const error = await caught(http.send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(retries).toHaveLength(5);
+  });
+
+  test('are waited for by all requests together, beside the budget: none loses its patience before the others', async () => {
+    const server = await serve(page);
+    // Alone, the first would have tried six times before any other tries again.
+    const dice = [0, 0.9, 0.9];
+    let thrown = 0;
+    const random = (): number => dice[thrown++ % dice.length] ?? 0;
+    const http = open(server.url, { retry: { baseMs: 50, budgetFloor: 0, budgetRatio: 0 }, random });
+    await http.send(get('/x'), signal());
+    await server.close();
+    closing.splice(0, closing.length, () => http.close());
+    const sent = Promise.allSettled([1, 2, 3].map((n) => http.send(get(`/${n}`), signal())));
+    await until('more was tried than one alone may', () => http.counters.retries >= 6);
+    const back = await play.misbehaving(() => page, undefined, server.port);
+    closing.push(back.close);
+    expect((await sent).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
+  });
+
+  test('are waited for so long in all; what comes then counts against the budget', async () => {
+    const server = await serve(page);
+    const http = open(server.url, {
+      retry: { awayMs: 40, budgetFloor: 0, budgetRatio: 0, baseMs: 20 },
+      random: () => 0.9,
+    });
+    await http.send(get('/x'), signal());
+    await server.close();
+    closing.splice(0, closing.length, () => http.close());
+    expect(await caught(http.send(get('/x'), signal()))).toBeInstanceOf(Unreachable);
+    // 18 ms and 36 ms were waited for.
+    expect(http.counters.retries).toBe(2);
+  });
+
+  test('a name that does not resolve is Unreachable', async () => {
+    const error = await caught(open('http://tidemark.invalid').send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toHaveProperty('message', expect.stringMatching(/ENOTFOUND|EAI_AGAIN/));
+  });
+
+  test.each([
+    ['a certificate that nobody vouches for', good, false, /DEPTH_ZERO_SELF_SIGNED_CERT/],
+    ['an expired certificate', expired, true, /CERT_HAS_EXPIRED/],
+    ["another host's certificate", other, true, /ERR_TLS_CERT_ALTNAME_INVALID/],
+  ])('%s is Unreachable, is not tried again and gets no request', async (_, cert, trusted, message) => {
+    const before = getCACertificates('default');
+    if (trusted) setDefaultCACertificates([...before, cert]);
+    closing.push(async () => setDefaultCACertificates(before));
+    const server = await play.misbehaving(() => page, { key, cert });
+    closing.push(server.close);
+    const error = await caught(open(server.url).send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(Unreachable);
+    expect(error).toHaveProperty('message', expect.stringMatching(message));
+    expect([server.connections(), server.requests.length]).toEqual([1, 0]);
+  });
+
+  test('a trusted certificate works', async () => {
+    const before = getCACertificates('default');
+    setDefaultCACertificates([...before, good]);
+    closing.push(async () => setDefaultCACertificates(before));
+    const server = await play.misbehaving(() => page, { key, cert: good });
+    closing.push(server.close);
+    expect((await open(server.url).send(get('/x'), signal())).status).toBe(200);
+  });
+
+  test('https to a server that speaks plain http is Unreachable at once', async () => {
+    const server = await serve(page);
+    const http = open(server.url.replace('http:', 'https:'));
+    expect(await caught(http.send(get('/x'), signal()))).toBeInstanceOf(Unreachable);
+    expect(server.connections()).toBe(1);
+  });
+});
+
+describe('rate limits', () => {
+  const gapAfter = (server: play.Misbehaving, n: number): number =>
+    (server.requests[n + 1]?.at ?? 0) - (server.requests[n]?.at ?? 0);
+
+  test('after a 429 no request of any endpoint leaves before Retry-After is over, and nothing counts as failed', async () => {
+    const server = await serve(play.status(429, { 'retry-after': '1' }), page);
+    const events: HttpEvent[] = [];
+    const http = open(server.url, { retry: { tries: 1 }, observe: (event) => events.push(event) });
+    const from = performance.now();
+    const first = http.send(get('/a'), signal());
+    await expect.poll(() => events.length).toBe(1);
+    const others = ['/b', '/c', '/d'].map((path) => http.send(get(path), signal()));
+    for (const answer of await Promise.all([first, ...others])) expect(answer.status).toBe(200);
+    expect(performance.now() - from).toBeGreaterThan(1000);
+    expect(gapAfter(server, 0)).toBeGreaterThan(995);
+    expect(server.fired).toEqual(['status 429', 'json', 'json', 'json', 'json']);
+    expect(http.counters.retries).toBe(0);
+    expect(http.counters.throttledMs).toBeGreaterThan(3500);
+    expect(events).toMatchObject([{ type: 'throttled', endpoint: '/a' }]);
+  });
+
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  test.each<[string, Record<string, string>, number]>([
+    ['seconds', { 'retry-after': '7' }, 7000],
+    [
+      'a date by the server that sent it',
+      { 'retry-after': 'Thu, 01 Jan 2026 01:00:09 GMT', date: 'Thu, 01 Jan 2026 01:00:00 GMT' },
+      9000,
+    ],
+    [
+      'a date that is over',
+      { 'retry-after': 'Thu, 01 Jan 2026 01:00:00 GMT', date: 'Thu, 01 Jan 2026 01:00:00 GMT' },
+      0,
+    ],
+    [
+      'X-RateLimit-Reset as ISO 8601',
+      { 'x-ratelimit-reset': '2026-01-01T00:00:08Z', date: 'Thu, 01 Jan 2026 00:00:00 GMT' },
+      8000,
+    ],
+    ['X-RateLimit-Reset in seconds until then', { 'x-ratelimit-reset': '12' }, 12_000],
+    [
+      'X-RateLimit-Reset in epoch seconds',
+      { 'x-ratelimit-reset': String(now / 1000 + 5), date: 'Thu, 01 Jan 2026 00:00:00 GMT' },
+      5000,
+    ],
+    [
+      'X-RateLimit-Reset in epoch milliseconds',
+      { 'x-ratelimit-reset': String(now + 6000), date: 'Thu, 01 Jan 2026 00:00:00 GMT' },
+      6000,
+    ],
+    ['nothing that can be read', { 'retry-after': 'soon', 'x-ratelimit-reset': 'tomorrow' }, 0],
+    ['a negative number', { 'retry-after': '-5' }, 0],
+  ])('the wait is a minimum, given as %s', async (_, headers, expected) => {
+    const server = await serve(play.status(429, headers), page);
+    let clock = 0;
+    const http = open(server.url, {
+      random: () => 0,
+      now: () => clock,
+      wall: () => now,
+      sleep: async (ms) => {
+        clock += ms;
+      },
+    });
+    await http.send(get('/x'), signal());
+    expect(clock).toBe(expected);
+    expect(http.counters.throttledMs).toBe(expected);
+    expect(server.fired).toEqual(['status 429', 'json']);
+  });
+
+  test('a 503 is not tried again before its Retry-After', async () => {
+    const server = await serve(play.status(503, { 'retry-after': '4' }), page);
+    const slept: number[] = [];
+    await open(server.url, { sleep: async (ms) => void slept.push(ms) }).send(get('/x'), signal());
+    expect(slept).toEqual([4000]);
+  });
+
+  test.each([429, 503])(
+    'a %d that asks for more than 15 minutes ends the request at once, with the wish kept',
+    async (code) => {
+      const server = await serve(play.status(code, { 'retry-after': '901' }), page);
+      const error = await caught(open(server.url).send(get('/x'), signal()));
+      expect(error).toBeInstanceOf(RateLimited);
+      expect(error).toHaveProperty('retryAfterMs', 901_000);
+      expect(server.fired).toHaveLength(1);
+    },
+  );
+
+  test('a limit that a good answer says is used up is respected by the next request', async () => {
+    const server = await serve(
+      play.json({}, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' }),
+      page,
+    );
+    const http = open(server.url);
+    await http.send(get('/x'), signal());
+    await http.send(get('/y'), signal());
+    expect(gapAfter(server, 0)).toBeGreaterThan(990);
+  });
+
+  test('X-RateLimit-NearLimit makes requests keep their distance', async () => {
+    const server = await serve(play.json({}, { 'x-ratelimit-nearlimit': 'true' }), play.json({}));
+    const http = open(server.url);
+    // From before the first left: how late it arrived says nothing of when the next may leave.
+    const from = performance.now();
+    await http.send(get('/x'), signal());
+    await Promise.all([http.send(get('/x'), signal()), http.send(get('/y'), signal())]);
+    const [, second, third] = server.requests.map(({ at }) => at - from);
+    expect(second).toBeGreaterThan(98);
+    expect(third).toBeGreaterThan(198);
+  });
+
+  test('429 for ever ends as RateLimited at the deadline of the run, as Interrupted when somebody stops it', async () => {
+    const server = await serve(play.status(429, { 'retry-after': '1' }));
+    const http = open(server.url);
+    expect(await caught(http.send(get('/x'), AbortSignal.timeout(200)))).toBeInstanceOf(RateLimited);
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 50);
+    expect(await caught(http.send(get('/x'), stop.signal))).toBeInstanceOf(Interrupted);
+    expect(server.fired).toContain('status 429');
+  });
+
+  test('429 for ever without a deadline ends when patience does', async () => {
+    const server = await serve(play.status(429, { 'retry-after': '600' }));
+    let clock = 0;
+    const sleep = async (ms: number): Promise<void> => {
+      clock += ms;
+    };
+    const error = await caught(open(server.url, { now: () => clock, sleep }).send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(RateLimited);
+    expect([server.fired.length, clock]).toEqual([7, 3_600_000]);
+  });
+
+  test('each endpoint has its own bucket', async () => {
+    const server = await serve(page);
+    let clock = 0;
+    const starts: [string, number][] = [];
+    const http = open(server.url, {
+      rate: { perEndpoint: { '/slow': { perSecond: 2, burst: 2 } }, default: { perSecond: 100, burst: 100 } },
+      now: () => clock,
+      sleep: async (ms) => {
+        clock += ms;
+      },
+    });
+    for (let i = 0; i < 4; i++) {
+      await http.send(get('/slow'), signal());
+      starts.push(['/slow', clock]);
+    }
+    await http.send(get('/fast'), signal());
+    starts.push(['/fast', clock]);
+    expect(starts).toEqual([
+      ['/slow', 0],
+      ['/slow', 0],
+      ['/slow', 500],
+      ['/slow', 1000],
+      ['/fast', 1000],
+    ]);
+  });
+
+  test('no more requests are under way than there are connections', async () => {
+    let under = 0;
+    let most = 0;
+    const server = await play.misbehaving(() => ({
+      name: 'slow page',
+      run: async (response) => {
+        most = Math.max(most, ++under);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        under--;
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      },
+    }));
+    closing.push(server.close);
+    const http = open(server.url, { concurrency: 3 });
+    await Promise.all(Array.from({ length: 12 }, () => http.send(get('/x'), signal())));
+    expect([most, server.fired.length]).toEqual([3, 12]);
+    expect(server.connections()).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('answers that say no', () => {
+  test.each<[number, new (...args: never[]) => Error]>([
+    [400, Refused],
+    [401, AuthFailed],
+    [403, Forbidden],
+    [404, Missing],
+    [405, Missing],
+    [409, Refused],
+    [410, Missing],
+    [413, Refused],
+    [414, Refused],
+    [415, Refused],
+    [422, Refused],
+    [501, Missing],
+  ])('%d is not asked again', async (code, kind) => {
+    const server = await serve(play.status(code), page);
+    const error = await caught(open(server.url).send(get('/x'), signal()));
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toHaveProperty('message', expect.stringContaining(`GET /x answered ${code}`));
+    if (error instanceof Refused || error instanceof Missing) expect(error.status).toBe(code);
+    expect(server.fired).toEqual([`status ${code}`]);
+  });
+
+  const gateways = play.status(400, { 'content-type': 'text/html' }, '<h1>400 Bad Request</h1>');
+
+  test("a gateway's page for 400 is no word of the server: it is asked once more, and never a third time", async () => {
+    const passing = await serve(gateways, page);
+    expect((await open(passing.url).send(get('/x'), signal())).body).toMatchObject({ isLast: true });
+    const lasting = await serve(gateways);
+    expect(await caught(open(lasting.url).send(get('/x'), signal()))).toMatchObject({
+      status: 400,
+      messages: [],
+    });
+    expect([passing.fired.length, lasting.fired.length]).toEqual([2, 2]);
+  });
+
+  test('but not for a request that must not arrive twice', async () => {
+    const server = await serve(gateways, page);
+    const http = open(server.url, { idempotent: ({ method }) => method === 'GET' });
+    expect(await caught(http.send(get('/x', { method: 'POST' }), signal()))).toBeInstanceOf(Refused);
+    expect(server.fired).toEqual(['status 400']);
+  });
+
+  test.each<[string, unknown, string, readonly string[]]>([
+    [
+      'Jira',
+      { errorMessages: ['Unbounded JQL'], errors: { jql: 'is wrong' } },
+      'application/json',
+      ['Unbounded JQL', 'jql: is wrong'],
+    ],
+    [
+      'problem+json',
+      { type: 'x', title: 'Bad', detail: "Failed to convert 'abc'" },
+      'application/problem+json',
+      ["Failed to convert 'abc'"],
+    ],
+    ['{error}', { error: 'no such thing' }, 'application/json', ['no such thing']],
+    ['{error: {message}}', { error: { code: 7, message: 'deep' } }, 'application/json', ['deep']],
+    ['{message}', { message: 'plain' }, 'application/json', ['plain']],
+    ['HTML', '<h1>no</h1>', 'text/html', []],
+    [
+      'control characters and line breaks',
+      { message: 'a\r\n\u001b[31mb\u202ec' },
+      'application/json',
+      ['a [31mb c'],
+    ],
+    ['a long one', { message: 'x'.repeat(5000) }, 'application/json', [`${'x'.repeat(299)}…`]],
+    ['an odd one', { errorMessages: [1, null, { a: 1 }], errors: 'x', message: 7 }, 'application/json', []],
+  ])("the server's own words are kept: %s", async (_, body, type, messages) => {
+    const server = await serve(
+      play.status(400, { 'content-type': type }, typeof body === 'string' ? body : JSON.stringify(body)),
+    );
+    const error = await caught(open(server.url).send(get('/x'), signal()));
+    expect(error).toHaveProperty('messages', messages);
+    expect(error).toHaveProperty('message', expect.not.stringMatching(/[\r\n]/));
+  });
+
+  test('no message holds a credential, even where the server echoes it', async () => {
+    const basic = Buffer.from(`me@example.com:${token}`).toString('base64');
+    for (const code of [400, 401, 403, 404, 500, 302]) {
+      const server = await serve(
+        play.status(
+          code,
+          { 'content-type': 'application/json', location: `https://x.example/${token}?t=${token}` },
+          JSON.stringify({ message: `${token} and Basic ${basic} and me@example.com:${token}` }),
+        ),
+      );
+      const error = await caught(open(server.url, { retry: { tries: 1 } }).send(get('/x'), signal()));
+      const all = `${error instanceof Error ? `${error.stack}${error.message}` : ''}${JSON.stringify(error)}`;
+      expect(all).toContain(`${code}`);
+      expect(all).not.toContain(token);
+      expect(all).not.toContain(basic);
+    }
+  });
+});
+
+describe('answers that are no page', () => {
+  test.each<[string, play.Reply]>([
+    ['an HTML login page', play.bytes('html', '<html>', { 'content-type': 'text/html' })],
+    ['an empty body', play.bytes('empty', '')],
+    ['204', play.status(204)],
+    ['206', play.status(206, { 'content-type': 'application/json' }, '{}')],
+    ['JSON as text/plain', play.bytes('text', '{"values":[]}', { 'content-type': 'text/plain' })],
+    ['no content type', play.status(200, {}, '{"values":[]}')],
+  ])('%s is UnexpectedContent after a second look', async (_, fault) => {
+    const server = await serve(fault);
+    expect(await caught(open(server.url).send(get('/x'), signal()))).toBeInstanceOf(UnexpectedContent);
+    expect(server.fired).toEqual([fault.name, fault.name]);
+  });
+
+  test.each([301, 302, 303, 307, 308])('a redirect (%d) is not followed, here or elsewhere', async (code) => {
+    const elsewhere = await serve(page);
+    for (const location of [`${elsewhere.url}/x`, '/other', 'http://[bad']) {
+      const server = await serve(play.status(code, { location }), page);
+      const error = await caught(open(server.url).send(get('/x'), signal()));
+      expect(error).toBeInstanceOf(UnexpectedContent);
+      expect(error).toHaveProperty('message', expect.stringContaining('base URL'));
+      expect(server.fired).toEqual([`status ${code}`]);
+    }
+    expect([elsewhere.connections(), elsewhere.requests.length]).toEqual([0, 0]);
+  });
+
+  test('encodings that were not asked for, and nested ones, are refused', async () => {
+    for (const encoding of ['gzip, gzip', 'zstd', 'compress', '__proto__']) {
+      const server = await serve(
+        play.bytes('encoded', gzipSync(gzipSync('{}')), { 'content-encoding': encoding }),
+      );
+      expect(await caught(open(server.url).send(get('/x'), signal()))).toBeInstanceOf(UnexpectedContent);
+      expect(server.fired).toContain('encoded');
+    }
+  });
+});
+
+describe('sizes', () => {
+  const mb = 1024 * 1024;
+
+  test('a gzip bomb ends within 8 MB of the limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(300 * mb, 0x20));
+    const server = await serve(play.bytes('bomb', bomb, { 'content-encoding': 'gzip' }));
+    for (const [limits, most] of [
+      [{ decodedBytes: 16 * mb, ratio: 1e9 }, 16 * mb],
+      [{ ratio: 100 }, 40 * mb],
+    ] as const) {
+      const http = open(server.url, { limits });
+      const before = process.memoryUsage();
+      const error = await caught(http.send(get('/x'), signal()));
+      expect(error).toBeInstanceOf(TooLarge);
+      const after = process.memoryUsage();
+      expect(after.arrayBuffers + after.external - before.arrayBuffers - before.external).toBeLessThan(
+        2 * (most + 8 * mb),
+      );
+    }
+    expect(server.fired).toEqual(['bomb', 'bomb']);
+  });
+
+  test('a page beyond the wire limit is TooLarge: announced, in chunks, or compressed', async () => {
+    const large = `"${'x'.repeat(2 * mb)}"`;
+    for (const reply of [
+      play.bytes('announced', large, { 'content-length': String(large.length) }),
+      {
+        name: 'chunked',
+        run: (response: Parameters<play.Reply['run']>[0]) =>
+          void response.writeHead(200, { 'content-type': 'application/json' }).end(large.slice(0, -1)),
+      },
+      play.gzipped(Array.from({ length: 300_000 }, () => Math.random()).join()),
+    ]) {
+      const server = await serve(reply);
+      const error = await caught(open(server.url, { limits: { wireBytes: mb } }).send(get('/x'), signal()));
+      expect(error).toBeInstanceOf(TooLarge);
+      expect(server.fired).toEqual([reply.name]);
+    }
+  });
+});
+
+describe('the origin', () => {
+  test('a next page anywhere but at the configured origin is refused before a socket opens', async () => {
+    const server = await serve(page);
+    const elsewhere = await serve(page);
+    const { port } = server;
+    const http = open(`http://localhost:${port}`);
+    const foreign = [
+      `http://localhost:${elsewhere.port}/x`,
+      `//127.0.0.1:${elsewhere.port}/x`,
+      `/\\127.0.0.1:${elsewhere.port}/x`,
+      '//evil',
+      '/\\evil',
+      '\\\\evil',
+      `http://localhost:${port}@127.0.0.1:${elsewhere.port}/x`,
+      `https://api@evil`,
+      `http://user@localhost:${port}/x`,
+      `http://user:pass@localhost:${port}/x`,
+      `https://localhost:${port}/x`,
+      `http://localhost.:${port}/x`,
+      `http://127.0.0.1:${port}/x`,
+      `http://[::1]:${port}/x`,
+      `http://2130706433:${port}/x`,
+      `\thttp://localhost:${port}/x`,
+      ` http://localhost:${port}/x`,
+      `ht\ntp://localhost:${port}/x`,
+      `http://local\thost:${port}/x`,
+      `http://localhost:${port}/x\r\nx: y`,
+      'http://',
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'data:application/json,{}',
+    ];
+    for (const url of foreign) {
+      const error = await caught(http.send(get('/x', { url }), signal()));
+      expect(error, url).toBeInstanceOf(ForeignOrigin);
+    }
+    expect([server.connections(), elsewhere.connections(), http.counters.requests]).toEqual([0, 0, 0]);
+  });
+
+  test('a next page at the configured origin is followed, absolute or relative', async () => {
+    const server = await serve(page);
+    const http = open(`${server.url}/base`);
+    for (const url of [
+      `${server.url}/base/y?cursor=a%2Fb`,
+      '/base/y?cursor=a%2Fb',
+      'y?cursor=a%2Fb',
+      `${server.url.replace('http', 'HTTP')}/base/y?cursor=a%2Fb#f`,
+    ])
+      await http.send(get('/x', { url, query: { startAt: 5 } }), signal());
+    expect(server.requests.map(({ url }) => url)).toEqual(Array(4).fill('/base/y?cursor=a%2Fb'));
+  });
+
+  test('the next page of a server that does not know of the prefix before its paths lies below the prefix', async () => {
+    const server = await serve(page);
+    const http = open(`${server.url}/base`);
+    for (const url of [`${server.url}/x?cursor=2`, '/x?cursor=2', '/base/x?cursor=2'])
+      await http.send(get('/x', { url }), signal());
+    await http.send(get('/x', { url: '/another?cursor=2' }), signal());
+    expect(server.requests.map(({ url }) => url)).toEqual([
+      ...Array(3).fill('/base/x?cursor=2'),
+      '/another?cursor=2',
+    ]);
+  });
+
+  test.each([
+    'example.com',
+    'ftp://example.com',
+    'https://user:pw@example.com',
+    'https://example.com?x=1',
+    'https://example.com/#x',
+    '',
+  ])('the base URL %j is Misconfigured, and is not repeated', (baseUrl) => {
+    expect(() => httpTo(baseUrl)).toThrow(Misconfigured);
+    expect(() => httpTo(baseUrl)).not.toThrow(/pw@/);
+  });
+});
+
+describe('credentials that expire', () => {
+  const guarded = async (valid: () => string): Promise<play.Misbehaving> => {
+    const server = await play.misbehaving(({ headers }) =>
+      headers.authorization === valid() ? page : play.status(401),
+    );
+    closing.push(server.close);
+    return server;
+  };
+
+  test('ten requests turned away together share one renewal, and all arrive', async () => {
+    let current = 'Bearer old-token';
+    let renewals = 0;
+    const server = await guarded(() => 'Bearer new-token');
+    const http = open(server.url, {
+      concurrency: 10,
+      authorize: () => ({ authorization: current }),
+      onUnauthorized: async () => {
+        renewals++;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        current = 'Bearer new-token';
+        return true;
+      },
+    });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => http.send(get('/x'), signal())));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(renewals).toBe(1);
+    expect(server.fired).toContain('status 401');
+  });
+
+  test('credentials that worked for a while are renewed again when they expire again', async () => {
+    let generation = 0;
+    let valid = 1;
+    const server = await guarded(() => `Bearer token-${valid}`);
+    const http = open(server.url, {
+      authorize: () => ({ authorization: `Bearer token-${generation}` }),
+      onUnauthorized: async () => {
+        generation++;
+        return true;
+      },
+    });
+    for (const now of [1, 2, 3]) {
+      valid = now;
+      expect((await http.send(get('/x'), signal())).status).toBe(200);
+    }
+    expect(generation).toBe(3);
+  });
+
+  test.each([
+    [1, 200],
+    [4, 200],
+    [4, 400],
+  ])(
+    'that die after one use refuse no request for good: %d at once, answered %d',
+    async (concurrency, code) => {
+      let generation = 0;
+      let uses = 0;
+      const server = await play.misbehaving(({ headers }) =>
+        headers.authorization === `Bearer token-${generation}` && generation > 0 && uses++ < 1
+          ? play.json({}, {}, code)
+          : play.status(401),
+      );
+      closing.push(server.close);
+      const http = open(server.url, {
+        concurrency,
+        authorize: () => ({ authorization: `Bearer token-${generation}` }),
+        onUnauthorized: async () => {
+          generation++;
+          uses = 0;
+          return true;
+        },
+      });
+      const heard = await Promise.all(
+        [1, 2, 3].map(() => http.send(get('/x'), signal()).catch((error) => error)),
+      );
+      expect(heard.map(({ status }) => status)).toEqual([code, code, code]);
+      expect(generation).toBe(3);
+    },
+  );
+
+  test('that somebody else renewed while a request was under way are not renewed again for it', async () => {
+    let current = 'old';
+    let renewals = 0;
+    const server = await play.misbehaving(({ headers }) => {
+      current = 'new';
+      return headers.authorization === 'Bearer new' ? page : play.status(401);
+    });
+    closing.push(server.close);
+    const http = open(server.url, {
+      authorize: () => ({ authorization: `Bearer ${current}` }),
+      onUnauthorized: async () => {
+        renewals++;
+        return true;
+      },
+    });
+    expect((await http.send(get('/x'), signal())).status).toBe(200);
+    expect(renewals).toBe(0);
+  });
+
+  test.each<[string, () => Promise<boolean>]>([
+    ['gives the same bad token', async () => true],
+    ['gives up', async () => false],
+    ['fails', async () => Promise.reject(new Transient('the token endpoint answered 500'))],
+  ])('a renewal that %s is not repeated by anybody; all fail as AuthFailed', async (_, renewal) => {
+    let renewals = 0;
+    const server = await guarded(() => 'Bearer never');
+    const http = open(server.url, {
+      authorize: () => ({ authorization: 'Bearer old-token' }),
+      onUnauthorized: () => {
+        renewals++;
+        return renewal();
+      },
+    });
+    const errors = await Promise.all(Array.from({ length: 5 }, () => caught(http.send(get('/x'), signal()))));
+    for (const error of [...errors, await caught(http.send(get('/x'), signal()))])
+      expect(error).toBeInstanceOf(AuthFailed);
+    expect(renewals).toBe(1);
+  });
+});
+
+describe('being stopped', () => {
+  test.each<[string, play.Reply]>([
+    ['while the server is silent', play.silent],
+    ['in the middle of a body', play.silentAfterHeaders],
+    ['while waiting for a rate limit', play.status(429, { 'retry-after': '600' })],
+    ['while waiting to try again', play.status(503, { 'retry-after': '600' })],
+  ])('%s ends the wait at once', async (_, fault) => {
+    const server = await serve(fault);
+    const http = open(server.url);
+    const stop = new AbortController();
+    const ending = caught(http.send(get('/x'), stop.signal));
+    await expect.poll(() => server.fired.length).toBe(1);
+    const from = performance.now();
+    stop.abort();
+    expect(await ending).toBeInstanceOf(Interrupted);
+    expect(performance.now() - from).toBeLessThan(2000);
+  });
+
+  test('the reason of the stop is thrown where it is one of ours; what is stopped before sends nothing', async () => {
+    const server = await serve(page);
+    const stop = new AbortController();
+    stop.abort(new LockHeld('somebody else has it'));
+    expect(await caught(open(server.url).send(get('/x'), stop.signal))).toBeInstanceOf(LockHeld);
+    expect(server.connections()).toBe(0);
+  });
+
+  test('requests that wait for a slot or for a connection end too', async () => {
+    const blackHole = createServer(() => {});
+    await new Promise<void>((resolve) => blackHole.listen(0, '127.0.0.1', resolve));
+    closing.push(async () => void blackHole.close());
+    const address = blackHole.address();
+    const http = open(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, {
+      concurrency: 1,
+    });
+    const stop = new AbortController();
+    const endings = Array.from({ length: 3 }, () => caught(http.send(get('/x'), stop.signal)));
+    setTimeout(() => stop.abort(), 50);
+    for (const ending of endings) expect(await ending).toBeInstanceOf(Interrupted);
+  });
+
+  test('closing ends what is under way', async () => {
+    const server = await serve(play.silent);
+    const http = httpTo(server.url);
+    const ending = caught(http.send(get('/x'), signal()));
+    await expect.poll(() => server.fired.length).toBe(1);
+    await http.close();
+    expect(await ending).toBeInstanceOf(Interrupted);
+    expect(await caught(http.send(get('/x'), signal()))).toBeInstanceOf(Interrupted);
+  });
+});

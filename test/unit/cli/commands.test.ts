@@ -1,0 +1,716 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
+import { delay, status } from '../../../simulators/shared/faults.ts';
+import { takeLease } from '../../../src/engine/state/lease.ts';
+import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { until } from '../../support/processes.ts';
+import { smallSite } from '../../support/small-site.ts';
+import { catalogue, controlOf, dag } from '../scheduler/orchestra.ts';
+import { type Ended, launcher, nowhere, start, tidemark } from './command.ts';
+
+let database: TestDatabase;
+let tracker: TrackerSimulator;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  tracker = await startTracker({
+    seed: 3,
+    issues: 150,
+    projects: 2,
+    users: 12,
+    years: 1,
+    now: new Date('2026-03-02T00:00:00Z'),
+  });
+  env = {
+    DATABASE_URL: database.url,
+    TRACKER_BASE_URL: tracker.url,
+    TRACKER_EMAIL: tracker.email,
+    TRACKER_API_TOKEN: tracker.token,
+  };
+});
+afterAll(async () => {
+  await tracker.close();
+  await database.drop();
+});
+
+const run = (words: string, more: Record<string, string> = {}): Promise<Ended> =>
+  tidemark(words, { env: { ...env, ...more } });
+const json = async (words: string) => {
+  const { code, out, err } = await run(`${words} --json`);
+  expect({ words, code, err }).toEqual({ words, code: 0, err: '' });
+  return JSON.parse(out);
+};
+/** A second source, which nobody who does not need it may ask. */
+const elsewhere = { WORKFLOW_BASE_URL: 'http://127.0.0.1:9' };
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+const pattern = (text: string, flags = ''): RegExp => new RegExp(text, flags);
+
+// One story: each test finds what the ones before it left.
+describe('from nothing to a known warehouse', () => {
+  test('before the first sync every question has a polite answer', async () => {
+    expect(await run('status')).toMatchObject({ code: 0, out: 'Nothing has been synced yet.\n' });
+    expect((await run('runs')).out).toBe('No run yet.\n');
+    expect((await run('rejects list')).out).toBe('No open rejects.\n');
+    expect(await run('streams nothing')).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('a dry run tells what would be read and writes nothing', async () => {
+    const { plan } = await json('sync --dry-run');
+    const issues = plan[0].streams.find((each: { stream: string }) => each.stream === 'issues');
+    expect(issues).toMatchObject({ mode: 'full', records: 150, requests: 2 });
+    expect((await json('runs')).runs).toEqual([]);
+    const { rows } = await database.warehouse.pool.query(
+      'select name from ops.sources union all select stream from ops.streams',
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('the first word comes before the first request', async () => {
+    let asked = 0;
+    const rule = tracker.script.at(
+      { times: 1 },
+      () => {
+        asked = performance.now();
+      },
+      delay(200),
+    );
+    const command = start(['sync', '--stream', 'projects'], { env });
+    await until('the first word', () => command.err() !== '');
+    const said = performance.now();
+    expect(command.err()).toMatch(/^tracker: opening the warehouse\n/);
+    expect((await command.ended).code).toBe(0);
+    expect(rule.fired).toBe(1);
+    expect(said).toBeLessThan(asked);
+  });
+
+  test('sync --json is one event a line, silence on stderr, and the report last', async () => {
+    const { code, out, err } = await run('sync --json');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const events = lines(out).map((line) => JSON.parse(line));
+    expect(events[0]).toMatchObject({ type: 'run.started', pipeline: 'tracker', kind: 'sync' });
+    expect(events.at(-1)).toMatchObject({
+      type: 'run.finished',
+      report: { status: 'succeeded', runId: events[0].runId },
+    });
+    expect(events.filter((event) => event.type === 'stream.finished').length).toBe(13);
+  });
+
+  test('a second sync changes nothing and says so; data on stdout, talk on stderr', async () => {
+    const { code, out, err } = await run('sync');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^tracker: complete\. Nothing changed: [\d,]+ records compared\. Receipts match for all 13 streams\./,
+    );
+    expect(lines(out)).toHaveLength(1);
+    expect(err).toMatch(/^tracker\.issues: \d+ records: \d+ as before/m);
+    expect(out + err).not.toContain('\x1b');
+  });
+
+  test('--quiet says nothing when all is well; colour comes when forced', async () => {
+    expect(await run('sync --quiet')).toEqual({ code: 0, out: '', err: '' });
+    expect((await run('status', { FORCE_COLOR: '1' })).out).toContain('\x1b[');
+    expect((await run('status --no-color', { FORCE_COLOR: '1' })).out).not.toContain('\x1b');
+  });
+
+  test('--verbose and LOG_LEVEL add a log on stderr, in JSON, without the token', async () => {
+    const { code, err } = await run('sync --stream projects', { LOG_LEVEL: 'info' });
+    expect(code).toBe(0);
+    const logged = lines(err)
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+    expect(logged.map((line) => line.msg)).toEqual(
+      expect.arrayContaining(['run.started', 'stream.finished', 'run.finished']),
+    );
+    expect(err).not.toContain(tracker.token);
+  });
+
+  test('status is one sentence of truth, then a table', async () => {
+    const { out } = await run('status');
+    expect(lines(out)[0]).toMatch(/^All 13 streams fresh; last run \d\d:\d\d UTC, .* s\.$/);
+    expect(out).toMatch(/^tracker\.issues +fresh /m);
+    const told = await json('status');
+    expect(told).toMatchObject({ fresh: true, lastRun: { status: 'succeeded' } });
+    expect(told.streams).toHaveLength(13);
+    expect(told.sentence).toBe(lines(out)[0]);
+  });
+
+  test('runs lists them, and one of them in detail with its receipts', async () => {
+    const { runs } = await json('runs');
+    expect(runs.length).toBeGreaterThanOrEqual(4);
+    const first = runs.findLast((each: { counts: { inserted: number } }) => each.counts.inserted > 150);
+    const detail = await json(`runs ${first.runId}`);
+    expect(detail.streams.find((each: { stream: string }) => each.stream === 'issues')).toMatchObject({
+      status: 'ok',
+      receipt: { expected: 150, fetched: 150, landed: 150 },
+    });
+    expect((await run(`runs ${first.runId}`)).out).toMatch(/^issues +ok +\d+ +150 = 150 = 150 +150 /m);
+    expect(await run('runs 99999')).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('streams lists tables with rows; one of them has columns with their comments', async () => {
+    const { streams } = await json('streams');
+    expect(streams.find((each: { stream: string }) => each.stream === 'issues')).toMatchObject({
+      target: 'tracker.issues',
+      rows: { live: 150, deleted: 0, exact: true },
+    });
+    const detail = await json('streams issues');
+    const [{ rows }] = [
+      await database.warehouse.pool.query(`select count(*)::int as n from information_schema.columns
+      where table_schema = 'tracker' and table_name = 'issues'`),
+    ];
+    expect(detail.columns).toHaveLength(rows[0].n);
+    for (const column of detail.columns)
+      expect(column).toMatchObject({ comment: expect.stringMatching(/\w/) });
+    expect(detail.receipts.length).toBeGreaterThan(0);
+    expect((await run('streams issues')).out).toMatch(/^id \* +bigint +Issue id/m);
+    expect((await run('streams isues')).err).toContain('did you mean issues?');
+  });
+
+  test('why tells the run and the window that wrote a row, what hangs on it and where it is read from', async () => {
+    const key = tracker.state.keyOf(tracker.state.store.at(5).id);
+    const told = await json(`why tracker.issues ${key}`);
+    const { changeItems } = {
+      changeItems: tracker.state.issue(key).history.flatMap((change) => change.items).length,
+    };
+    expect(told).toMatchObject({
+      table: 'tracker.issues',
+      row: { key, id: Number(tracker.state.issue(key).id) },
+      deletedAt: null,
+      run: { status: 'succeeded', kind: 'sync' },
+      slice: { field: 'created', expected: 150 },
+      source: { stream: 'issues', baseUrl: tracker.url, endpoint: 'POST /rest/api/3/search/jql' },
+      rejects: [],
+    });
+    expect(told.run.runId).toBe(String(told.row._run_id));
+    expect(told.children).toContainEqual({ table: 'tracker.issue_changelog', rows: changeItems });
+    const { out } = await run(`why issues ${told.row.id}`);
+    expect(out).toMatch(pattern(`^tracker\\.issues ${key}\\n`));
+    expect(out).toMatch(/^written by +run \d+ \(sync, succeeded\)/m);
+    expect((await json('why tracker.sprints 1')).slice).toMatchObject({
+      partition: { board_id: expect.any(String) },
+    });
+  });
+
+  test('why finds a moved issue by its former key, and a child by its own id', async () => {
+    tracker.clock.advance(60_000);
+    const was = tracker.state.keyOf(tracker.state.store.at(9).id);
+    const [, other] = [...tracker.state.projects.values()].map((project) => project.key);
+    const moved = tracker.state.move(
+      was,
+      was.startsWith(`${other}-`) ? ([...tracker.state.projects.values()][0]?.key ?? '') : (other ?? ''),
+    );
+    const comment = tracker.state.addComment(was, 'evil \x1b[2J comment\nsecond line');
+    expect((await run('sync')).code).toBe(0);
+    const told = await json(`why tracker.issues ${was}`);
+    expect(told).toMatchObject({
+      foundByFormerKey: was,
+      formerKeys: [was],
+      row: { key: tracker.state.keyOf(moved.id) },
+    });
+    expect(told.slice).toMatchObject({ field: 'updated', walk: 'incremental' });
+    const { out } = await run(`why tracker.comments ${comment.id}`);
+    expect(out).toContain('evil \\x1b[2J comment\\nsecond line');
+    expect(out).not.toContain('\x1b');
+    expect(out).toContain('stream tracker.issues');
+  });
+
+  test('a key that is not there is exit code 1, a table that is not there 2', async () => {
+    expect(await run('why tracker.issues NOPE-1')).toMatchObject({
+      code: 1,
+      out: 'tracker.issues has no row with key “NOPE-1”\n',
+    });
+    expect(await run('why ops.runs 1')).toMatchObject({ code: 2, out: '' });
+    expect(await run('why tracker.issues;drop 1')).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('a reconciliation marks what is gone, and why shows the tombstone', async () => {
+    const gone = tracker.state.keyOf(tracker.state.store.at(20).id);
+    tracker.state.delete(gone);
+    const { code, out } = await run('reconcile tracker');
+    expect(code).toBe(0);
+    expect(out).toMatch(/ids: 1 deleted\./);
+    expect((await run(`why issues ${gone}`)).out).toContain('Deleted at the source');
+    expect((await run('reconcile tracker')).out).toContain('Nothing is gone');
+  });
+
+  test('a backfill touches its window only and leaves the watermarks alone', async () => {
+    const watermarks = async () =>
+      (
+        await database.warehouse.pool.query(
+          'select stream, watermark, full_at from ops.checkpoints order by stream',
+        )
+      ).rows;
+    const before = await watermarks();
+    const { code, out } = await run('backfill tracker --from 2025-06-01 --to 2025-07-01');
+    expect(code).toBe(0);
+    const created = [...tracker.oracle().issues.values()].filter(
+      (issue) =>
+        !issue.deleted &&
+        issue.created >= Date.parse('2025-06-01') &&
+        issue.created < Date.parse('2025-07-01'),
+    );
+    expect(created.length).toBeGreaterThan(0);
+    expect(out).toContain(`Nothing changed: ${created.length} records compared`);
+    expect(await watermarks()).toEqual(before);
+  });
+
+  test('rejects are listed with the reason and a harmless excerpt; a replay says what became of them', async () => {
+    tracker.clock.advance(60_000);
+    const key = tracker.state.keyOf(tracker.state.store.at(30).id);
+    tracker.state.setRaw(key, 'created', '"soon \\u001b[2J"');
+    expect((await run('sync')).code).toBe(0);
+    const { rejects } = await json('rejects list');
+    expect(rejects).toHaveLength(1);
+    expect(rejects[0]).toMatchObject({
+      stream: 'issues',
+      recordKey: tracker.state.issue(key).id,
+      status: 'open',
+    });
+    const { out } = await run('rejects list');
+    expect(out).not.toContain('\x1b');
+    expect(out).toContain(rejects[0].code);
+    expect(await run('rejects replay')).toMatchObject({
+      code: 3,
+      out: 'tracker: 0 records landed, 1 record still rejected.\n',
+    });
+    expect((await json('runs')).runs[0]).toMatchObject({ kind: 'replay', status: 'succeeded' });
+    const { streams } = await json('status');
+    expect(streams.find((each: { stream: string }) => each.stream === 'issues').last.kind).toBe('sync');
+    expect((await json(`why issues ${key}`)).rejects).toHaveLength(1);
+    tracker.state.setRaw(key, 'created', undefined);
+    expect((await run('sync')).code).toBe(0);
+    expect((await run('rejects list')).out).toBe('No open rejects.\n');
+  });
+
+  test('a backfill that lies in the future is exit code 2, also as a dry run', async () => {
+    for (const words of ['', ' --dry-run']) {
+      const { code, out, err } = await run(`backfill tracker --from 2130-01-01 --to 2130-02-01${words}`);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toContain('--from 2130-01-01 lies in the future');
+    }
+  });
+
+  test('another base URL than before is told by check and by the run that takes it, and by no dry run taken', async () => {
+    expect((await run('check')).out).not.toContain('until now');
+    await database.warehouse.pool.query(`update ops.sources set base_url = 'http://old.example/jira'`);
+    const word = `tracker was http://old.example/jira until now and is ${tracker.url}`;
+    expect((await run('sync --dry-run --stream projects')).code).toBe(0);
+    expect(await run('check')).toMatchObject({ code: 0, out: expect.stringContaining(word) });
+    const first = await run('sync --stream projects');
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining(`warning: ${word}`) });
+    for (const words of ['sync --stream projects', 'check']) {
+      const { out, err } = await run(words);
+      expect(out + err).not.toContain('until now');
+    }
+  });
+
+  test('a replay says of each reject what is true: gone, resolved, or too large to have been kept', async () => {
+    const unknown = await run('rejects replay 99999');
+    expect(unknown).toMatchObject({ code: 2, out: '' });
+    expect(unknown.err).toContain('there is no reject 99999');
+    const [resolved] = (await json('rejects list --all')).rejects;
+    expect(await run(`rejects replay ${resolved.rejectId}`)).toMatchObject({
+      code: 0,
+      out: `Reject ${resolved.rejectId} of tracker.issues is resolved: there is nothing to replay.\n`,
+    });
+    const { rows } =
+      await database.warehouse.pool.query(`insert into ops.rejects (source_id, stream, record_key, stage, code, message, payload, sha256, truncated, first_run_id, last_run_id)
+        select source_id, stream, 'huge', stage, code, message, '\\x7b', sha256, true, first_run_id, last_run_id from ops.rejects limit 1
+        returning reject_id::text as id`);
+    for (const words of [
+      'rejects replay',
+      `rejects replay ${rows[0].id}`,
+      'rejects replay --stream tracker.issues',
+    ]) {
+      const { code, out } = await run(words);
+      expect({ words, code }).toEqual({ words, code: 3 });
+      expect(out).toContain('0 records landed, 1 record still rejected. 1 record of these was too large');
+    }
+    await database.warehouse.pool.query('delete from ops.rejects where reject_id = $1', [rows[0].id]);
+  });
+
+  test('a replay that fails for one pipeline still tells what it did for another', async () => {
+    const { rows } = await database.warehouse.pool.query(
+      `update ops.rejects set status = 'open' returning reject_id`,
+    );
+    expect(rows).toHaveLength(1);
+    const { code, out, err } = await run('rejects replay', elsewhere);
+    expect({ code, out }).toEqual({ code: 3, out: 'tracker: 0 records landed, 1 record still rejected.\n' });
+    expect(err).toMatch(/workflow: .*127\.0\.0\.1:9/);
+    await database.warehouse.pool.query(`update ops.rejects set status = 'resolved'`);
+  });
+
+  test('a named stream means the pipelines that own it, in either spelling', async () => {
+    for (const name of ['projects', 'tracker.projects', 'comments']) {
+      const { code, out, err } = await run(`sync --json --stream ${name}`, elsewhere);
+      expect({ name, code, err }).toEqual({ name, code: 0, err: '' });
+      const pipelines = new Set(lines(out).map((line) => JSON.parse(line).pipeline));
+      pipelines.delete(undefined);
+      expect([...pipelines]).toEqual(['tracker']);
+    }
+    const { plan } = JSON.parse(
+      (await run('sync --dry-run --json --stream tracker.projects', elsewhere)).out,
+    );
+    expect(plan).toMatchObject([{ pipeline: 'tracker', streams: [{ stream: 'projects' }] }]);
+    expect((await run('rejects list --all --stream tracker.issues')).out).toMatch(/ tracker\.issues /);
+  });
+
+  test.each([
+    ['sync --stream isues', 'did you mean issues?'],
+    ['sync workflow --stream tracker.issues', 'there is no stream “tracker.issues”'],
+    ['sync --dry-run --stream isues', 'did you mean issues?'],
+    ['reconcile tracker --stream isues', 'did you mean issues?'],
+    ['backfill tracker --from 2025-06-01 --to 2025-07-01 --stream isues', 'did you mean issues?'],
+    ['rejects list --stream isues', 'did you mean issues?'],
+    ['rejects replay --stream isues', 'did you mean issues?'],
+    ['reconcile workflow', 'there is no reconciliation of workflow, only of tracker'],
+  ])('`tidemark %s` is refused before anything is done', async (words, advice) => {
+    const before = (await json('runs')).runs[0].runId;
+    const { code, out, err } = await run(words, elsewhere);
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining(advice) });
+    expect((await json('runs')).runs[0].runId).toBe(before);
+  });
+
+  test('a stream whose owners were never loaded says so', async () => {
+    const empty = await emptyDatabase();
+    const { err } = await run('sync tracker --stream sprints', { DATABASE_URL: empty.url });
+    expect(err).toContain('sprints is read for each row of tracker.boards');
+    expect(err).toContain('tidemark sync tracker --stream boards,sprints');
+    await empty.drop();
+  });
+
+  test('what makes everything be read again is told before it is', async () => {
+    const { out } = await run('sync --dry-run --stream issues', { TRACKER_JQL: 'project = WEB' });
+    expect(out).toContain('tracker.issues: everything is read again: what is to be read was configured anew');
+  });
+
+  test('reset forgets a watermark: the next run walks the stream whole', async () => {
+    const modeOf = async () =>
+      (await json('sync --dry-run --stream issues')).plan[0].streams.find(
+        (each: { stream: string }) => each.stream === 'issues',
+      ).mode;
+    expect(await modeOf()).toBe('incremental');
+    expect((await run('reset issues')).out).toContain('tracker.issues is reset');
+    expect(await modeOf()).toBe('full');
+    expect((await json('streams issues')).rows.live).toBe(149);
+    expect((await run('reset isues')).err).toContain('did you mean issues?');
+  });
+
+  test('a stream that cannot be read makes exit code 3, names it, and leaves the others complete', async () => {
+    const rule = tracker.script.at(
+      { endpoint: '/rest/agile/1.0/board', times: Number.POSITIVE_INFINITY },
+      status(404),
+    );
+    const { code, out } = await run('sync');
+    rule.cancel();
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(code).toBe(3);
+    expect(out).toMatch(/^tracker: partly failed\./);
+    expect(out).toMatch(/^ {2}boards: failed: .*404/m);
+    expect((await run('status')).out).toContain('(partly failed)');
+    // What makes only a part of it good hides nothing.
+    expect((await run('sync --stream projects')).code).toBe(0);
+    const { out: told } = await run('status');
+    expect(told).toContain('(partly failed)');
+    expect(told).toMatch(/^Run \d+ said: GET .*board answered 404/m);
+  });
+
+  test('wrong credentials are exit code 4, for sync and for check', async () => {
+    const wrong = { TRACKER_API_TOKEN: 'hunter2' };
+    const synced = await run('sync', wrong);
+    expect(synced.code).toBe(4);
+    expect(synced.err).toContain('401');
+    const checked = await run('check', wrong);
+    expect(checked.code).toBe(4);
+    expect(checked.out).toMatch(/^tracker +failed /m);
+    expect(checked.out).toMatch(/^warehouse +ok /m);
+    expect(synced.out + synced.err + checked.out + checked.err).not.toContain('hunter2');
+  });
+
+  test('a warehouse or a tracker that is not there is exit code 4', async () => {
+    expect(await run('sync', { TRACKER_BASE_URL: 'http://127.0.0.1:9' })).toMatchObject({ code: 4 });
+    const down = await run('status', { DATABASE_URL: 'postgres://a:b@127.0.0.1:9/c' });
+    expect(down).toMatchObject({ code: 4, out: '' });
+    expect(down.err).toContain('127.0.0.1:9/c');
+    const denied = await run('status', { DATABASE_URL: database.url.replace(/:[^:@]+@/, ':wrong@') });
+    expect(denied).toMatchObject({ code: 4, out: '' });
+    expect(denied.err).toContain('password');
+  });
+
+  test('check is a table of what works, and leaves no trace', async () => {
+    const { checks, ok } = await json('check');
+    expect(ok).toBe(true);
+    expect(checks.map((each: { what: string; state: string }) => `${each.what} ${each.state}`)).toEqual([
+      'tracker ok',
+      'ads not configured',
+      'workflow not configured',
+      'warehouse ok',
+    ]);
+    const { rows } = await database.warehouse.pool.query(
+      `select from pg_namespace where nspname = 'tidemark_check'`,
+    );
+    expect(rows).toHaveLength(0);
+  });
+
+  test.each([
+    ['closed', status(403), 'answered 403'],
+    ['not there', status(404), 'answered 404'],
+  ])('check fails where the search is %s, though the account answers', async (_, fault, said) => {
+    const rule = tracker.script.at(
+      { endpoint: '/rest/api/3/search/jql', times: Number.POSITIVE_INFINITY },
+      fault,
+    );
+    const { code, out } = await run('check');
+    rule.cancel();
+    expect(code).toBe(1);
+    expect(out).toMatch(new RegExp(`^tracker +failed .*search/jql ${said}`, 'm'));
+    expect(out).toContain(`signed in as ${tracker.email}`);
+  });
+
+  test('a tracker with the endpoints of the contract and nothing else checks as well', async () => {
+    const bare = await startTracker({ ...smallSite, dialect: 'contract', bare: true });
+    try {
+      const at = { TRACKER_BASE_URL: bare.url, TRACKER_EMAIL: bare.email, TRACKER_API_TOKEN: bare.token };
+      const { code, out } = await run('check', at);
+      expect(out).toMatch(/^tracker +ok /m);
+      expect(code).toBe(0);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  test('check names the whole base URL that did not answer', async () => {
+    const { code, out } = await run('check', { TRACKER_BASE_URL: `${tracker.url}/jira` });
+    expect(code).not.toBe(0);
+    expect(out).toContain(`${tracker.url}/jira`);
+  });
+
+  test('a held lock is exit code 5, and the message says who holds it', async () => {
+    const lease = await takeLease(database.warehouse.pool, 'tracker');
+    try {
+      const { code, out, err } = await run('sync --stream projects');
+      expect({ code, out }).toEqual({ code: 5, out: '' });
+      expect(err).toMatch(
+        pattern(`^tidemark: tracker: a run of .* process ${process.pid} holds the pipeline since`, 'm'),
+      );
+      const told = await run('sync --stream projects --json');
+      expect(JSON.parse(lines(told.out).at(-1) ?? '')).toMatchObject({
+        type: 'error',
+        pipeline: 'tracker',
+        error: { code: 'lock_held' },
+        exitCode: 5,
+      });
+    } finally {
+      await lease.release();
+    }
+  });
+});
+
+describe('when somebody asks to stop', () => {
+  const slowly = () =>
+    tracker.script.at(
+      { endpoint: '/rest/agile/1.0/sprint/{id}/issue', times: Number.POSITIVE_INFINITY },
+      delay(3000),
+    );
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends the run in good order with %i, and the next run goes on', async (signal, code) => {
+    const rule = slowly();
+    const command = start(['sync', '--json'], { env });
+    await until('a slow request', () => rule.fired > 0);
+    command.kill(signal);
+    const { code: ended, out, err } = await command.ended;
+    rule.cancel();
+    expect(ended).toBe(code);
+    expect(err).toContain(signal);
+    expect(JSON.parse(lines(out).at(-1) ?? '')).toMatchObject({
+      type: 'run.finished',
+      report: { status: 'interrupted' },
+    });
+    expect((await json('runs')).runs[0]).toMatchObject({ status: 'interrupted' });
+    expect((await run('sync')).code).toBe(0);
+  });
+
+  test('the same signal twice at once, as npm passes it on, is one request; a later one ends at once', async () => {
+    const rule = slowly();
+    const command = start(['sync'], { env });
+    await until('a slow request', () => rule.fired > 0);
+    // The database does not let it go: an orderly end has to wait for this lock.
+    const client = await database.warehouse.pool.connect();
+    await client.query('begin');
+    await client.query('lock table ops.runs in access exclusive mode');
+    try {
+      command.kill('SIGTERM');
+      command.kill('SIGTERM');
+      await until('the word of it', () => command.err().includes('ending in good order'));
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(command.err()).not.toContain('ending now');
+      const asked = performance.now();
+      command.kill('SIGTERM');
+      const { code, err } = await command.ended;
+      expect(code).toBe(143);
+      expect(err).toContain('second SIGTERM; ending now');
+      expect(performance.now() - asked).toBeLessThan(3000);
+    } finally {
+      await client.query('rollback');
+      client.release();
+      rule.cancel();
+    }
+    await until(
+      'the lease of the dead',
+      async () => (await run('sync --stream projects')).code === 0,
+      40_000,
+    );
+  }, 60_000);
+});
+
+describe('when a signal comes between two things', () => {
+  test('a sync that leaves pipelines out because it was told to stop does not end with 0', async () => {
+    // Tracker is done; that somebody is told of it cannot be interrupted, and waits for this lock.
+    const client = await database.warehouse.pool.connect();
+    await client.query('begin');
+    await client.query('lock table ops.health in exclusive mode');
+    const command = start(['sync', '--json'], { env: { ...env, ...elsewhere } });
+    await until('the end of the first run', () => command.out().includes('"run.finished"'), 30_000);
+    command.kill('SIGTERM');
+    await until('the word of it', () => command.err().includes('ending in good order'));
+    await client.query('rollback');
+    client.release();
+    const { code, out } = await command.ended;
+    expect(code).toBe(143);
+    expect(lines(out).filter((line) => line.includes('"run.started"'))).toHaveLength(1);
+  });
+
+  test('check ends with the code of the signal and asks nobody else', async () => {
+    const rule = tracker.script.at({ times: Number.POSITIVE_INFINITY }, delay(5000));
+    const command = start(['check'], { env: { ...env, ...elsewhere } });
+    await until('a slow request', () => rule.fired > 0, 30_000);
+    command.kill('SIGTERM');
+    const { code, out, err } = await command.ended;
+    rule.cancel();
+    expect(code).toBe(143);
+    expect(out + err).not.toMatch(/asking (workflow|the warehouse)/);
+  });
+});
+
+describe('an address that cannot be had is told as such', () => {
+  let occupied: net.Server;
+  let port: string;
+  beforeAll(async () => {
+    occupied = net.createServer().listen(0, '127.0.0.1');
+    await once(occupied, 'listening');
+    const address = occupied.address();
+    port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  });
+  afterAll(() => occupied.close());
+
+  test('serve names the flag and the variable, and has taken nothing up', async () => {
+    const known = catalogue(dag('tracker'));
+    const { runId } = await controlOf(database.warehouse, known).start(
+      { pipeline: 'tracker', does: 'sync' },
+      { by: 'test' },
+    );
+    const { code, out, err } = await run(`serve --port ${port}`);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/cannot listen: .*EADDRINUSE.*TIDEMARK_PORT/);
+    const { rows } = await database.warehouse.pool.query(
+      'select status, started_at as started from ops.dag_runs where dag_run_id = $1',
+      [runId],
+    );
+    expect(rows).toEqual([{ status: 'queued', started: null }]);
+    await database.warehouse.pool.query('delete from ops.dag_runs');
+  });
+
+  test('simulate names the flag', async () => {
+    const { code, out, err } = await tidemark(`simulate --issues 20 --port ${port}`);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/EADDRINUSE.*--port/);
+  });
+
+  test('a host that this machine does not have', async () => {
+    const { code, err } = await run('serve --host 192.0.2.1 --port 0', {
+      TIDEMARK_API_TOKEN: 'a-token-of-some-length',
+    });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/EADDRNOTAVAIL.*TIDEMARK_HOST/) });
+  });
+});
+
+test('migrate brings an empty database up to date, once', async () => {
+  const empty = await emptyDatabase();
+  const at = { env: { DATABASE_URL: empty.url } };
+  const steps = fs
+    .readdirSync(new URL('../../../migrations', import.meta.url))
+    .filter((file) => /^\d{4}_.*\.ts$/.test(file))
+    .sort();
+  const planned = JSON.parse((await tidemark('migrate --dry-run --json', at)).out);
+  expect(planned.pending).toEqual(steps.map((step) => step.replace('.ts', '')));
+  expect((await tidemark('migrate', at)).out).toBe(
+    planned.pending.map((step: string) => `applied ${step}\n`).join(''),
+  );
+  expect((await tidemark('migrate', at)).out).toContain('is up to date');
+  await empty.drop();
+});
+
+test('simulate prints what belongs into .env, answers, and ends with 0 when asked to', async () => {
+  const command = start(['simulate', '--issues', '20']);
+  // The last of them: they come line by line.
+  await until('the variables', () => /^WORKFLOW_DAGS=.*\n/m.test(command.out()));
+  const given = Object.fromEntries(lines(command.out()).map((line) => line.split('=', 2)));
+  const { code, out } = await tidemark('check --json', { env: { ...given, DATABASE_URL: database.url } });
+  expect(code).toBe(0);
+  for (const pipeline of ['tracker', 'ads', 'workflow']) expect(out).toContain(`"${pipeline}"`);
+  // What is synced from it does not lie among the rows of a real source.
+  expect(given.TIDEMARK_HOME).toBe('.tidemark/simulated');
+  command.kill('SIGINT');
+  expect((await command.ended).code).toBe(0);
+});
+
+test('simulate in the words of the vendor has weeks of runs to sync, one of them running', async () => {
+  const command = start(['simulate', '--issues', '20', '--dialect', 'vendor', '--json']);
+  await until('the variables', () => command.out().includes('\n'));
+  const { env: given } = JSON.parse(command.out());
+  const empty = await emptyDatabase();
+  expect((await tidemark('sync workflow', { env: { ...given, DATABASE_URL: empty.url } })).code).toBe(0);
+  const { rows } = await empty.warehouse.pool.query(
+    `select count(distinct dag_name)::int as dags, count(*) > 150 as many, count(*) filter (where state = 'active') > 0 as active
+     from workflow.dag_runs`,
+  );
+  expect(rows).toEqual([{ dags: 6, many: true, active: true }]);
+  await empty.drop();
+  command.kill('SIGINT');
+  expect((await command.ended).code).toBe(0);
+});
+
+test('a reader that goes away ends neither the run nor its exit code', async () => {
+  const shell = `"$NODE" "$CLI" sync --json | head -n 1; echo "\${PIPESTATUS[0]}"`;
+  const { stdout: out } = await promisify(execFile)('bash', ['-c', shell], {
+    cwd: nowhere,
+    env: { ...env, PATH: process.env.PATH ?? '', NODE: process.execPath, CLI: launcher },
+  });
+  expect(lines(out).at(-1)).toBe('0');
+});
+
+test.skipIf(!fs.existsSync('/usr/bin/script'))(
+  'on a real terminal the display is live and leaves a clean page',
+  async () => {
+    const { stdout: out } = await promisify(execFile)(
+      '/usr/bin/script',
+      ['-qec', `"${process.execPath}" "${launcher}" sync`, '/dev/null'],
+      {
+        cwd: nowhere,
+        env: { ...env, PATH: process.env.PATH ?? '', TERM: 'xterm-256color' },
+      },
+    );
+    expect(out).toContain('\x1b[2K');
+    expect(out).toMatch(/✓.* issues /);
+    expect(out).not.toMatch(/going for/);
+  },
+);

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
+import { status } from '../../../simulators/shared/faults.ts';
+import { findings } from '../../../src/outbound/health.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { smallSite } from '../../support/small-site.ts';
+import { type Ended, tidemark } from './command.ts';
+
+let database: TestDatabase;
+let tracker: TrackerSimulator;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  tracker = await startTracker({ ...smallSite, dialect: 'vendor' });
+});
+afterAll(async () => {
+  await tracker.close();
+  await database.drop();
+});
+
+const run = (words: string, exclude = ''): Promise<Ended> =>
+  tidemark(words, {
+    env: {
+      DATABASE_URL: database.url,
+      TRACKER_BASE_URL: tracker.url,
+      TRACKER_EMAIL: tracker.email,
+      TRACKER_API_TOKEN: tracker.token,
+      TRACKER_EXCLUDE: exclude,
+    },
+  });
+const rows = async (query: string): Promise<unknown> => (await database.warehouse.pool.query(query)).rows;
+const freshness = (): Promise<unknown> =>
+  rows(`select stream, freshness, is_stale from bi.data_freshness where stream in ('users', 'groups', 'group_members', 'issues')
+    order by stream`);
+const people = /users?\/search|group/;
+
+// One story: each test finds what the ones before it left.
+describe('streams that are left out by configuration', () => {
+  test('are read by no run, though the source closes them to us, and the run is whole', async () => {
+    const shut = tracker.script.at({ match: ({ path }) => people.test(path), times: Infinity }, status(403));
+    expect((await run('sync')).code).toBe(3);
+    expect(shut.fired).toBeGreaterThan(0);
+    const before = tracker.log.length;
+    const { code, err } = await run('sync', 'users,groups');
+    expect({ code, left: err.match(/left out by configuration: .*/)?.[0] }).toEqual({
+      code: 0,
+      left: 'left out by configuration: users, groups, group_members',
+    });
+    expect(tracker.log.slice(before).filter(({ path }) => people.test(path))).toEqual([]);
+    expect(tracker.log.length).toBeGreaterThan(before);
+    shut.cancel();
+  });
+
+  test('say so wherever it is told how fresh they are, with what is read owner by owner of them', async () => {
+    expect(await freshness()).toEqual([
+      { stream: 'group_members', freshness: 'excluded', is_stale: false },
+      { stream: 'groups', freshness: 'excluded', is_stale: false },
+      { stream: 'issues', freshness: 'fresh', is_stale: false },
+      { stream: 'users', freshness: 'excluded', is_stale: false },
+    ]);
+    const { code, out } = await run('status', 'users,groups');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^All 10 streams fresh, 3 excluded;/);
+    expect(out).toMatch(/tracker\.users +excluded .*left out by configuration/);
+    expect((await run('check', 'users,groups')).out).toContain('left out: users, groups, group_members');
+  });
+
+  test('are read where they are named', async () => {
+    expect(await rows('select from tracker.users where _row_hash is not null')).toEqual([]);
+    expect((await run('sync --stream users', 'users,groups')).code).toBe(0);
+    expect(
+      await rows('select count(*)::int as count from tracker.users where _row_hash is not null'),
+    ).toEqual([{ count: smallSite.users }]);
+  });
+
+  test('get old without being called so', async () => {
+    const stale = async (): Promise<readonly string[]> =>
+      (await findings(database.warehouse.db, ['tracker'])).map(({ cause }) => cause?.split(' ')[0] ?? '');
+    await rows(`update ops.walks set opened_at = opened_at - interval '3 days' where stream = 'users'`);
+    expect(await stale()).toEqual([]);
+    await rows('update ops.streams set excluded = false');
+    expect(await stale()).toEqual(['users']);
+  });
+
+  test('come back with the first run that does not leave them out', async () => {
+    expect((await run('sync')).code).toBe(0);
+    expect(await freshness()).toMatchObject([
+      { freshness: 'fresh' },
+      { freshness: 'fresh' },
+      { freshness: 'fresh' },
+      { freshness: 'fresh' },
+    ]);
+  });
+
+  test.each([
+    ['user', 'there is no stream “user” (did you mean users?)'],
+    ['changelog', 'changelog comes with issues and cannot be left out by itself'],
+    [
+      'projects,fields,users,groups,boards,statuses,issue_types,priorities,issues',
+      'TRACKER_EXCLUDE leaves nothing of tracker to read',
+    ],
+  ])('are streams, and not all: %s', async (exclude, message) => {
+    const { code, out, err } = await run('sync', exclude);
+    expect({ code, said: `${out}${err}`.includes(message) }).toEqual({ code: 2, said: true });
+  });
+});

@@ -1,0 +1,225 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { launcher, nowhere, start, tidemark } from './command.ts';
+
+const verbs = [
+  'sync',
+  'backfill',
+  'reconcile',
+  'check',
+  'migrate',
+  'status',
+  'runs',
+  'streams',
+  'rejects',
+  'reset',
+  'why',
+  'simulate',
+  'demo',
+  'warehouse',
+  'serve',
+  'remote',
+];
+
+test('--help lists every verb, examples first, on stdout', async () => {
+  const { code, out, err } = await tidemark('--help');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^Examples:\n {2}\$ tidemark /);
+  for (const verb of verbs) expect(out).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
+  expect(out).not.toMatch(/^ {2}start\b/m);
+});
+
+test('every verb explains itself, examples first', async () => {
+  for (const verb of verbs) {
+    const { code, out } = await tidemark(`${verb} --help`);
+    expect({ verb, code }).toEqual({ verb, code: 0 });
+    expect(out).toMatch(new RegExp(`^Examples:\\n  \\$ tidemark ${verb}`));
+    expect(out).toContain('--json');
+  }
+}, 60_000);
+
+test('--help loads nothing that takes time', async () => {
+  const loaded = path.join(nowhere, 'loaded');
+  const hook = path.join(nowhere, 'hook.mjs');
+  fs.writeFileSync(
+    hook,
+    `import { registerHooks } from 'node:module'; import { appendFileSync } from 'node:fs';
+     registerHooks({ load: (url, context, next) => { appendFileSync(${JSON.stringify(loaded)}, url + '\\n'); return next(url, context); } });`,
+  );
+  const { code } = await tidemark('--help', { node: ['--import', pathToFileURL(hook).href] });
+  expect(code).toBe(0);
+  const urls = fs.readFileSync(loaded, 'utf8');
+  expect(urls).toContain('/commander/');
+  expect(urls).not.toMatch(/node_modules\/(pino|pg|pg-[a-z]+|undici|kysely|node-cron|p-limit)\//);
+});
+
+test('--version prints the version and nothing else', async () => {
+  const { version } = JSON.parse(fs.readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  expect(await tidemark('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
+});
+
+test.each([
+  ['sycn', 'Did you mean sync?'],
+  ['sync --ful', 'Did you mean --full?'],
+  ['rejects lst', 'Did you mean list?'],
+  ['sync trakcer', 'did you mean tracker?'],
+  ['sync ads', 'ADS_BASE_URL'],
+  ['sync', 'TRACKER_BASE_URL'],
+  ['runs one two', 'too many arguments'],
+  ['backfill tracker --from 2024-01-01', '--to'],
+  ['backfill tracker --from 1.1.2024 --to 2024-02-01', '2024-01-31 (midnight UTC)'],
+  ['backfill tracker --from 2024-02-30 --to 2024-03-01', '2024-02-30'],
+  ['backfill tracker --from 2024-02-01 --to 2024-01-01', 'half open'],
+  ['simulate --issues many', 'whole number'],
+  ['serve --host 0.0.0.0', 'TIDEMARK_API_TOKEN'],
+  ['remote begin tracker', 'start, status, stop'],
+  ['runs --limit 0', 'from 1 on'],
+  ['rejects list --limit 0', 'from 1 on'],
+  ['runs --pipeline trakcer', 'did you mean tracker?'],
+  ['remote retry tracker', 'which run'],
+  ['remote start tracker FROM=2024-01-01', '--params'],
+  ['remote stop tracker 17', 'too many'],
+  ['remote runs tracker 17', 'too many'],
+  ['remote retry tracker 17 --params FULL=true', 'takes no --params'],
+  ['remote stop tracker --run-id 17', 'takes no --run-id'],
+  ['', 'Usage:'],
+])('`tidemark %s` is refused with what to do, and exit code 2', async (words, advice) => {
+  const { code, out, err } = await tidemark(words);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(advice);
+});
+
+test.each(['', 'rejects', 'help nosuch'])(
+  'as JSON `tidemark %s` says in words that a command is missing',
+  async (words) => {
+    const { code, out } = await tidemark(`${words} --json`.trim());
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({
+      error: { code: 'usage', message: expect.stringContaining('no command') },
+    });
+  },
+);
+
+test.each([
+  ['sync', '--full'],
+  ['backfill', 'tracker', '--from', '2024-01-01', '--to', '2024-02-01'],
+  ['reconcile', 'tracker'],
+])('a --stream that names none does not mean all: tidemark %s %s', async (...words) => {
+  for (const none of ['', ' ', ',']) {
+    const { code, out, err } = await start([...words, '--stream', none]).ended;
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Name a stream');
+  }
+});
+
+test.each([
+  'sync --api-token=hunter2',
+  'sync --api-token hunter2',
+  "serve --token=it's-hunter2",
+  '--password=hunter2',
+])('a secret given as a flag is refused and not repeated: `tidemark %s`', async (words) => {
+  for (const json of ['', ' --json']) {
+    const { code, out, err } = await tidemark(`${words}${json}`);
+    expect(code).toBe(2);
+    expect(out + err).not.toContain('hunter2');
+    expect(err).toContain('never taken from flags');
+  }
+});
+
+test.each([
+  'check postgres://ann:hunter2@db/x',
+  'status hunter2',
+  'postgres://ann:hunter2@db/x',
+  'serve --port=x://a:hunter2@b',
+])('a secret among the words is refused and not repeated: `tidemark %s`', async (words) => {
+  const { code, out, err } = await tidemark(`${words} --json`);
+  expect({ code, told: out + err }).toEqual({ code: 2, told: expect.not.stringContaining('hunter2') });
+  expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
+});
+
+test.each([
+  ['::1', 'http://[::1]:9 '],
+  ['[::1]', 'http://[::1]:9 '],
+  ['::', 'http://[::1]:9 '],
+  ['0.0.0.0', 'http://127.0.0.1:9 '],
+])('remote reaches a serve that listens on %s', async (host, address) => {
+  const env = { TIDEMARK_HOST: host, TIDEMARK_PORT: '9', TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
+  const { code, err } = await tidemark('remote status tracker', { env });
+  expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(`${address}does not answer`) });
+  expect(err).not.toContain('unencrypted');
+});
+
+test.each([
+  ['breaks off its answer', '{"status":"success","da', 4, /127\.0\.0\.1:\d+ broke off its answer/],
+  ['does not say what is wrong', '{"status":"error"}', 1, /answered 500 and does not say why/],
+])('remote says what it met where the server %s', async (_, body, exitCode, said) => {
+  const server = http.createServer((request, response) => {
+    response.writeHead(500, {
+      'content-type': 'application/json',
+      'content-length': exitCode === 4 ? 500 : body.length,
+    });
+    response.write(body, () => (exitCode === 4 ? request.socket.destroy() : response.end()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const { code, err } = await tidemark(`remote status tracker --url http://127.0.0.1:${port}`);
+  expect(err).toMatch(said);
+  expect(code).toBe(exitCode);
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('remote warns of a token that goes unencrypted to another machine', async () => {
+  const env = { TIDEMARK_API_TOKEN: 'a-token-of-some-length' };
+  const { err } = await tidemark('remote status tracker --url http://tidemark.invalid:9', { env });
+  expect(err).toContain('warning: the token goes to tidemark.invalid:9 unencrypted');
+});
+
+test.skipIf(!fs.existsSync('/dev/full'))(
+  'a full disk behind standard output is told in a sentence',
+  async () => {
+    const shell = '"$NODE" "$CLI" --help > /dev/full; echo "$?"';
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', shell], {
+      cwd: nowhere,
+      env: { PATH: process.env.PATH ?? '', NODE: process.execPath, CLI: launcher },
+    });
+    expect({ stdout, stderr }).toEqual({
+      stdout: '1\n',
+      stderr: expect.stringMatching(/^tidemark: .*ENOSPC.*\n$/m),
+    });
+    expect(stderr).not.toMatch(/^ +at /m);
+  },
+);
+
+test.each([
+  ['mysql://ann:hunter2@db/x', 'postgres://user:password@host:5432/database'],
+  ['postgres://ann:12/hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:12#hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:12?hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:one@two/hunter2@db/x', 'percent-encoded'],
+  ['postgres://ann:hunter2@127.0.0.1:9/d%b', '%25'],
+  ['postgres://ann:hunter2%ff@127.0.0.1:9/x', '%25'],
+])(
+  'DATABASE_URL=%s is refused with exit code 2 and how to write it, without the password',
+  async (url, advice) => {
+    const { code, out, err } = await tidemark('status', { env: { DATABASE_URL: url } });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('DATABASE_URL');
+    expect(err).toContain(advice);
+    expect(err).not.toContain('hunter2');
+  },
+);
+
+test('wrong settings are told all at once, and with --json also as JSON', async () => {
+  const env = { TRACKER_BASE_URL: 'ftp://x', TIDEMARK_PORT: 'eighty' };
+  const { code, out, err } = await tidemark('status --json', { env });
+  expect(code).toBe(2);
+  expect(err).toContain('TRACKER_BASE_URL');
+  expect(err).toContain('TIDEMARK_PORT');
+  expect(JSON.parse(out)).toMatchObject({ type: 'error', exitCode: 2, error: { code: 'misconfigured' } });
+});

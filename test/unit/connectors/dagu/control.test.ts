@@ -1,0 +1,287 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  startWorkflow,
+  type WorkflowOptions,
+  type WorkflowSimulator,
+} from '../../../../simulators/dagu/server.ts';
+import { resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
+import { type OpenEngine, openEngine } from '../../../../src/connectors/dagu/control.ts';
+import type { Engine } from '../../../../src/outbound/engine.ts';
+import { drive } from '../../../../src/outbound/handoff.ts';
+import { intend } from '../../../../src/outbound/intent.ts';
+import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+let simulator: WorkflowSimulator;
+let engine: OpenEngine;
+const { signal } = new AbortController();
+const open = async (options: WorkflowOptions, dag = 'reports'): Promise<void> => {
+  simulator = await startWorkflow(options);
+  simulator.state.add(dag);
+  engine = openEngine({ baseUrl: simulator.url }, [dag], { retry: { baseMs: 2, capMs: 10 } });
+};
+afterEach(async () => {
+  expect(simulator.errors).toEqual([]);
+  await engine.close();
+  await simulator.close();
+});
+
+const startsOf = () => simulator.log.filter(({ path }) => path.endsWith('/start'));
+const told = (how: { runId?: string; params?: string } = {}) => ({
+  runId: 'tidemark-nightly-7',
+  params: 'RUN_ID=7',
+  ...how,
+});
+
+describe.each([
+  { tongue: 'the contract', options: { dialect: 'contract' }, ids: false },
+  { tongue: 'the first shapes', options: { dialect: 'pascal' }, ids: false },
+  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
+  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
+] as const)('an engine that speaks $tongue', ({ options, ids }) => {
+  test('is started with its parameters, asked and stopped', async () => {
+    await open(options, 'the reports');
+    expect(await engine.takesRunId(signal)).toBe(ids);
+    const { runId } = await engine.start('the reports', told({ params: 'RUN_ID=7 WHO="the board"' }), signal);
+    expect(runId).toBe(ids ? 'tidemark-nightly-7' : 'run-1');
+    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
+      ...{ runId, state: 'active', label: 'running', params: 'RUN_ID=7 WHO="the board"' },
+      startedAt: expect.any(Date),
+    });
+    await engine.stop('the reports', undefined, signal);
+    expect(simulator.state.dag('the reports').runs.map((run) => run.status)).toEqual(['aborted']);
+    expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
+      state: 'failed',
+      label: 'aborted',
+    });
+  });
+
+  test('a DAG that is not there is told as missing', async () => {
+    await open(options);
+    await expect(engine.start('nothing', told(), signal)).rejects.toMatchObject({ code: 'missing' });
+    expect(simulator.log.filter(({ path }) => path.endsWith('/start')).length).toBeLessThanOrEqual(1);
+  });
+
+  test('a start whose answer is lost is repeated only where an id makes that harmless', async () => {
+    await open(options);
+    await engine.takesRunId(signal);
+    const lost = simulator.script.at(
+      { match: ({ path }) => path.endsWith('/start') },
+      resetBeforeHeaders,
+      ({ state }) => {
+        state.start('reports', { id: ids ? 'tidemark-nightly-7' : 'run-9' });
+      },
+    );
+    const start = engine.start('reports', told(), signal);
+    if (ids) await expect(start).resolves.toEqual({ runId: 'tidemark-nightly-7' });
+    else await expect(start).rejects.toMatchObject({ code: expect.stringMatching(/transient|unreachable/) });
+    expect(lost.fired).toBe(1);
+    expect(startsOf()).toHaveLength(ids ? 2 : 1);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('a hand-off is one run there, waited for to its end', async () => {
+    await open(options);
+    await database.warehouse.pool.query('truncate ops.handoffs');
+    const { db } = database.warehouse;
+    const as: Engine = engine;
+    const driven = async (): Promise<void> => {
+      await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
+      await drive(db, as, signal);
+    };
+    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
+    const busy = simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
+    for (let steps = 0; steps < 3; steps++) {
+      await driven();
+      // What was cut off is looked for before it is started again.
+      await database.warehouse.pool.query(
+        "update ops.handoffs set starting_at = starting_at - interval '5 minutes'",
+      );
+    }
+    expect(busy.fired).toBe(1);
+    const [run, ...others] = simulator.state.dag('reports').runs;
+    expect(others).toEqual([]);
+    expect(run?.params).toMatch(/^RUN_ID=7 TO=\S+$/);
+    simulator.state.finish('reports', run?.id ?? '', 'succeeded');
+    await driven();
+    const { rows } = await database.warehouse.pool.query(
+      'select status, engine_status, error from ops.handoffs',
+    );
+    expect(rows).toEqual([{ status: 'succeeded', engine_status: 'succeeded', error: null }]);
+  });
+});
+
+test('an id that is there already is success, and is not started again', async () => {
+  await open({ dialect: 'dagu-v2' });
+  await engine.start('reports', told(), signal);
+  simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
+  expect(await engine.start('reports', told(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
+  expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  await engine.stop('reports', 'tidemark-nightly-7', signal);
+});
+
+test('an id that the engine does not know is nobody, although it then shows its newest run', async () => {
+  await open({ dialect: 'dagu-v2' });
+  simulator.state.start('reports');
+  expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
+  await expect(engine.stop('reports', 'tidemark-nightly-7', signal)).rejects.toMatchObject({
+    code: 'missing',
+  });
+});
+
+test('a run that is waited for and that the engine has lost is told as lost, and not waited for without end', async () => {
+  await open({ dialect: 'dagu-v2' });
+  const { db, pool } = database.warehouse;
+  await pool.query('truncate ops.handoffs');
+  const driven = async (): Promise<void> => {
+    await pool.query('update ops.handoffs set next_at = clock_timestamp()');
+    await drive(db, engine, signal);
+  };
+  await intend(db, { pipeline: 'nightly', runKey: '8' }, { dag: 'reports', wait: true });
+  await driven();
+  const [run] = simulator.state.dag('reports').runs;
+  const other = simulator.state.start('reports');
+  simulator.state.finish('reports', other.id, 'succeeded');
+  simulator.state.forget('reports', run?.id ?? '');
+  await driven();
+  await pool.query("update ops.handoffs set changed_at = changed_at - interval '10 minutes'");
+  await driven();
+  const { rows } = await pool.query('select status, error from ops.handoffs');
+  expect(rows).toEqual([{ status: 'unknown', error: 'the engine no longer knows the run' }]);
+  expect(await engine.status('reports', 'never-started', signal)).toBeUndefined();
+});
+
+test('an id that the vendor would say is started, and run nothing of, is not sent', async () => {
+  await open({ dialect: 'dagu-v2' });
+  const start = engine.start('reports', told({ runId: 'a'.repeat(65) }), signal);
+  await expect(start).rejects.toMatchObject({ code: 'misconfigured' });
+  expect(startsOf()).toEqual([]);
+});
+
+test('a start that ends as an error of a gateway may have arrived, however much patience that asks for', async () => {
+  await open({ dialect: 'contract' });
+  const { db, pool } = database.warehouse;
+  await pool.query('truncate ops.handoffs');
+  await engine.takesRunId(signal);
+  const cut = simulator.script.at(
+    { match: ({ path }) => path.endsWith('/start') },
+    status(504, { headers: { 'retry-after': '3600' } }),
+    ({ state }) => {
+      state.start('reports', { id: 'run-9' });
+    },
+  );
+  await intend(db, { pipeline: 'nightly', runKey: '9' }, { dag: 'reports' });
+  await drive(db, engine, signal);
+  expect(cut.fired).toBe(1);
+  expect((await pool.query('select status from ops.handoffs')).rows).toEqual([{ status: 'starting' }]);
+});
+
+describe('an engine of the contract that has no list, and no status of a DAG that never ran,', () => {
+  const handedOver = async (dag: string, steps: number): Promise<unknown> => {
+    const { db, pool } = database.warehouse;
+    await pool.query('truncate ops.handoffs');
+    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag });
+    for (let step = 0; step < steps; step++) {
+      await pool.query(
+        "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
+      );
+      await drive(db, engine, signal);
+    }
+    return (await pool.query('select status, error from ops.handoffs')).rows;
+  };
+  const unknown = () =>
+    simulator.script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ method }) => method === 'GET' },
+      status(404),
+    );
+
+  test('is handed over to', async () => {
+    await open({ dialect: 'contract' });
+    unknown();
+    expect(await handedOver('reports', 1)).toEqual([{ status: 'succeeded', error: null }]);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('also where the first start never arrived', async () => {
+    await open({ dialect: 'contract' });
+    unknown();
+    simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
+    expect(await handedOver('reports', 2)).toEqual([{ status: 'succeeded', error: null }]);
+    expect(simulator.state.dag('reports').runs).toHaveLength(1);
+  });
+
+  test('says by its start that there is no such DAG', async () => {
+    await open({ dialect: 'contract' }, 'others');
+    unknown();
+    expect(await handedOver('reports', 1)).toEqual([
+      { status: 'failed', error: expect.stringMatching(/POST .*start answered 404/) },
+    ]);
+  });
+});
+
+test("the contract's engine that is running is asked again later, not failed for good", async () => {
+  await open({ dialect: 'contract' });
+  simulator.state.start('reports');
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'transient' });
+});
+
+test.each([
+  [400, 'DAG is already running'],
+  [423, 'locked'],
+  [500, 'reports is running'],
+  [200, 'the DAG is busy'],
+])('and so is one that says so by %i: %s', async (code, message) => {
+  await open({ dialect: 'contract' });
+  const body = JSON.stringify({ status: 'error', message });
+  const answer = status(code, { headers: { 'content-type': 'application/json' }, body });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({
+    code: 'transient',
+    ...(code !== 500 && { cause: { code: 'refused' } }),
+  });
+  await expect(engine.start('reports', told(), signal)).resolves.toBeDefined();
+});
+
+test('a start that is refused for another reason is refused for good', async () => {
+  await open({ dialect: 'contract' });
+  const body = JSON.stringify({ status: 'error', message: 'params are not allowed' });
+  simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(400, { body }));
+  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'refused' });
+});
+
+test.each([
+  [{ RUN_ID: '7', FROM: 'a' }, '{"RUN_ID":"7","FROM":"a"}'],
+  [['RUN_ID=7', 'FROM=a'], '["RUN_ID=7","FROM=a"]'],
+  [[{ name: 'RUN_ID', value: '7' }], undefined],
+  [[], undefined],
+])('parameters are told as they are told there: %j', async (params, text) => {
+  await open({ dialect: 'contract' });
+  const data = { runId: 'r', status: 'running', startedAt: '2026-03-01T12:00:00Z', params };
+  const answer = status(200, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ status: 'success', data }),
+  });
+  simulator.script.at(
+    { match: ({ path }) => path.endsWith('/status'), times: Number.POSITIVE_INFINITY },
+    answer,
+  );
+  expect(await engine.status('reports', '', signal)).toMatchObject({ runId: 'r', params: text });
+});
+
+test('a body goes to the vendor always, to the contract only with parameters', async () => {
+  await open({ dialect: 'dagu-v2' });
+  await engine.start('reports', told({ params: '' }), signal);
+  expect(startsOf().map(({ body }) => body)).toEqual(['{"dagRunId":"tidemark-nightly-7"}']);
+  await engine.close();
+  await simulator.close();
+  await open({ dialect: 'contract' });
+  await engine.start('reports', told({ params: '' }), signal);
+  expect(startsOf().map(({ body, headers }) => [body, headers['content-type']])).toEqual([
+    [undefined, undefined],
+  ]);
+});

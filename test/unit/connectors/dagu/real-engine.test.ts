@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEngine } from '../../../../src/connectors/dagu/control.ts';
+import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
+import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
+import { hasEngine, type RealEngine, startEngine, until } from './engine.ts';
+
+if (!hasEngine)
+  console.warn(
+    '\n*** The real workflow engine is not installed (npm has it for Linux on x64): its tests are SKIPPED ***\n',
+  );
+
+const files = {
+  good: 'description: goes well\nparams: FROM=a TO=b\ntags: [x, y]\nsteps:\n  - name: one\n    command: echo hello\n  - name: two\n    command: echo bye\n    depends: one\n',
+  bad: 'steps:\n  - name: one\n    command: sh -c "echo out; echo trouble >&2; exit 3"\n  - name: two\n    command: echo bye\n    depends: one\nhandlerOn:\n  failure:\n    command: echo sorry\n',
+  long: 'steps:\n  - name: wait\n    command: sleep 60\n',
+  // One name within another: a list that is asked for one must not show the other.
+  good_too: 'steps:\n  - name: one\n    command: echo hello\n',
+};
+
+interface Run {
+  readonly dagRunId: string;
+  readonly name: string;
+  readonly status: number;
+  readonly statusLabel: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly params?: string;
+  readonly nodes: readonly {
+    step: { name: string };
+    statusLabel: string;
+    startedAt: string;
+    error?: string;
+  }[];
+}
+
+describe.skipIf(!hasEngine)('the real engine', () => {
+  let engine: RealEngine;
+  let rig: SourceRig;
+  const told = async (dag: string, id: string): Promise<Run> => {
+    const { body } = await engine.ask(`/dag-runs/${dag}/${id}`);
+    return (body as { dagRunDetails: Run }).dagRunDetails;
+  };
+  const start = async (dag: string, dagRunId: string): Promise<void> => {
+    expect(await engine.ask(`/dags/${dag}/start`, { dagRunId })).toMatchObject({
+      status: 200,
+      body: { dagRunId },
+    });
+  };
+  const becomes = (dag: string, id: string, label: string): Promise<Run> =>
+    until(`${dag} ${id} becoming ${label}`, async () => {
+      const run = await told(dag, id).catch(() => undefined);
+      return run?.statusLabel === label ? run : undefined;
+    });
+
+  beforeAll(async () => {
+    engine = await startEngine(files);
+    rig = await openSourceRig((observe) => openWorkflow({ baseUrl: engine.url, dags: [] }, { observe }));
+    for (const [dag, id] of Object.entries({ good: 'g1', bad: 'b1', long: 'l1', good_too: 't1' }))
+      await start(dag, id);
+    await becomes('good', 'g1', 'succeeded');
+    await becomes('bad', 'b1', 'failed');
+    await becomes('long', 'l1', 'running');
+    await becomes('good_too', 't1', 'succeeded');
+  }, 60_000);
+  afterAll(async () => {
+    await rig?.close();
+    await engine?.close();
+  });
+
+  /** The warehouse's rows in the engine's words. */
+  const stored = () =>
+    rig.rows(`select name, dag_run_id as "dagRunId", status_code::int as status, r.status as "statusLabel",
+        coalesce(to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '') as "startedAt",
+        coalesce(to_char(finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '') as "finishedAt", r.params
+      from workflow.dag_runs r join workflow.dags d on d.name = r.dag_name order by 1, 2`);
+
+  const inEngine = async (...ids: readonly (readonly [string, string])[]) => {
+    const runs = await Promise.all(ids.map(([dag, id]) => told(dag, id)));
+    return runs
+      .map(({ name, dagRunId, status, statusLabel, startedAt, finishedAt, params }) => ({
+        ...{
+          name,
+          dagRunId,
+          status,
+          statusLabel,
+          startedAt,
+          finishedAt: finishedAt === '-' ? '' : finishedAt,
+        },
+        params: params ?? null,
+      }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  };
+  const all = [
+    ['bad', 'b1'],
+    ['good', 'g1'],
+    ['good_too', 't1'],
+    ['long', 'l1'],
+  ] as const;
+
+  test('its DAGs, runs, steps and the ends of failed logs stand in the warehouse as it tells them', async () => {
+    const report = await rig.sync();
+    expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await stored()).toEqual(await inEngine(...all));
+    const steps = await rig.rows(
+      `select dag_name, step_name, kind, status, state, error, stdout_tail, stderr_tail, log_problem from workflow.dag_run_steps
+       where dag_name in ('bad', 'good') order by dag_name, position`,
+    );
+    const fine = { kind: 'step', status: 'succeeded', state: 'succeeded', error: null };
+    const noLog = { stdout_tail: null, stderr_tail: null, log_problem: null };
+    expect(steps).toEqual([
+      {
+        ...{ dag_name: 'bad', step_name: 'one', kind: 'step', status: 'failed', state: 'failed' },
+        ...{ error: expect.stringContaining('exit status 3'), stdout_tail: 'out', stderr_tail: 'trouble' },
+        log_problem: null,
+      },
+      {
+        ...{ dag_name: 'bad', step_name: 'two', kind: 'step', status: 'aborted', state: 'aborted' },
+        ...{ error: 'upstream failed', ...noLog },
+      },
+      { dag_name: 'bad', step_name: 'onFailure', ...fine, kind: 'onFailure', ...noLog },
+      { dag_name: 'good', step_name: 'one', ...fine, ...noLog },
+      { dag_name: 'good', step_name: 'two', ...fine, ...noLog },
+    ]);
+    expect(
+      await rig.rows(`select file_name, description, tags from workflow.dags where name = 'good'`),
+    ).toEqual([{ file_name: 'good', description: 'goes well', tags: ['x', 'y'] }]);
+  });
+
+  test('a second run writes nothing, and a run that was stopped meanwhile is read again', async () => {
+    expect(await rig.sync()).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 0, updated: 0 },
+      deleted: 0,
+    });
+    expect(await engine.ask('/dag-runs/long/l1/stop', {})).toMatchObject({ status: 200 });
+    await becomes('long', 'l1', 'aborted');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(await inEngine(...all));
+    expect(
+      await rig.rows(
+        `select status, state, finished_at is not null as ended from workflow.dag_runs where dag_name = 'long'`,
+      ),
+    ).toEqual([{ status: 'aborted', state: 'aborted', ended: true }]);
+  });
+
+  test('a run that is retried under its id stays one row, as it went the last time', async () => {
+    const before = await told('bad', 'b1');
+    // The engine tells whole seconds: within the same one a retry would look like the first try.
+    await sleep(Math.max(0, Date.parse(before.startedAt) + 1_000 - Date.now()));
+    expect(await engine.ask('/dag-runs/bad/b1/retry', { dagRunId: 'b1' })).toMatchObject({ status: 200 });
+    await until('the retry', async () => {
+      const now = await told('bad', 'b1');
+      return now.startedAt !== before.startedAt && now.statusLabel === 'failed' ? now : undefined;
+    });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await stored()).toEqual(await inEngine(...all));
+  });
+
+  test('a run that was started under a name of its own, or from a definition of its own, is read as well', async () => {
+    const spec = 'steps:\n  - name: one\n    command: echo inline\n';
+    expect(await engine.ask('/dags/good/start', { dagRunId: 'o1', dagName: 'aside' })).toMatchObject({
+      status: 200,
+    });
+    expect(await engine.ask('/dag-runs', { dagRunId: 'i1', name: 'inline', spec })).toMatchObject({
+      status: 200,
+    });
+    await becomes('aside', 'o1', 'succeeded');
+    await becomes('inline', 'i1', 'succeeded');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await stored()).toEqual(await inEngine(['aside', 'o1'], ...all, ['inline', 'i1']));
+    expect(
+      await rig.rows(`select name, state from workflow.dags where file_name is null order by name`),
+    ).toEqual([
+      { name: 'aside', state: 'succeeded' },
+      { name: 'inline', state: 'succeeded' },
+    ]);
+  });
+
+  test('it is started by an id once, asked, and stopped, as a hand-off does', async () => {
+    const control = openEngine({ baseUrl: engine.url }, ['long']);
+    const { signal } = new AbortController();
+    try {
+      const how = { params: 'RUN_ID=7 FROM=2026-01-01T00:00:00.000Z', runId: 'tidemark-nightly-7' };
+      expect(await control.takesRunId(signal)).toBe(true);
+      for (let times = 0; times < 2; times++)
+        expect(await control.start('long', how, signal)).toEqual({ runId: how.runId });
+      await becomes('long', how.runId, 'running');
+      expect(await control.status('long', how.runId, signal)).toMatchObject({
+        ...{ runId: how.runId, state: 'active', label: 'running', params: how.params },
+      });
+      expect(await control.status('long', 'never-started', signal)).toBeUndefined();
+      await expect(control.start('nothing', how, signal)).rejects.toMatchObject({ code: 'missing' });
+      await control.stop('long', how.runId, signal);
+      await becomes('long', how.runId, 'aborted');
+      // Where nothing runs it does not show another run for an id that it does not know: it fails.
+      expect(await control.status('long', 'never-started', signal)).toBeUndefined();
+      await expect(control.stop('long', 'never-started', signal)).rejects.toMatchObject({ code: 'missing' });
+      await control.stop('long', how.runId, signal);
+      expect(await control.status('long', how.runId, signal)).toMatchObject({
+        state: 'failed',
+        label: 'aborted',
+      });
+    } finally {
+      await control.close();
+    }
+  });
+});

@@ -1,0 +1,1210 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  startWorkflow,
+  type WorkflowOptions,
+  type WorkflowSimulator,
+} from '../../../../simulators/dagu/server.ts';
+import { type Fault, resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
+import { openWorkflow } from '../../../../src/connectors/dagu/source.ts';
+import type { RunEvent } from '../../../../src/core/run.ts';
+import { openSourceRig, type SourceRig } from '../../../support/source-rig.ts';
+
+interface Stage extends SourceRig {
+  readonly engine: WorkflowSimulator;
+}
+
+const now = new Date('2026-03-01T12:00:00Z');
+const minute = 60_000;
+const day = 86_400_000;
+
+let database: SourceRig;
+let engines: WorkflowSimulator[] = [];
+/** The engine that runs read, and how. */
+let reading: { readonly url: string; readonly dags: readonly string[]; readonly token: string | undefined };
+
+beforeAll(async () => {
+  database = await openSourceRig((observe) => {
+    const { url, dags, token } = reading;
+    return openWorkflow(
+      { baseUrl: url, dags, ...(token !== undefined && { token: { reveal: () => token } }) },
+      { observe, http: { retry: { baseMs: 2, capMs: 10 } } },
+    );
+  });
+});
+afterAll(() => database.close());
+afterEach(closeEngines);
+
+async function closeEngines(): Promise<void> {
+  for (const engine of engines.splice(0)) {
+    expect(engine.errors).toEqual([]);
+    await engine.close();
+  }
+}
+
+/** An engine whose clock stands, and an empty warehouse that reads `dags` of it. */
+async function stage(
+  options: WorkflowOptions = {},
+  dags: readonly string[] = [],
+  token?: string,
+): Promise<Stage> {
+  const engine = await startWorkflow({ now, ...options });
+  engines = [...engines, engine];
+  reading = { url: engine.url, dags, token };
+  await database.rows(
+    `truncate workflow.dags, workflow.dag_runs, workflow.dag_run_steps, ops.sources cascade`,
+  );
+  database.events.splice(0);
+  return { ...database, engine };
+}
+
+/** What is over is told without its start. */
+const startUntold: Fault = {
+  name: 'start untold',
+  answer: (answer) => {
+    const text = answer.body.toString();
+    const isOver = /"finishedAt":"|"FinishedAt":"\d/.test(text);
+    if (!isOver) return answer;
+    return { ...answer, body: Buffer.from(text.replaceAll(/"(startedAt|StartedAt)":"[^"]*"/g, '"$1":""')) };
+  },
+};
+
+/** Runs with their steps as the warehouse has them, in the shape of the simulator's truth. */
+const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
+  const iso = (column: string): string =>
+    `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "${column === 'started_at' ? 'startedAt' : 'finishedAt'}"`;
+  return rig.rows(`select dag_name as dag, dag_run_id as id, status, ${iso('started_at')}, ${iso('finished_at')}, params,
+      coalesce((select json_agg(json_build_object('name', step_name, 'status', status, 'error', error) order by position)
+        from workflow.dag_run_steps s where s.dag_name = r.dag_name and s.dag_run_id = r.dag_run_id), '[]') as steps
+    from workflow.dag_runs r order by dag_name || dag_run_id collate "C"`);
+};
+
+const notesOf = (events: readonly RunEvent[]): string =>
+  events.flatMap((event) => (event.type === 'note' ? [event.message] : [])).join('\n');
+
+/** From now on the engine's answer to every status is this payload. */
+const says = ({ engine }: Stage, data: object | null): void => {
+  const body = JSON.stringify({ status: 'success', data });
+  const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
+  engine.script.clear();
+  engine.script.at({ endpoint: '/api/v1/dags/{dagName}/status', times: Number.POSITIVE_INFINITY }, answer);
+};
+
+const tongues: readonly {
+  readonly tongue: string;
+  readonly options: WorkflowOptions;
+  readonly dags: readonly string[];
+}[] = [
+  { tongue: 'the contract', options: { dialect: 'contract' }, dags: ['load', 'send', 'never'] },
+  { tongue: 'the first shapes', options: { dialect: 'pascal' }, dags: ['load', 'send', 'never'] },
+  {
+    tongue: 'those in an envelope',
+    options: { dialect: 'pascal', envelope: true },
+    dags: ['load', 'send', 'never'],
+  },
+  { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, dags: [] },
+  { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, dags: [] },
+];
+
+describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
+  const hasHistory = options.dialect?.startsWith('dagu') === true;
+
+  test('is read as it stands, twice without writing, and again when a run ends', async () => {
+    const rig = await stage(options, dags);
+    const { state, clock } = rig.engine;
+    for (const name of ['load', 'send', 'never']) state.add(name);
+    const done = state.start('load', { params: 'FROM=a TO=b' });
+    clock.advance(minute);
+    state.finish('load', done.id, 'succeeded');
+    const failed = state.start('send');
+    clock.advance(minute);
+    state.finish('send', failed.id, 'failed', { stderr: 'trouble\n' });
+    const active = state.start('load');
+
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    const seen = rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id);
+    // The contract shows the steps that run or ran; the others show all of them.
+    const shown = seen.map((run) => ({
+      ...run,
+      steps:
+        options.dialect === 'contract'
+          ? run.steps.filter((step) => step.status !== 'not_started')
+          : run.steps,
+    }));
+    expect(await stored(rig)).toEqual(shown);
+    expect(await rig.rows('select name, status, state from workflow.dags order by name')).toEqual([
+      { name: 'load', status: 'running', state: 'active' },
+      { name: 'never', status: 'not_started', state: 'idle' },
+      { name: 'send', status: 'failed', state: 'failed' },
+    ]);
+
+    expect(await rig.sync()).toMatchObject({
+      status: 'succeeded',
+      counts: { inserted: 0, updated: 0 },
+      deleted: 0,
+    });
+
+    clock.advance(minute);
+    state.finish('load', active.id, 'succeeded');
+    const last = await rig.sync();
+    expect(last.streams.flatMap((stream) => stream.reason ?? [])).toEqual([]);
+    expect(await stored(rig)).toEqual(rig.engine.truth().filter(({ id }) => hasHistory || id !== done.id));
+  });
+
+  test('a word nobody knows, and an end before its start, are kept as told', async () => {
+    const rig = await stage(options, ['odd']);
+    const { state, clock } = rig.engine;
+    state.add('odd');
+    const run = state.start('odd');
+    clock.advance(-minute);
+    state.finish('odd', run.id, 'levitating');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(
+      await rig.rows('select status, state, finished_at < started_at as backwards from workflow.dag_runs'),
+    ).toEqual([{ status: 'levitating', state: 'unknown', backwards: true }]);
+    expect(await rig.rows('select duration_seconds, is_over, is_success from bi.workflow_runs')).toEqual([
+      { duration_seconds: null, is_over: false, is_success: null },
+    ]);
+  });
+
+  test('a DAG that is not there costs itself alone, and is told', async () => {
+    const rig = await stage(options, ['load', 'no such DAG', 'send']);
+    rig.engine.state.add('load');
+    rig.engine.state.add('send');
+    rig.engine.state.start('send');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select name from workflow.dags order by name')).toEqual([
+      { name: 'load' },
+      { name: 'send' },
+    ]);
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'send' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know no such DAG of WORKFLOW_DAGS/);
+  });
+
+  test('a DAG that cannot be read night after night keeps no other out of the warehouse', async () => {
+    const rig = await stage(options, ['send', 'load']);
+    const { state, clock, script } = rig.engine;
+    state.add('load');
+    state.add('send');
+    for (const name of ['load', 'send']) {
+      const { id } = state.start(name);
+      clock.advance(minute);
+      state.finish(name, id, 'succeeded');
+    }
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const broken = script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /load/.test(path) },
+      status(500),
+    );
+    for (let night = 0; night < 3; night += 1) {
+      clock.advance(day);
+      const { id } = state.start('send');
+      clock.advance(minute);
+      state.finish('send', id, 'succeeded');
+      expect((await rig.sync()).status).toMatch(/failed/);
+      expect(
+        await rig.rows('select dag_run_id from workflow.dag_runs where dag_run_id = $1', [id]),
+      ).toHaveLength(1);
+    }
+    expect(broken.fired).toBeGreaterThan(0);
+    broken.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows("select from ops.walks where status = 'open'")).toEqual([]);
+  });
+
+  test('names are percent-encoded in paths', async () => {
+    const name = 'a/b ?ü%2F';
+    const rig = await stage(options, [name]);
+    rig.engine.state.add(name);
+    rig.engine.state.start(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: name }]);
+    expect(rig.engine.log.some(({ path }) => path.includes('/a%2Fb%20%3F%C3%BC%252F'))).toBe(true);
+  });
+
+  test('a token that is not accepted ends the run as such; the right one goes with every request', async () => {
+    const refused = await stage({ ...options, token: 'right' }, ['load'], 'wrong');
+    refused.engine.state.add('load');
+    await expect(refused.sync()).rejects.toMatchObject({ code: 'auth' });
+    const accepted = await stage({ ...options, token: 'right' }, ['load'], 'right');
+    accepted.engine.state.add('load');
+    expect(await accepted.sync()).toMatchObject({ status: 'succeeded' });
+    for (const { headers } of accepted.engine.log) expect(headers.authorization).toBe('Bearer right');
+    const closed = await stage(options, ['load']);
+    closed.engine.state.add('load');
+    const rule = closed.engine.script.at({ times: Number.POSITIVE_INFINITY }, status(403));
+    await expect(closed.sync()).rejects.toMatchObject({ code: 'auth' });
+    expect(rule.fired).toBeGreaterThan(0);
+  });
+
+  test('a connection that breaks and an engine that is busy cost nothing but a second try', async () => {
+    const rig = await stage(options, ['load']);
+    rig.engine.state.add('load');
+    rig.engine.state.start('load');
+    const rules = [
+      rig.engine.script.at({ nth: 1 }, resetBeforeHeaders),
+      rig.engine.script.at({ nth: 3 }, status(503)),
+    ];
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select count(*)::int as runs from workflow.dag_runs')).toEqual([{ runs: 1 }]);
+    expect(rules[0]?.fired).toBe(1);
+  });
+
+  test('a run that vanishes while it is active is told as gone, once, and comes back if it does', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    const run = state.start('load', { params: 'A=1' });
+    await rig.sync();
+    const before = await rig.rows('select * from workflow.dag_runs');
+    clock.advance(day);
+    state.forget('load', run.id);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const gone = 'select *, gone_at is not null as is_gone from workflow.dag_runs';
+    const [after] = await rig.rows(gone);
+    const same = ({
+      gone_at: _,
+      _synced_at: __,
+      _run_id: ___,
+      _row_hash: ____,
+      is_gone: _____,
+      ...row
+    }: Record<string, unknown>) => row;
+    expect(after?.is_gone).toBe(true);
+    expect(same(after ?? {})).toEqual(same(before[0] ?? {}));
+    expect(await rig.rows('select count(*)::int as steps from workflow.dag_run_steps')).not.toEqual([
+      { steps: 0 },
+    ]);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    state.dag('load').runs.push(run);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select gone_at from workflow.dag_runs')).toEqual([{ gone_at: null }]);
+  });
+
+  test('an id that is given again after a restart is another run', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    state.forget('load', '1');
+    clock.advance(minute);
+    state.start('load', { id: '1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'failed');
+    for (let again = 0; again < 2; again++) await rig.sync();
+    expect(
+      await rig.rows('select dag_run_id, told_run_id, status from workflow.dag_runs order by begun_at'),
+    ).toEqual([
+      { dag_run_id: '1', told_run_id: '1', status: 'succeeded' },
+      { dag_run_id: '1@2026-03-01T12:02:00.000Z', told_run_id: '1', status: 'failed' },
+    ]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+
+  test('the newest run of a DAG is told by its key where its id was given before', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    for (const end of ['succeeded', 'failed']) {
+      const { id } = state.start('load', { id: '1' });
+      clock.advance(minute);
+      state.finish('load', id, end);
+      for (let again = 0; again < 2; again++) await rig.sync();
+      if (end === 'succeeded') state.forget('load', id);
+    }
+    expect(
+      await rig.rows(`select d.status, r.dag_run_id, r.status as run_status from workflow.dags d
+        join workflow.dag_runs r on r.dag_name = d.name and r.dag_run_id = d.latest_dag_run_id`),
+    ).toEqual([{ status: 'failed', dag_run_id: '1@2026-03-01T12:01:00.000Z', run_status: 'failed' }]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+
+  test('an id that is given again while its first run was active leaves that run as gone', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1' });
+    await rig.sync();
+    state.forget('load', '1');
+    clock.advance(minute);
+    state.start('load', { id: '1' });
+    const runs = () =>
+      rig.rows(
+        'select dag_run_id, status, gone_at is not null as is_gone from workflow.dag_runs order by begun_at',
+      );
+    const first = { dag_run_id: '1', status: 'running', is_gone: true };
+    const second = { dag_run_id: '1@2026-03-01T12:01:00.000Z', is_gone: false };
+    await rig.sync();
+    expect(await runs()).toEqual([first, { ...second, status: 'running' }]);
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    expect(await runs()).toEqual([first, { ...second, status: 'succeeded' }]);
+    expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 } });
+  });
+
+  test('an id that is given again to a run that waits leaves the run that had it as it was', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.start('load', { id: '1', params: 'N=1' });
+    clock.advance(minute);
+    state.finish('load', '1', 'succeeded');
+    await rig.sync();
+    const all = 'select dag_run_id, status, params, gone_at from workflow.dag_runs order by dag_run_id';
+    const first = { dag_run_id: '1', status: 'succeeded', params: 'N=1', gone_at: null };
+    state.forget('load', '1');
+    clock.advance(minute);
+    const run = state.start('load', { id: '1', params: 'N=2', queued: true });
+    const second = { dag_run_id: '1@2026-03-01T12:02:00.000Z', params: 'N=2', gone_at: null };
+    for (let again = 0; again < 2; again++) {
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rig.rows(all)).toEqual([first, { ...second, status: 'queued' }]);
+      clock.advance(minute);
+    }
+    Object.assign(run, { status: 'running', startedAt: clock.now() });
+    await rig.sync();
+    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'running' }]);
+    clock.advance(minute);
+    state.finish('load', '1', 'failed');
+    await rig.sync();
+    expect(await rig.rows(all)).toEqual([first, { ...second, status: 'failed' }]);
+  });
+
+  test('where a run that is over tells no start, an id that was given again is that of the newer run', async () => {
+    const rig = await stage(options, ['load']);
+    const { state, clock } = rig.engine;
+    rig.engine.script.at({ times: Number.POSITIVE_INFINITY }, startUntold);
+    state.add('load');
+    for (const end of ['succeeded', 'failed']) {
+      const { id } = state.start('load', { id: '1' });
+      await rig.sync();
+      clock.advance(minute);
+      state.finish('load', id, end);
+      await rig.sync();
+      state.forget('load', id);
+    }
+    expect(await rig.rows('select dag_run_id, status, gone_at from workflow.dag_runs order by 1')).toEqual([
+      { dag_run_id: '1', status: 'succeeded', gone_at: null },
+      { dag_run_id: '1@2026-03-01T12:01:00.000Z', status: 'failed', gone_at: null },
+    ]);
+  });
+});
+
+describe.each([
+  ['500', status(500)],
+  ['400', status(400, { body: '{"status":"error","message":"cannot be read"}' })],
+  [
+    '200 and an error',
+    status(200, {
+      headers: { 'content-type': 'application/json' },
+      body: '{"status":"error","message":"DAG has never run"}',
+    }),
+  ],
+])('a status that is answered with %s', (_, answer) => {
+  test.each([
+    { way: 'named first', dags: ['bad', 'load', 'send'] },
+    { way: 'named between others', dags: ['load', 'bad', 'send'] },
+    { way: 'listed', dags: [] },
+  ])('costs that DAG alone where it is $way', async ({ dags }) => {
+    const rig = await stage({ dialect: 'contract' }, dags);
+    const { state, script } = rig.engine;
+    if (dags.length === 0) {
+      const headers = { 'content-type': 'application/json' };
+      const list = status(200, {
+        headers,
+        body: '{"status":"success","data":{"dags":["bad","load","send"]}}',
+      });
+      script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /\/dags(\?|$)/.test(path) }, list);
+    }
+    for (const name of ['bad', 'load', 'send']) {
+      state.add(name);
+      state.start(name);
+    }
+    const bad = script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /bad/.test(path) }, answer);
+    for (let night = 0; night < 2; night += 1) {
+      expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+      expect(await rig.rows('select name from workflow.dags order by name')).toEqual([
+        { name: 'load' },
+        { name: 'send' },
+      ]);
+      expect(await rig.rows('select dag_name from workflow.dag_runs order by 1')).toEqual([
+        { dag_name: 'load' },
+        { dag_name: 'send' },
+      ]);
+    }
+    expect(bad.fired).toBeGreaterThan(0);
+    bad.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select name from workflow.dags')).toHaveLength(3);
+  });
+});
+
+test.each([
+  ['403', status(403)],
+  ['400', status(400)],
+  ['500', status(500)],
+  ['no answer', resetBeforeHeaders],
+])(
+  'a list that the contract does not promise and that is refused with %s hinders no DAG that is named',
+  async (_, answer) => {
+    const rig = await stage({ dialect: 'contract' }, ['no such DAG', 'load']);
+    rig.engine.state.add('load');
+    const list = rig.engine.script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /\/dags(\?|$)/.test(path) },
+      answer,
+    );
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(list.fired).toBeGreaterThan(0);
+    expect(await rig.rows('select name from workflow.dags')).toEqual([{ name: 'load' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know no such DAG of WORKFLOW_DAGS/);
+  },
+);
+
+describe('an engine that tells no ids', () => {
+  test('keys its runs by their start, and shows each of them while it is current', async () => {
+    const rig = await stage({ dialect: 'contract', ids: false }, ['load']);
+    const { state, clock } = rig.engine;
+    state.add('load');
+    for (let times = 0; times < 2; times++) {
+      const { id } = state.start('load');
+      await rig.sync();
+      clock.advance(minute);
+      state.finish('load', id, 'succeeded');
+      await rig.sync();
+    }
+    expect(
+      await rig.rows('select dag_run_id, told_run_id, status from workflow.dag_runs order by 1'),
+    ).toEqual([
+      { dag_run_id: 'started:2026-03-01T12:00:00.000Z', told_run_id: null, status: 'succeeded' },
+      { dag_run_id: 'started:2026-03-01T12:01:00.000Z', told_run_id: null, status: 'succeeded' },
+    ]);
+  });
+
+  test.each([
+    ['epoch milliseconds', 1_763_709_865_000, 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    [
+      'nanoseconds, as programs in Go write them',
+      '2025-11-21T07:24:25.123456789Z',
+      'started:2025-11-21T07:24:25.123456Z',
+      '2025-11-21T07:24:25.123456Z',
+    ],
+    ['epoch seconds', 1_763_709_865, 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    [
+      'epoch seconds with a fraction',
+      1_763_709_865.123456,
+      'started:2025-11-21T07:24:25.123456Z',
+      '2025-11-21T07:24:25.123456Z',
+    ],
+    ['epoch seconds as text', '1763709865', 'started:2025-11-21T07:24:25.000Z', '2025-11-21T07:24:25Z'],
+    [
+      'epoch milliseconds as text',
+      '1763709865000',
+      'started:2025-11-21T07:24:25.000Z',
+      '2025-11-21T07:24:25Z',
+    ],
+    ['a local time', '2026-11-21 07:24:25', 'started:2026-11-21 07:24:25', null],
+  ])('keys a run by %s, too', async (_, startedAt, id, instant) => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', startedAt });
+    for (let times = 0; times < 2; times++) expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(
+      await rig.rows(
+        `select dag_run_id, state, started_at = $1::timestamptz as same from workflow.dag_runs`,
+        [instant],
+      ),
+    ).toEqual([{ dag_run_id: id, state: 'active', same: instant === null ? null : true }]);
+    expect(await rig.rows('select latest_dag_run_id from workflow.dags')).toEqual([
+      { latest_dag_run_id: id },
+    ]);
+  });
+
+  test('and no start that could be read is told of in a note, and takes no active run for gone', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', runId: 'r1' });
+    await rig.sync();
+    expect(notesOf(rig.events)).not.toMatch(/^load/m);
+    for (const said of [
+      { status: 'running' },
+      { status: 'running', startedAt: '5 minutes ago' },
+      { status: 'failed' },
+    ]) {
+      rig.events.splice(0);
+      says(rig, said);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(
+        rig.notes().filter((note) => note.startsWith(`load: the engine says "${said.status}" and`)),
+      ).toHaveLength(1);
+      expect(await rig.rows('select dag_run_id, gone_at from workflow.dag_runs')).toEqual([
+        { dag_run_id: 'r1', gone_at: null },
+      ]);
+    }
+    // Nothing that runs: then it is gone.
+    rig.events.splice(0);
+    says(rig, { status: 'not started' });
+    await rig.sync();
+    expect(await rig.rows('select gone_at is not null as gone from workflow.dag_runs')).toEqual([
+      { gone: true },
+    ]);
+    expect(notesOf(rig.events)).toMatch(/no longer tells of the run r1/);
+  });
+
+  test('counts of seconds are instants of steps and ends, too, and 0 is none', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    const steps = [{ name: 'extract', status: 'running', startedAt: 1_763_709_866, finishedAt: 0 }];
+    says(rig, { status: 'running', runId: 'r1', startedAt: 1_763_709_865, finishedAt: 0, steps });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const instants = 'extract(epoch from started_at)::int as "from", finished_at, _extra';
+    expect(await rig.rows(`select ${instants} from workflow.dag_runs`)).toEqual([
+      { from: 1_763_709_865, finished_at: null, _extra: null },
+    ]);
+    expect(await rig.rows(`select ${instants} from workflow.dag_run_steps`)).toEqual([
+      { from: 1_763_709_866, finished_at: null, _extra: null },
+    ]);
+  });
+
+  test.each([
+    { way: 'objects', steps: { extract: { status: 'succeeded' }, load: { status: 'running' } } },
+    { way: 'words', steps: { extract: 'succeeded', load: 'running' } },
+  ])('steps in an object by their names are told as $way', async ({ steps }) => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, { status: 'running', runId: 'r1', steps });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select step_name, state from workflow.dag_run_steps order by position')).toEqual([
+      { step_name: 'extract', state: 'succeeded' },
+      { step_name: 'load', state: 'active' },
+    ]);
+    // Counts of steps are none.
+    says(rig, { status: 'running', runId: 'r2', steps: { total: 3, done: 1 } });
+    await rig.sync();
+    expect(await rig.rows('select _extra from workflow.dag_runs order by dag_run_id')).toEqual([
+      { _extra: null },
+      { _extra: { steps: { total: 3, done: 1 } } },
+    ]);
+    expect(await rig.rows('select from workflow.dag_run_steps')).toHaveLength(2);
+  });
+
+  test('an envelope with nothing in it is no run that succeeded', async () => {
+    const rig = await stage({}, ['load']);
+    rig.engine.state.add('load');
+    says(rig, null);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select status, state from workflow.dags')).toEqual([
+      { status: null, state: 'unknown' },
+    ]);
+  });
+
+  test.each([
+    { list: 'runningSteps', kept: ['extract', 'load'] },
+    { list: 'current_steps', kept: ['extract', 'load'] },
+    { list: 'steps', kept: [] },
+  ])(
+    'keeps the steps that $list names no more exactly where that is a list of what runs',
+    async ({ list, kept }) => {
+      const rig = await stage({}, ['load']);
+      rig.engine.state.add('load');
+      const told = (status: string, names: readonly string[]) =>
+        says(rig, { status, runId: 'r1', [list]: names.map((name) => ({ name, status: 'running' })) });
+      const living = 'select step_name from workflow.dag_run_steps where _deleted_at is null order by 1';
+      told('running', ['extract']);
+      await rig.sync();
+      told('running', ['load']);
+      await rig.sync();
+      expect(await rig.rows(living)).toEqual(
+        [...new Set([...kept, 'load'])].map((step_name) => ({ step_name })),
+      );
+      told('succeeded', []);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: kept.length === 0 ? 1 : 0 });
+      expect(await rig.rows(living)).toEqual(kept.map((step_name) => ({ step_name })));
+      expect(await rig.rows('select state from workflow.dag_runs')).toEqual([{ state: 'succeeded' }]);
+      expect(await rig.sync()).toMatchObject({ counts: { inserted: 0, updated: 0 }, deleted: 0 });
+    },
+  );
+
+  test('without names and without a list says what to configure', async () => {
+    const rig = await stage({ dialect: 'contract' });
+    await expect(rig.sync()).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining('WORKFLOW_DAGS'),
+    });
+  });
+});
+
+describe.each([
+  { tongue: 'dagu-v2', most: 100 },
+  { tongue: 'dagu-2.x', most: 100 },
+] as const)('a history of the vendor ($tongue)', ({ tongue, most }) => {
+  let rig: Stage;
+  beforeAll(async () => {
+    rig = await stage({ dialect: tongue, most });
+    engines = [];
+    const { state, clock } = rig.engine;
+    state.add('busy.file', { name: 'busy' });
+    clock.set(new Date('2026-02-01T00:00:00Z'));
+    for (let count = 0; count < 430; count++) {
+      clock.advance(count % 3 === 0 ? 1000 : 17 * minute);
+      const { id } = state.start('busy.file', { id: `r${String(count).padStart(4, '0')}` });
+      state.finish('busy.file', id, count % 10 === 0 ? 'failed' : 'succeeded');
+    }
+    clock.advance(40 * day);
+  });
+  afterAll(async () => {
+    engines = [rig.engine];
+    await closeEngines();
+  });
+
+  test('is read to its end although the engine cuts its lists', async () => {
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+    const lists = rig.engine.log.filter(({ endpoint }) => endpoint.endsWith('/dag-runs/{name}'));
+    expect(lists.length).toBeGreaterThan(4);
+  });
+
+  test('costs a few summaries when nothing has changed', async () => {
+    const from = rig.engine.log.length;
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { inserted: 0, updated: 0 } });
+    const asked = rig.engine.log.slice(from).map(({ endpoint }) => endpoint);
+    expect(asked.filter((endpoint) => endpoint.endsWith('{dagRunId}'))).toEqual([]);
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  test('an old run that is retried is read again, and only that one', async () => {
+    const from = rig.engine.log.length;
+    rig.engine.state.retry('busy.file', 'r0010');
+    await rig.sync();
+    expect(await rig.rows(`select status from workflow.dag_runs where dag_run_id = 'r0010'`)).toEqual([
+      { status: 'running' },
+    ]);
+    rig.engine.state.finish('busy.file', 'r0010', 'succeeded');
+    await rig.sync();
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+    const details = rig.engine.log.slice(from).filter(({ endpoint }) => endpoint.endsWith('{dagRunId}'));
+    expect(new Set(details.map(({ path }) => path.split('/').at(-1)))).toEqual(new Set(['r0010']));
+  });
+
+  test('a backfill reads exactly its window', async () => {
+    await rig.rows('delete from workflow.dag_runs');
+    await rig.rows('delete from workflow.dag_run_steps');
+    const window = { from: new Date('2026-02-02T00:00:00Z'), to: new Date('2026-02-03T00:00:00Z') };
+    const inside = rig.engine.state
+      .dag('busy.file')
+      .runs.filter(({ madeAt }) => madeAt >= window.from && madeAt < window.to)
+      .map(({ id }) => ({ dag_run_id: id }));
+    expect(inside.length).toBeGreaterThan(50);
+    expect(await rig.backfill(window)).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_run_id from workflow.dag_runs order by 1')).toEqual(inside);
+    await rig.sync();
+    expect(await stored(rig)).toEqual(rig.engine.truth());
+  });
+});
+
+describe('logs of failed steps', () => {
+  test('are kept by their ends, however long they are, and NUL is shown as a sign', async () => {
+    const rig = await stage({ dialect: 'dagu-v2' });
+    const { state } = rig.engine;
+    state.add('load');
+    const run = state.start('load');
+    const line = `${'x'.repeat(199_000)}\n`;
+    state.finish('load', run.id, 'failed', {
+      stdout: `${line.repeat(100)}the end \0`,
+      stderr: `${'y'.repeat(9 << 20)}`,
+    });
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    const [step] = await rig.rows<{ stdout_tail: string; stderr_tail: string; log_problem: string }>(
+      `select stdout_tail, stderr_tail, log_problem from workflow.dag_run_steps where step_name = 'one'`,
+    );
+    // Even twenty such lines are more than is taken in.
+    expect(step).toMatchObject({
+      stdout_tail: null,
+      stderr_tail: null,
+      log_problem: expect.stringContaining('2097152 bytes'),
+    });
+    state.retry('load', run.id);
+    state.finish('load', run.id, 'failed', { stdout: `${'z\n'.repeat(100_000)}the end \0`, stderr: 'short' });
+    await rig.sync();
+    const [again] = await rig.rows<{ stdout_tail: string; stderr_tail: string; log_problem: string | null }>(
+      `select stdout_tail, stderr_tail, log_problem from workflow.dag_run_steps where step_name = 'one'`,
+    );
+    expect(again).toMatchObject({
+      stdout_tail: expect.stringMatching(/^z\nz\n.*the end ␀$/s),
+      stderr_tail: 'short',
+      log_problem: null,
+    });
+    expect(again?.stdout_tail.length).toBeLessThanOrEqual(65_536);
+  });
+
+  test('of a step whose name no address can hold are not taken from the log of the whole run', async () => {
+    const rig = await stage({ dialect: 'dagu-v2' });
+    const { state } = rig.engine;
+    state.add('load', { steps: ['..'] });
+    state.finish('load', state.start('load').id, 'failed');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+    expect(await rig.rows('select step_name, stdout_tail, log_problem from workflow.dag_run_steps')).toEqual([
+      { step_name: '..', stdout_tail: null, log_problem: 'the name of the step cannot stand in an address' },
+    ]);
+  });
+
+  test.each([404, 403])(
+    'that cannot be read (%i) are told beside the step, and cost nothing else',
+    async (code) => {
+      const rig = await stage({ dialect: 'dagu-v2' });
+      const { state } = rig.engine;
+      state.add('load');
+      state.finish('load', state.start('load').id, 'failed');
+      const endpoint = '/api/v2/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
+      const rule = rig.engine.script.at({ endpoint, times: Number.POSITIVE_INFINITY }, status(code));
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(rule.fired).toBeGreaterThan(0);
+      expect(
+        await rig.rows(`select status, log_problem from workflow.dag_run_steps where step_name = 'one'`),
+      ).toEqual([{ status: 'failed', log_problem: expect.stringMatching(`answered ${code}`) }]);
+    },
+  );
+});
+
+test('a DAG that the list no longer shows is marked as gone, and its runs stay', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state } = rig.engine;
+  for (const name of ['load', 'send'])
+    state.finish(name, state.start(state.add(name).fileName).id, 'succeeded');
+  await rig.sync();
+  state.dags.delete('send');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  expect(
+    await rig.rows('select name, _deleted_at is null as lives from workflow.dags order by name'),
+  ).toEqual([
+    { name: 'load', lives: true },
+    { name: 'send', lives: false },
+  ]);
+  expect(await rig.rows('select dag_name from workflow.dag_runs order by 1')).toEqual([
+    { dag_name: 'load' },
+    { dag_name: 'send' },
+  ]);
+});
+
+describe.each(['dagu-v2', 'dagu-2.x'] as const)(
+  'a run that is told with a handler and no list of steps (%s)',
+  (dialect) => {
+    test.each([null, { a: 1 }])('keeps the steps that are known: %j', async (nodes) => {
+      const rig = await stage({ dialect });
+      const { state, clock, script } = rig.engine;
+      state.add('load');
+      const { id } = state.start('load');
+      clock.advance(minute);
+      state.finish('load', id, 'succeeded');
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      const steps = () =>
+        rig.rows(
+          'select step_name, kind, state from workflow.dag_run_steps where _deleted_at is null order by kind, step_name',
+        );
+      const before = await steps();
+      expect(before.length).toBeGreaterThan(0);
+      const onExit = { step: { name: 'bye' }, status: 4, statusLabel: 'succeeded' };
+      const rule = script.at(
+        { endpoint: `${dialect === 'dagu-v2' ? '/api/v2' : '/api/v1'}/dag-runs/{name}/{dagRunId}` },
+        {
+          name: 'no list of steps',
+          answer: (answer) => {
+            const { dagRunDetails } = JSON.parse(answer.body.toString());
+            return {
+              ...answer,
+              body: Buffer.from(JSON.stringify({ dagRunDetails: { ...dagRunDetails, nodes, onExit } })),
+            };
+          },
+        },
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(rule.fired).toBe(1);
+      expect(await steps()).toEqual([{ step_name: 'bye', kind: 'onExit', state: 'succeeded' }, ...before]);
+    });
+  },
+);
+
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('an engine with a history (%s)', (dialect) => {
+  test('that lists a DAG with a run and says that it knows nothing of its runs has not been read', async () => {
+    const rig = await stage({ dialect });
+    const { state, script } = rig.engine;
+    for (const name of ['load', 'never', 'send']) state.add(name);
+    for (const name of ['load', 'send']) state.finish(name, state.start(name).id, 'succeeded');
+    const unknown = script.at(
+      { times: Number.POSITIVE_INFINITY, match: ({ path }) => /dag-runs\/(send|never)$/.test(path) },
+      status(404),
+    );
+    const report = await rig.sync();
+    expect(report.status).toBe('partly_failed');
+    expect(report.streams.find(({ stream }) => stream === 'dag_runs')?.reason).toMatch(
+      /lists send with a run/,
+    );
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'load' }]);
+    unknown.cancel();
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select from workflow.dag_runs')).toHaveLength(2);
+  });
+});
+
+describe.each(['dagu-v2', 'dagu-2.x'] as const)(
+  'one bad answer of an engine with a history (%s)',
+  (dialect) => {
+    const none = status(200, { headers: { 'content-type': 'application/json' }, body: '{"dagRuns":null}' });
+    const worked = async () => {
+      const rig = await stage({ dialect });
+      const { state } = rig.engine;
+      state.add('load');
+      state.add('aside', { unfiled: true });
+      for (const name of ['load', 'aside']) state.finish(name, state.start(name).id, 'succeeded');
+      return rig;
+    };
+
+    test('that shows no runs of a DAG which it lists with one ends no run well', async () => {
+      const rig = await worked();
+      rig.engine.script.at({ match: ({ path }) => path.endsWith('/dag-runs/load') }, none);
+      const report = await rig.sync();
+      expect(report.status).toBe('partly_failed');
+      expect(JSON.stringify(report.streams)).toMatch(
+        /lists load with a run, and not its runs: its history is empty/,
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    });
+
+    test('that shows no runs at all makes no DAG without a file pass for gone', async () => {
+      const rig = await worked();
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      rig.engine.script.at({ match: ({ path }) => path.endsWith('/dag-runs') }, none);
+      const report = await rig.sync();
+      expect(report).toMatchObject({ status: 'partly_failed', deleted: 0 });
+      expect(JSON.stringify(report.streams)).toMatch(/lists DAGs with runs, and shows no runs/);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    });
+
+    test('that tells the ids of its runs under a name that nobody knows ends no run well', async () => {
+      const rig = await worked();
+      rig.engine.script.at(
+        { match: ({ path }) => path.endsWith('/dag-runs/load') },
+        {
+          name: 'another name',
+          answer: (answer) => ({
+            ...answer,
+            body: Buffer.from(answer.body.toString().replaceAll('"dagRunId"', '"ticket"')),
+          }),
+        },
+      );
+      const report = await rig.sync();
+      expect(report.status).toBe('partly_failed');
+      expect(JSON.stringify(report.streams)).toMatch(/a run in the history of load has no id/);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    });
+
+    test('that tells steps under a name that nobody knows takes none for gone', async () => {
+      const rig = await worked();
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      const steps = 'select from workflow.dag_run_steps where _deleted_at is null';
+      const before = (await rig.rows(steps)).length;
+      const rule = rig.engine.script.at(
+        { match: ({ path }) => path.includes('/dag-runs/load/') },
+        {
+          name: 'another name',
+          answer: (answer) => ({
+            ...answer,
+            body: Buffer.from(answer.body.toString().replaceAll('"step":{"name"', '"step":{"titel"')),
+          }),
+        },
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+      expect(rule.fired).toBe(1);
+      expect(await rig.rows(steps)).toHaveLength(before);
+    });
+
+    test('that does not know runs which it lists, however often it is asked, has not been read', async () => {
+      const rig = await worked();
+      const rule = rig.engine.script.at(
+        { match: ({ path }) => path.includes('/dag-runs/load/'), times: Number.POSITIVE_INFINITY },
+        status(404),
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
+      expect(notesOf(rig.events)).toMatch(
+        /load: the engine lists 1 run of which it says that it knows nothing: /,
+      );
+      expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'aside' }]);
+      rule.cancel();
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    });
+
+    test('about a run that goes while its history is read is none', async () => {
+      const rig = await worked();
+      const { state, script } = rig.engine;
+      const { id } = state.start('load');
+      state.finish('load', id, 'succeeded');
+      const rule = script.at({ match: ({ path }) => path.endsWith(`/dag-runs/load/${id}`) }, () => {
+        const { runs } = state.dag('load');
+        runs.splice(0, runs.length, ...runs.filter((run) => run.id !== id));
+      });
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(notesOf(rig.events)).toMatch(/load: 1 run was in the history and gone when asked for/);
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    });
+
+    test('that does not know a run of its history costs a second question and no row', async () => {
+      const rig = await worked();
+      const rule = rig.engine.script.at(
+        { match: ({ path }) => path.includes('/dag-runs/load/') },
+        status(404),
+      );
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(rule.fired).toBe(1);
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    });
+  },
+);
+
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine cannot read (%s)', (dialect) => {
+  test("is not taken for gone, and the engine's reason is told", async () => {
+    const rig = await stage({ dialect });
+    const { state, script } = rig.engine;
+    for (const name of ['load', 'send']) state.add(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const prefix = dialect === 'dagu-v2' ? '/api/v2' : '/api/v1';
+    // As 1.30.2 answers while a file is empty (measured).
+    const body = JSON.stringify({
+      dags: [
+        {
+          dag: { name: 'load' },
+          errors: null,
+          fileName: 'load',
+          latestDAGRun: { dagRunId: '', name: 'load', status: 0, statusLabel: 'not_started' },
+          suspended: false,
+        },
+      ],
+      errors: ['reading send failed: no DAGs found in file "/dags/send.yaml"'],
+      pagination: { currentPage: 1, nextPage: 1, prevPage: 1, totalPages: 1, totalRecords: 1 },
+    });
+    const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
+    const rule = script.at({ endpoint: `${prefix}/dags`, times: Number.POSITIVE_INFINITY }, answer);
+    rig.events.splice(0);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+    expect(rule.fired).toBeGreaterThan(0);
+    expect(await rig.rows('select name from workflow.dags where _deleted_at is not null')).toEqual([]);
+    expect(notesOf(rig.events)).toMatch(
+      /could not read all files of its DAGs.*reading send failed: no DAGs found/,
+    );
+    rule.cancel();
+    state.dags.delete('send');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  });
+});
+
+describe.each([
+  { how: 'an engine of the contract lists', dags: [], listed: true },
+  { how: 'is named in WORKFLOW_DAGS', dags: ['etl', 'other'], listed: false },
+])('a DAG that $how', ({ dags, listed }) => {
+  test('and that is removed while it runs leaves its run as gone, told once, and not as running for ever', async () => {
+    const rig = await stage({}, dags);
+    const { state, script } = rig.engine;
+    for (const name of ['etl', 'other', 'third']) state.add(name);
+    const lists = () => {
+      script.clear();
+      const body = JSON.stringify({ status: 'success', data: { dags: [...state.dags.keys()] } });
+      script.at(
+        { match: ({ path }) => path === '/api/v1/dags', times: Number.POSITIVE_INFINITY },
+        status(200, { body }),
+      );
+    };
+    if (listed) lists();
+    state.start('etl');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    const run = `select state, gone_at is not null as gone from workflow.dag_runs where dag_name = 'etl'`;
+    expect(await rig.rows(run)).toEqual([{ state: 'active', gone: false }]);
+    state.dags.delete('etl');
+    if (listed) lists();
+    const told = [0, 0];
+    for (const [poll] of told.entries()) {
+      rig.events.splice(0);
+      expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+      expect(await rig.rows(run)).toEqual([{ state: 'active', gone: true }]);
+      told[poll] = rig
+        .notes()
+        .filter((note) => /^etl: the engine no longer tells of the run/.test(note)).length;
+    }
+    expect(told).toEqual([1, 0]);
+    expect(
+      await rig.rows(`select _deleted_at is not null as deleted from workflow.dags where name = 'etl'`),
+    ).toEqual([{ deleted: listed }]);
+  });
+});
+
+describe.each(['dagu-v2', 'dagu-2.x'] as const)('runs under a name that no file has (%s)', (dialect) => {
+  test('are read with the DAG that they name, which is gone when the last of them is', async () => {
+    const rig = await stage({ dialect });
+    const { state, clock } = rig.engine;
+    state.add('load');
+    state.add('aside', { unfiled: true });
+    for (const name of ['load', 'aside', 'aside']) {
+      const { id } = state.start(name);
+      clock.advance(minute);
+      state.finish(name, id, name === 'load' ? 'succeeded' : 'failed');
+    }
+    for (const inserted of [true, false]) {
+      const report = await rig.sync();
+      expect(report).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
+      expect(report.counts.inserted > 0).toBe(inserted);
+      expect(await stored(rig)).toEqual(rig.engine.truth());
+    }
+    const dags =
+      'select name, file_name, state, _deleted_at is null as lives from workflow.dags order by name';
+    const load = { name: 'load', file_name: 'load', state: 'succeeded', lives: true };
+    expect(await rig.rows(dags)).toEqual([
+      { name: 'aside', file_name: null, state: 'failed', lives: true },
+      load,
+    ]);
+    state.dags.delete('aside');
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+    expect(await rig.rows(dags)).toEqual([
+      { name: 'aside', file_name: null, state: 'failed', lives: false },
+      load,
+    ]);
+  });
+
+  test('are read where the name is in WORKFLOW_DAGS', async () => {
+    const rig = await stage({ dialect }, ['load', 'aside', 'nothing']);
+    const { state } = rig.engine;
+    state.add('load');
+    state.add('other', { unfiled: true });
+    state.add('aside', { unfiled: true });
+    for (const name of ['aside', 'other']) state.start(name);
+    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'aside' }]);
+    expect(notesOf(rig.events)).toMatch(/does not know nothing of WORKFLOW_DAGS/);
+  });
+});
+
+test('a DAG that slides onto a page already read, because one before it was removed meanwhile, is not taken for gone', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, script } = rig.engine;
+  for (let count = 1; count <= 201; count++) state.add(`d${String(count).padStart(3, '0')}`);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  const rule = script.at(
+    { match: ({ path, query }) => path === '/api/v2/dags' && query.page === '2' },
+    () => {
+      state.dags.delete('d001');
+    },
+  );
+  const gone = 'select name from workflow.dags where _deleted_at is not null';
+  // The one that was removed had been shown before.
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
+  expect(rule.fired).toBe(1);
+  expect(await rig.rows(gone)).toEqual([]);
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 1 });
+  expect(await rig.rows(gone)).toEqual([{ name: 'd001' }]);
+});
+
+test('the reading schema says how reliable a DAG is', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock } = rig.engine;
+  state.add('load');
+  for (const end of ['succeeded', 'succeeded', 'failed', 'aborted']) {
+    const { id } = state.start('load');
+    clock.advance(10 * minute);
+    state.finish('load', id, end);
+  }
+  state.start('load');
+  await rig.sync();
+  expect(
+    await rig.rows(`select dag_name, date_day::text, runs::int, succeeded::int, failed::int, aborted::int, unfinished::int,
+      success_ratio, p50_duration_seconds, total_duration_seconds from bi.workflow_daily`),
+  ).toEqual([
+    {
+      ...{
+        dag_name: 'load',
+        date_day: '2026-03-01',
+        runs: 5,
+        succeeded: 2,
+        failed: 1,
+        aborted: 1,
+        unfinished: 1,
+      },
+      ...{ success_ratio: '0.5000', p50_duration_seconds: '600.000', total_duration_seconds: '2400.000' },
+    },
+  ]);
+  expect(
+    await rig.rows(
+      `select first_failed_step, failed_steps::int, error from bi.workflow_runs where status = 'failed'`,
+    ),
+  ).toEqual([{ first_failed_step: 'one', failed_steps: 1, error: 'one: failed' }]);
+});
+
+test('a run that cannot become a row stays rejected when a run of another DAG has the same id', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock } = rig.engine;
+  for (const name of ['load', 'send']) state.add(name);
+  const id = '2026-03-01';
+  const bad = state.start('load', { id, params: 'a \0' });
+  state.start('send', { id });
+  const one = { concurrency: 1 };
+  const rejects = 'select status from ops.rejects order by reject_id';
+  const open = [{ status: 'open' }];
+  expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows(rejects)).toEqual(open);
+  clock.advance(minute);
+  state.finish('send', id, 'succeeded');
+  expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'send' }]);
+  expect(await rig.rows(rejects)).toEqual(open);
+  Object.assign(bad, { params: 'a' });
+  expect(await rig.sync({}, one)).toMatchObject({
+    status: 'succeeded',
+    counts: { inserted: 1, rejected: 0 },
+  });
+  expect(await rig.rows(rejects)).toEqual([{ status: 'resolved' }]);
+});
+
+test('a DAG whose name cannot be in the warehouse is rejected, and costs the others nothing', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state } = rig.engine;
+  state.add('bad', { name: 'bad \0' });
+  state.start('bad');
+  state.add('load');
+  state.start('load');
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
+  expect(await rig.rows('select name from workflow.dags')).toEqual([{ name: 'load' }]);
+  expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'load' }]);
+});
+
+test('a run that says that it is of another DAG is not taken for one of the DAG that was asked for', async () => {
+  const rig = await stage({ dialect: 'dagu-v2' });
+  const { state, clock, script } = rig.engine;
+  for (const name of ['load', 'send']) {
+    state.add(name);
+    const { id } = state.start(name, { id: 'nightly' });
+    clock.advance(minute);
+    state.finish(name, id, name === 'load' ? 'succeeded' : 'failed');
+  }
+  const ofSend: Fault = {
+    name: 'the run of send',
+    call: (call) => ({ ...call, path: call.path.replace('/dag-runs/load', '/dag-runs/send') }),
+  };
+  for (const endpoint of ['/api/v2/dag-runs/{name}/{dagRunId}', '/api/v2/dag-runs/{name}']) {
+    const mixed = script.at(
+      { endpoint, times: Number.POSITIVE_INFINITY, match: ({ path }) => /load/.test(path) },
+      ofSend,
+    );
+    const report = await rig.sync({}, { concurrency: 1 });
+    expect(mixed.fired).toBeGreaterThan(0);
+    expect(report.status).toBe('partly_failed');
+    expect(JSON.stringify(report.streams)).toMatch(/of load.* of send/);
+    expect(await rig.rows('select dag_name, status from workflow.dag_runs')).toEqual([
+      { dag_name: 'send', status: 'failed' },
+    ]);
+    script.clear();
+  }
+  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
+  expect(await stored(rig)).toEqual(rig.engine.truth());
+});

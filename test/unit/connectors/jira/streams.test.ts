@@ -1,0 +1,477 @@
+import { describe, expect, it } from 'vitest';
+import { loweredMaxResults, status, total } from '../../../../simulators/shared/faults.ts';
+import { systemFields } from '../../../../src/connectors/jira/fields.ts';
+import { AuthFailed, Forbidden, HasNone, Missing, PagingLoop } from '../../../../src/core/errors.ts';
+import type { Row } from '../../../../src/core/table.ts';
+import { type Opened, opened } from './opened.ts';
+
+const dialects = [
+  ['the contract', { dialect: 'contract' }],
+  ['the contract and nothing else', { dialect: 'contract', bare: true }],
+  ['the vendor', { dialect: 'vendor' }],
+] as const;
+
+const column = (rows: readonly Row[], name: string): readonly string[] =>
+  rows.map((row) => String(row[name])).sort();
+const texts = (values: readonly (string | number)[]): readonly string[] => values.map(String).sort();
+
+/** The most that each endpoint gives, by the contract; by the vendor where the contract has no such endpoint. */
+const largest: Readonly<Record<string, readonly string[]>> = {
+  '/rest/api/3/field/search': ['100'],
+  '/rest/api/3/user/search': ['1000'],
+  '/rest/api/3/users/search': ['1000'],
+  '/rest/api/3/group/bulk': ['100'],
+  '/rest/api/3/group/member': ['50'],
+  '/rest/api/3/project/search': ['100'],
+  '/rest/agile/1.0/board': ['100'],
+  '/rest/agile/1.0/board/{boardId}/sprint': ['100'],
+  '/rest/agile/1.0/sprint/{sprintId}/issue': ['100'],
+};
+
+/** That pages are asked for at their largest; one record at most is asked for to see whether an endpoint is there. */
+const expectLargestPages = ({ simulator }: Opened): void => {
+  for (const { endpoint, query } of simulator.log) {
+    // Later pages are asked for as the server itself writes their address.
+    if (query.maxResults === undefined || query.startAt !== undefined || query.cursor !== undefined) continue;
+    expect([endpoint, query.maxResults]).toEqual([
+      endpoint,
+      query.maxResults === '1' ? '1' : expect.toBeOneOf([...(largest[endpoint] ?? [])]),
+    ]);
+  }
+};
+
+describe.each(dialects)('against %s', (_, options) => {
+  const groups = ['jira-users'];
+  const vendor = options.dialect === 'vendor';
+  const bare = 'bare' in options;
+
+  it('every list the server has is read whole, in its largest pages', async () => {
+    const tracker = await opened(options, { groups });
+    const truth = tracker.simulator.oracle();
+    const projects = truth.projects.filter(({ archived }) => !vendor || !archived);
+    expect(column((await tracker.read('projects')).rows, 'id')).toEqual(texts(projects.map(({ id }) => id)));
+    expect(column((await tracker.read('fields')).rows, 'id')).toEqual(
+      texts(truth.fields.map(({ id }) => id)),
+    );
+    expect(column((await tracker.read('users')).rows, 'id')).toEqual(
+      texts(truth.users.map(({ accountId }) => accountId)),
+    );
+    expect(column((await tracker.read('boards')).rows, 'id')).toEqual(
+      texts(truth.boards.map(({ id }) => id)),
+    );
+    const inSprints: string[] = [];
+    for (const { id } of truth.sprints) {
+      const { rows } = await tracker.read('sprint_issues', { partition: { sprint_id: String(id) } });
+      inSprints.push(...rows.map((row) => `${row.sprint_id} ${row.issue_id}`));
+    }
+    expect(inSprints.sort()).toEqual(
+      truth.sprintIssues.map((one) => `${one.sprintId} ${one.issueId}`).sort(),
+    );
+    expectLargestPages(tracker);
+    expect(tracker.simulator.errors).toEqual([]);
+  });
+
+  it('members are read group by group, by id where there is one, inactive users included', async () => {
+    const { groups: known } = (await opened(options)).simulator.oracle();
+    const tracker = await opened(options, { groups: known.map(({ name }) => name) });
+    const listed = (await tracker.read('groups')).rows;
+    expect(column(listed, 'name')).toEqual(texts(known.map(({ name }) => name)));
+    expect(column(listed, 'id')).toEqual(texts(known.map(({ name, groupId }) => (bare ? name : groupId))));
+    for (const { id, name } of listed) {
+      const { rows } = await tracker.read('group_members', { partition: { group_id: String(id) } });
+      const members = known.find((one) => one.name === name)?.members ?? [];
+      expect(column(rows, 'user_id')).toEqual(texts(members));
+      expect(rows.every((row) => row.group_id === id)).toBe(true);
+    }
+    expectLargestPages(tracker);
+  });
+
+  it('sprints and where they show are read board by board; a board without sprints says so', async () => {
+    const tracker = await opened({ ...options, projects: 8 });
+    const truth = tracker.simulator.oracle();
+    const partition = (id: number) => ({ partition: { board_id: String(id) } });
+    if (bare) {
+      await expect(tracker.read('sprints', partition(truth.boards[0]?.id ?? 0))).rejects.toThrow(Missing);
+      return;
+    }
+    const shown: string[] = [];
+    const seen = new Set<string>();
+    for (const { id, type } of truth.boards) {
+      if (type === 'kanban') {
+        await expect(tracker.read('sprints', partition(id))).rejects.toThrow(HasNone);
+        continue;
+      }
+      for (const row of (await tracker.read('sprints', partition(id))).rows) seen.add(String(row.id));
+      const { rows } = await tracker.read('board_sprints', partition(id));
+      shown.push(...rows.map((row) => `${row.board_id} ${row.sprint_id}`));
+    }
+    expect(truth.boards.some(({ type }) => type === 'kanban')).toBe(true);
+    expect([...seen].sort()).toEqual(texts(truth.sprints.map(({ id }) => id)));
+    expect(shown.sort()).toEqual(truth.boardSprints.map((one) => `${one.boardId} ${one.sprintId}`).sort());
+  });
+
+  it('words of the site are read where the server has them, priorities with their rank', async () => {
+    const tracker = await opened(options);
+    const truth = tracker.simulator.oracle();
+    const { flows } = tracker.source;
+    const words = ['statuses', 'issue_types', 'priorities'] as const;
+    expect(words.map((name) => flows.find(({ stream }) => stream.name === name)?.stream.promised)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    if (bare) {
+      for (const name of words) await expect(tracker.read(name)).rejects.toThrow(Missing);
+      return;
+    }
+    expect(column((await tracker.read('statuses')).rows, 'id')).toEqual(
+      texts(truth.statuses.map(({ id }) => id)),
+    );
+    expect(column((await tracker.read('issue_types')).rows, 'id')).toEqual(
+      texts(truth.issueTypes.map(({ id }) => id)),
+    );
+    const { rows } = await tracker.read('priorities');
+    expect(rows.map(({ id, rank }) => [String(id), rank])).toEqual(
+      truth.priorities.map(({ id }, place) => [id, place + 1]),
+    );
+  });
+
+  it('an issue exists until it is deleted', async () => {
+    const tracker = await opened(options);
+    const { stream } = tracker.flow('issues');
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    // A server that cannot be asked for one issue says "no" of every one: the canary of the same project does, too.
+    expect(await stream.exists?.(id, tracker.signal)).toBe(!bare);
+    tracker.simulator.state.delete(id);
+    expect(await stream.exists?.(id, tracker.signal)).toBe(false);
+  });
+
+  it('preflight says who we are and what the server speaks, and gives its clock', async () => {
+    const tracker = await opened(options);
+    const { clock, account, dialect } = await tracker.source.preflight(tracker.signal);
+    expect(clock).toEqual(new Date('2025-03-10T12:00:00Z'));
+    expect(account).toBe(bare ? undefined : tracker.simulator.email);
+    expect(dialect).toContain(
+      vendor ? 'search: page tokens, no totals' : 'search: offset paging with totals',
+    );
+    expect(dialect).toContain(bare ? 'changelog: not given by the search' : 'changelog: with its issue');
+  });
+});
+
+describe('what entities’ existence is asked of', () => {
+  it('is one request each, and answered by any entity of the site', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const truth = tracker.simulator.oracle();
+    const some = {
+      projects: truth.projects[0]?.id,
+      boards: truth.boards[0]?.id,
+      users: truth.users[0]?.accountId,
+    };
+    for (const [name, key] of Object.entries(some)) {
+      const before = tracker.simulator.log.length;
+      expect([name, await tracker.flow(name).stream.exists?.(String(key), tracker.signal)]).toEqual([
+        name,
+        true,
+      ]);
+      expect(tracker.simulator.log.length - before).toBe(1);
+      expect(await tracker.flow(name).stream.exists?.('99999999', tracker.signal)).toBe(false);
+    }
+  });
+
+  it('is no reason to believe anything while the credentials do not hold', async () => {
+    const tracker = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(AuthFailed);
+  });
+
+  it('is not answered by an error of the server', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const [id = ''] = tracker.simulator.oracle().issues.keys();
+    const ofIt = ({ path }: { readonly path: string }) => path.endsWith(id);
+    const rule = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/issue/{id}', match: ofIt, times: Infinity },
+      status(403),
+    );
+    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
+    expect(rule.fired).toBe(1);
+  });
+});
+
+describe('fields', () => {
+  const search = '/rest/api/3/field/search';
+  const plain = '/rest/api/3/field';
+  const listing = (fields: readonly object[]) => status(200, { body: JSON.stringify(fields) });
+  const asked = (tracker: Opened) => tracker.searches().at(-1)?.fields;
+
+  it('name what is asked of each issue: the system’s own and every custom one, of single projects, too', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const own = tracker.simulator.oracle().fields.filter((field) => field.scope !== undefined);
+    expect(own.map(({ id }) => id)).toEqual(['customfield_10044']);
+    tracker.simulator.state.update('10050', { custom: { customfield_10044: 'high' } });
+    const { rows } = await tracker.read('issues');
+    const custom = tracker.simulator.oracle().fields.filter((field) => field.custom);
+    expect(custom.length).toBeGreaterThan(5);
+    expect(asked(tracker)).toEqual([...systemFields, ...custom.map(({ id }) => id)]);
+    expect(rows.find((row) => String(row.id) === '10050')?.custom_fields).toContain(
+      '"customfield_10044":"high"',
+    );
+  });
+
+  it('are those of both lists, each once, as the search of fields tells it', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const { ids, rows, end } = await tracker.read('fields');
+    const truth = tracker.simulator.oracle().fields.map(({ id }) => id);
+    expect(ids).toEqual(truth);
+    expect(end).toMatchObject({ expected: truth.length, fetched: truth.length, matched: true });
+    const [own] = rows.slice(-1);
+    expect(own).toMatchObject({ id: 'customfield_10044', name: 'Risk', custom: true });
+    expect(JSON.parse(String(own?._extra))).toEqual({ scope: { type: 'PROJECT', project: { id: '10002' } } });
+    expect(rows.slice(0, -1).map((row) => row.description)).toEqual(truth.slice(1).map(() => ''));
+  });
+
+  it('that no rule of the vendor makes custom are asked for where the server lists them, and their values land', async () => {
+    const tracker = await opened({ bare: true });
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      status(200, {
+        body: JSON.stringify({
+          isLast: true,
+          values: [
+            { id: 'summary', name: 'Summary' },
+            { id: 'team', name: 'Team' },
+            { id: 'sprint', name: 'Sprint' },
+            { id: 'rank', name: 'Rank', schema: { type: 'string', system: 'rank' } },
+            { id: 'secret', name: 'Secret', custom: false },
+          ],
+        }),
+      }),
+    );
+    tracker.simulator.state.setRaw('10050', 'team', '{"name":"Blue"}');
+    tracker.simulator.state.setRaw('10050', 'sprint', '{"id":7,"name":"Sprint 7","state":"active"}');
+    const { rows, children } = await tracker.read('issues');
+    expect(asked(tracker)).toEqual([...systemFields, 'team', 'sprint']);
+    const place = rows.findIndex((row) => String(row.id) === '10050');
+    expect(rows[place]?.custom_fields).toBe('{"team":{"name":"Blue"}}');
+    expect(children[place]?.sprints).toMatchObject([{ sprint_id: 7, name: 'Sprint 7' }]);
+  });
+
+  it.each([403, 404])('come from the plain list where their search answers %i', async (code) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(code));
+    const open = tracker.simulator.script.at(
+      { endpoint: plain, times: Infinity },
+      listing([{ id: 'customfield_1', name: 'Ours', custom: true, schema: { type: 'string' } }]),
+    );
+    expect((await tracker.read('fields')).ids).toEqual(['customfield_1']);
+    await tracker.read('issues');
+    expect(asked(tracker)).toEqual([...systemFields, 'customfield_1']);
+    expect([shut.fired > 0, open.fired > 0]).toEqual([true, true]);
+  });
+
+  it.each([403, 404, 400])('come from their search alone where the plain list answers %i', async (code) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(code));
+    const shared = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
+    expect((await tracker.read('fields')).ids).toEqual(shared.map(({ id }) => id));
+    expect(shut.fired).toBe(1);
+  });
+
+  it('are not taken for complete where the plain list fails otherwise', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const broken = tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(500));
+    expect((await tracker.read('fields')).end.matched).toBe(false);
+    // There may be others than those of the search: all are asked for.
+    await tracker.read('issues');
+    expect(asked(tracker)).toEqual(expect.arrayContaining(['*all', ...systemFields]));
+    expect(broken.fired).toBeGreaterThan(1);
+  });
+
+  it('that cannot be read are asked for all at once', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at({ endpoint: search, times: Infinity }, status(403));
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    await expect(tracker.read('fields')).rejects.toThrow(Forbidden);
+    const { rows } = await tracker.read('issues');
+    expect(asked(tracker)).toEqual(['*all', ...systemFields]);
+    expect(rows.some((row) => row.custom_fields !== '{}')).toBe(true);
+    expect(shut.fired).toBeGreaterThan(1);
+  });
+
+  it('whose list does not add up are asked for all at once, and mean what is known of them', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const lying = tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      total((stated) => stated + 3),
+    );
+    const { rows } = await tracker.read('issues');
+    // By their names as well: a server need not know the word for all.
+    const known = tracker.simulator
+      .oracle()
+      .fields.filter(({ custom, scope }) => custom && scope === undefined);
+    expect(asked(tracker)).toEqual(
+      expect.arrayContaining(['*all', ...systemFields, ...known.map(({ id }) => id)]),
+    );
+    expect(rows.some((row) => row.story_points !== null)).toBe(true);
+    expect((await tracker.source.preflight(tracker.signal)).dialect).toContain(
+      'fields: all (the server has no complete list of them)',
+    );
+    expect(lying.fired).toBeGreaterThan(1);
+  });
+
+  it('are read by offset with a seam where nextPage only counts on: one that moves while they are read is not lost', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const { fields } = tracker.simulator.state;
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    // One goes from before the walk and another comes at the end: the total stays, and what stood between moves by one.
+    tracker.simulator.script.at(
+      { endpoint: search, match: ({ query }) => query.startAt !== undefined },
+      ({ state }) => {
+        fields.delete('environment');
+        state.addField({ id: 'customfield_1', name: 'New', custom: true, schema: { type: 'string' } });
+      },
+    );
+    const { ids } = await tracker.read('fields');
+    const truth = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
+    expect(ids).toEqual(expect.arrayContaining(truth.map(({ id }) => id)));
+  });
+
+  it('are read to their end where the pages say neither how many there are nor which is the last', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const silent = tracker.simulator.script.at({ endpoint: search, times: Infinity }, loweredMaxResults(20), {
+      name: 'no total, no isLast',
+      answer: (answer) => {
+        const { total: _, isLast: __, ...body } = JSON.parse(answer.body.toString());
+        return { ...answer, body: Buffer.from(JSON.stringify(body)) };
+      },
+    });
+    const { ids, end } = await tracker.read('fields');
+    expect(silent.fired).toBeGreaterThan(2);
+    expect(ids).toEqual(tracker.simulator.oracle().fields.map(({ id }) => id));
+    expect(end.matched).toBe(true);
+  });
+
+  const made = (...ids: readonly string[]) =>
+    ids.map((id) => ({ id, name: id, custom: false, schema: { type: 'string' } }));
+  it.each<[string, (query: Readonly<Record<string, unknown>>) => unknown]>([
+    [
+      'the last page says neither that it is nor what is next',
+      ({ cursor }) =>
+        cursor === undefined ? { values: made('a', 'b'), nextPage: 'more' } : { values: made('c', 'd', 'e') },
+    ],
+    [
+      'the last page names none as the next',
+      ({ cursor }) =>
+        cursor === undefined
+          ? { values: made('a', 'b'), nextPage: 'more' }
+          : { values: made('c', 'd', 'e'), nextPage: null },
+    ],
+    ['all come at once, without an envelope', () => made('a', 'b', 'c', 'd', 'e')],
+    ['all come at once, without a word of pages', () => ({ values: made('a', 'b', 'c', 'd', 'e') })],
+    [
+      'pages come by offset, without a word of them',
+      ({ startAt = 0 }) => ({
+        values: made('a', 'b', 'c', 'd', 'e').slice(Number(startAt), Number(startAt) + 2),
+      }),
+    ],
+  ])('are read to their end where %s', async (_, answered) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      {
+        name: 'fields of another server',
+        answer: (answer, { call }) => ({
+          ...answer,
+          body: Buffer.from(JSON.stringify(answered(Object.fromEntries(call.query)))),
+        }),
+      },
+    );
+    const { ids, end } = await tracker.read('fields');
+    expect(ids).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(end).toMatchObject({ matched: true, moved: 0 });
+  });
+
+  it('of which a server shows the first hundred, whatever it is asked for, do not pass for all', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
+    const values = made(...Array.from({ length: 100 }, (_, i) => `f${i}`));
+    tracker.simulator.script.at(
+      { endpoint: search, times: Infinity },
+      {
+        name: 'the first hundred',
+        answer: (answer) => ({ ...answer, body: Buffer.from(JSON.stringify({ values })) }),
+      },
+    );
+    await expect(tracker.read('fields')).rejects.toThrow(PagingLoop);
+  });
+
+  it('must be known before an issue becomes rows', async () => {
+    const tracker = await opened();
+    expect(() => tracker.flow('issues').via({}, {})).toThrow('preflight');
+  });
+});
+
+describe('groups', () => {
+  it('without a list at the server and without names are not there, and the reason says what to do', async () => {
+    const tracker = await opened({ bare: true });
+    await expect(tracker.read('groups')).rejects.toThrow(Missing);
+    await expect(tracker.read('groups')).rejects.toThrow('TRACKER_GROUPS');
+  });
+
+  it('that may not be listed are closed, and the reason says what to do', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/group/bulk', times: Infinity },
+      status(403),
+    );
+    await expect(tracker.read('groups')).rejects.toThrow(Forbidden);
+    await expect(tracker.read('groups')).rejects.toThrow(/"Browse users and groups".*TRACKER_GROUPS/);
+    expect(shut.fired).toBe(2);
+  });
+});
+
+describe('users', () => {
+  it.each(['contract', 'vendor'] as const)(
+    'of a %s that may not be listed are closed, and the reason says what is missing',
+    async (dialect) => {
+      const tracker = await opened({ dialect });
+      const shut = tracker.simulator.script.at(
+        { match: ({ path }) => /users?\/search$/.test(path), times: Infinity },
+        status(403),
+      );
+      await expect(tracker.read('users')).rejects.toThrow(Forbidden);
+      await expect(tracker.read('users')).rejects.toThrow(
+        /^GET \/rest\/api\/3\/users?\/search answered 403.*"Browse users and groups"/,
+      );
+      expect(shut.fired).toBeGreaterThan(1);
+    },
+  );
+
+  it('that may not be listed are not none because a search finds none: to whom lacks the permission the vendor finds nobody', async () => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const shut = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/users/search', times: Infinity },
+      status(403),
+    );
+    const nobody = tracker.simulator.script.at(
+      { endpoint: '/rest/api/3/user/search', times: Infinity },
+      status(200, { body: '[]' }),
+    );
+    await expect(tracker.read('users')).rejects.toThrow(
+      /users\/search answered 403.*"Browse users and groups"/,
+    );
+    expect([shut.fired, nobody.fired]).toEqual([1, 1]);
+  });
+});
+
+describe('answers that are not lists', () => {
+  it.each(['projects', 'boards', 'users', 'statuses'])('never count as an empty list of %s', async (name) => {
+    const tracker = await opened({ dialect: 'vendor' });
+    const bad = tracker.simulator.script.at(
+      { times: Infinity },
+      status(200, { body: '{"errorMessages":["not today"],"errors":{}}' }),
+    );
+    await expect(tracker.read(name)).rejects.toThrow('no list');
+    expect(bad.fired).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { adfText } from '../../../../../src/connectors/jira/transform/adf.ts';
+
+const text = (value: string) => ({ type: 'text', text: value });
+const paragraph = (...content: readonly unknown[]) => ({ type: 'paragraph', content });
+const doc = (...content: readonly unknown[]) => ({ type: 'doc', version: 1, content });
+const list = (type: string, ...items: readonly unknown[]) => ({
+  type,
+  content: items.map((item) => ({ type: 'listItem', content: Array.isArray(item) ? item : [item] })),
+});
+
+describe('adfText', () => {
+  it('lets the plain text of older servers pass through untouched', () => {
+    expect(adfText('  *bold* \n')).toBe('  *bold* \n');
+  });
+
+  it('joins marked words and breaks lines between blocks', () => {
+    const bold = { ...text('bold'), marks: [{ type: 'strong' }] };
+    expect(adfText(doc(paragraph(text('some '), bold, text(' words')), paragraph(text('next'))))).toBe(
+      'some bold words\nnext',
+    );
+  });
+
+  it('writes headings, hard breaks, rules, quotes and code', () => {
+    const document = doc(
+      { type: 'heading', attrs: { level: 1 }, content: [text('Title')] },
+      paragraph(text('a'), { type: 'hardBreak' }, text('b')),
+      { type: 'rule' },
+      { type: 'blockquote', content: [paragraph(text('said')), paragraph(text('he'))] },
+      { type: 'codeBlock', attrs: { language: 'ts' }, content: [text('const a = 1;\n  a;')] },
+      { type: 'panel', attrs: { panelType: 'info' }, content: [paragraph(text('careful'))] },
+      { type: 'expand', attrs: { title: 'More' }, content: [paragraph(text('inside'))] },
+    );
+    expect(adfText(document)).toBe(
+      'Title\na\nb\n---\n> said\n> he\nconst a = 1;\n  a;\ncareful\nMore\ninside',
+    );
+  });
+
+  it('marks and indents lists', () => {
+    const document = doc(
+      list('bulletList', paragraph(text('one')), [
+        paragraph(text('two')),
+        list('bulletList', paragraph(text('deep'))),
+      ]),
+      { ...list('orderedList', paragraph(text('three')), paragraph(text('four'))), attrs: { order: 3 } },
+      {
+        type: 'taskList',
+        content: [
+          { type: 'taskItem', attrs: { state: 'DONE' }, content: [text('did')] },
+          { type: 'taskItem', attrs: { state: 'TODO' }, content: [text('do')] },
+        ],
+      },
+    );
+    expect(adfText(document)).toBe('- one\n- two\n  - deep\n3. three\n4. four\n[x] did\n[ ] do');
+  });
+
+  it('writes a table a line a row', () => {
+    const cell = (type: string, value: string) => ({
+      type,
+      content: [paragraph(text(value)), paragraph(text('2'))],
+    });
+    const document = doc({
+      type: 'table',
+      content: [
+        { type: 'tableRow', content: [cell('tableHeader', 'h1'), cell('tableHeader', 'h2')] },
+        { type: 'tableRow', content: [{ type: 'tableCell', content: [] }, cell('tableCell', 'b')] },
+      ],
+    });
+    expect(adfText(document)).toBe('h1 2 | h2 2\n | b 2');
+  });
+
+  it('names people, emoji, cards, dates, statuses and media', () => {
+    const document = doc(
+      paragraph(
+        { type: 'mention', attrs: { id: '5b10', text: '@Ann' } },
+        text(' '),
+        { type: 'mention', attrs: { id: '5b11', text: 'Bob' } },
+        text(' '),
+        { type: 'mention', attrs: { id: '5b12' } },
+        text(' '),
+        { type: 'emoji', attrs: { shortName: ':smile:', text: '😄' } },
+        { type: 'emoji', attrs: { shortName: ':custom:' } },
+        text(' '),
+        { type: 'inlineCard', attrs: { url: 'https://example.com/x' } },
+        text(' '),
+        { type: 'date', attrs: { timestamp: '1582152559000' } },
+        text(' '),
+        { type: 'status', attrs: { text: 'DOING', color: 'blue' } },
+      ),
+      { type: 'mediaSingle', content: [{ type: 'media', attrs: { alt: 'screenshot.png', id: 'x' } }] },
+      { type: 'mediaGroup', content: [{ type: 'media', attrs: { id: 'y' } }] },
+    );
+    expect(adfText(document)).toBe(
+      '@Ann @Bob @5b12 😄:custom: https://example.com/x 2020-02-19 DOING\n[screenshot.png]\n[media]',
+    );
+  });
+
+  it('gives the text of nodes it does not know', () => {
+    expect(adfText(doc({ type: 'newBlock', content: [paragraph(text('kept'))] }))).toBe('kept');
+    expect(adfText(doc(paragraph({ type: 'newInline', attrs: { text: 'kept, too' } })))).toBe('kept, too');
+    expect(adfText(doc(paragraph({ type: 'newLeaf', text: 'and this' })))).toBe('and this');
+  });
+
+  it('takes keys named like inherited ones for what they are', () => {
+    expect(adfText(doc(paragraph({ type: 'toString', attrs: { constructor: 'x' } }, text('fine'))))).toBe(
+      '\nfine',
+    );
+    expect(adfText(JSON.parse('{"type":"doc","__proto__":{"content":[{"type":"text","text":"no"}]}}'))).toBe(
+      '',
+    );
+  });
+
+  it('survives a document a hundred thousand levels deep', () => {
+    let deep: unknown = text('bottom');
+    for (let level = 0; level < 100_000; level++) deep = { type: 'blockquote', content: [text('x'), deep] };
+    expect(adfText(deep)).not.toContain('bottom');
+    expect(adfText(deep)).toContain('> x');
+  });
+
+  it('never throws and never changes its input, whatever JSON it gets', () => {
+    const type = fc.constantFrom(
+      ...[
+        'doc',
+        'paragraph',
+        'text',
+        'orderedList',
+        'listItem',
+        'table',
+        'tableRow',
+        'tableCell',
+        'media',
+        'date',
+      ],
+      ...[
+        'mention',
+        'emoji',
+        'inlineCard',
+        'expand',
+        'taskItem',
+        'blockquote',
+        'unknown',
+        '__proto__',
+        'constructor',
+      ],
+    );
+    const { node } = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 6 },
+        fc.jsonValue(),
+        fc.record(
+          {
+            type,
+            text: fc.jsonValue(),
+            attrs: fc.jsonValue(),
+            content: fc.array(tie('node'), { maxLength: 4 }),
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+    }));
+    fc.assert(
+      fc.property(node, (value) => {
+        const before = JSON.stringify(value);
+        expect(typeof adfText(value)).toBe('string');
+        expect(JSON.stringify(value)).toBe(before);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,1077 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { issueChildren, issues } from '../../../../../src/connectors/jira/tables.ts';
+import {
+  catalogueOf,
+  type FieldFact,
+  noCatalogue,
+} from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
+import { BadData } from '../../../../../src/core/errors.ts';
+import { ExactNumber, parseJson } from '../../../../../src/core/json.ts';
+import type { Mapped } from '../../../../../src/core/stream.ts';
+import type { Row, Table } from '../../../../../src/core/table.ts';
+import { parseInstant } from '../../../../../src/core/time.ts';
+import { binaryWriter } from '../../../../../src/load/binary.ts';
+import * as recorded from './issue-record.ts';
+import {
+  ann,
+  bob,
+  catalogue,
+  comment,
+  fields,
+  history,
+  issue,
+  mapIssue,
+  paragraph,
+  without,
+} from './issue-record.ts';
+
+const json = (text: unknown): unknown => JSON.parse(String(text));
+
+const rejection = (record: unknown): { code: string; field: string | undefined; message: string } => {
+  try {
+    mapIssue(record);
+  } catch (error) {
+    if (error instanceof BadData) return { code: error.code, field: error.field, message: error.message };
+    throw error;
+  }
+  throw new Error('the record was not rejected');
+};
+
+describe('an issue of the vendor', () => {
+  it('becomes one row with every typed column', () => {
+    const { row, notes, tails } = mapIssue(issue());
+    expect(row).toEqual({
+      id: 10063,
+      key: 'PROJ-7',
+      project_id: 10003,
+      issue_type_id: 10004,
+      status_id: 10022,
+      priority_id: 3,
+      resolution_id: 10000,
+      resolution: 'Done',
+      parent_id: 10001,
+      epic_id: 10001,
+      epic_key: 'PROJ-1',
+      assignee_id: ann.accountId,
+      reporter_id: bob.accountId,
+      creator_id: bob.accountId,
+      summary: 'Something is wrong',
+      description: 'It does not work.',
+      description_adf: JSON.stringify(paragraph('It does not work.')),
+      environment: null,
+      environment_adf: null,
+      labels: ['backend', 'urgent'],
+      components: ['API'],
+      fix_versions: ['1.0'],
+      affects_versions: ['0.9'],
+      security_level: 'Internal',
+      security_level_id: 1,
+      due_date: '2020-06-30',
+      created_at: parseInstant('2020-06-12T00:13:13.360Z'),
+      updated_at: parseInstant('2020-06-20T02:00:00.001Z'),
+      resolved_at: parseInstant('2020-06-20T03:29:59.999Z'),
+      status_category_changed_at: parseInstant('2020-06-19T02:00:00Z'),
+      story_points: '5',
+      original_estimate_seconds: 28_800,
+      remaining_estimate_seconds: 3600,
+      time_spent_seconds: 25_200,
+      votes: 2,
+      watchers: 3,
+      custom_fields: expect.any(String),
+      status: '进行中',
+      status_category: 'in_progress',
+      issue_type: '任务',
+      is_subtask: false,
+      priority: 'Medium',
+      _extra: null,
+    });
+    expect(Object.keys(row).sort()).toEqual(Object.keys(issues.columns).sort());
+    expect(json(row.custom_fields)).toEqual({
+      customfield_10016: 5,
+      customfield_10020: fields.customfield_10020,
+    });
+    expect(notes).toBeUndefined();
+    expect(tails).toBeUndefined();
+  });
+
+  it('has of a link that shows both ends the other one, and a link to itself from each side', () => {
+    const type = { id: '10000', name: 'Blocks', inward: 'is blocked by', outward: 'blocks' };
+    const here = { id: '10063', key: 'PROJ-7' };
+    const there = { id: '10064', key: 'PROJ-8' };
+    const issuelinks = [
+      { id: '1', type, outwardIssue: there, inwardIssue: here },
+      { id: '2', type, outwardIssue: here, inwardIssue: there },
+      { id: '3', type, outwardIssue: here },
+      { id: '3', type, inwardIssue: here },
+    ];
+    const { children } = mapIssue(issue({ issuelinks }));
+    expect(
+      children.links?.map(({ link_id, direction, other_issue_key }) => [link_id, direction, other_issue_key]),
+    ).toEqual([
+      [1, 'outward', 'PROJ-8'],
+      [2, 'inward', 'PROJ-8'],
+      [3, 'outward', 'PROJ-7'],
+      [3, 'inward', 'PROJ-7'],
+    ]);
+  });
+
+  it('brings its labels, components, versions, links, sprints and keys', () => {
+    const { children } = mapIssue(issue());
+    expect(children.labels).toEqual([
+      { issue_id: 10063, label: 'backend' },
+      { issue_id: 10063, label: 'urgent' },
+    ]);
+    expect(children.components).toEqual([
+      { issue_id: 10063, component_id: 10010, name: 'API', description: null },
+    ]);
+    expect(children.versions).toEqual([
+      {
+        issue_id: 10063,
+        kind: 'fix',
+        version_id: 10100,
+        name: '1.0',
+        released: true,
+        archived: false,
+        release_date: '2020-07-01',
+        start_date: null,
+        description: null,
+      },
+      {
+        issue_id: 10063,
+        kind: 'affected',
+        version_id: 10099,
+        name: '0.9',
+        released: true,
+        archived: true,
+        release_date: null,
+        start_date: null,
+        description: null,
+      },
+    ]);
+    expect(children.links).toEqual([
+      {
+        issue_id: 10063,
+        link_id: 10200,
+        direction: 'outward',
+        type_id: 10000,
+        type_name: 'Blocks',
+        outward: 'blocks',
+        inward: 'is blocked by',
+        other_issue_id: 10064,
+        other_issue_key: 'PROJ-8',
+      },
+      expect.objectContaining({ link_id: 10201, direction: 'inward', other_issue_key: 'OTHER-9' }),
+    ]);
+    expect(children.sprints).toEqual([
+      {
+        issue_id: 10063,
+        sprint_id: 7,
+        name: 'Sprint 7',
+        state: 'active',
+        board_id: 2,
+        goal: 'ship',
+        start_at: parseInstant('2020-06-12T00:38:00Z'),
+        end_at: parseInstant('2020-06-26T00:38:00Z'),
+        completed_at: null,
+      },
+    ]);
+    expect(children.keys).toEqual([
+      { key: 'PROJ-7', issue_id: 10063 },
+      { key: 'OLD-3', issue_id: 10063 },
+    ]);
+  });
+
+  it('brings its changelog, one row a field, and never takes the inherited toString for a value', () => {
+    expect(mapIssue(issue()).children.changelog).toEqual([
+      {
+        history_id: 10501,
+        item: 0,
+        issue_id: 10063,
+        changed_at: parseInstant('2020-06-12T00:13:13.360Z'),
+        author_id: ann.accountId,
+        field_id: 'status',
+        field_name: 'status',
+        from_id: '10021',
+        from_text: '待办',
+        to_id: '10022',
+        to_text: '进行中',
+        _extra: null,
+      },
+      expect.objectContaining({ history_id: 10501, item: 1, from_text: null, to_id: '10000', to_text: null }),
+      expect.objectContaining({
+        history_id: 10500,
+        item: 0,
+        field_id: 'Key',
+        from_text: 'OLD-3',
+        to_text: 'PROJ-7',
+      }),
+    ]);
+  });
+
+  it('dates a change by seconds where its history counts them, as the vendor’s example of changelogs in bulk does', () => {
+    const [newest, ...older] = recorded.changelog.histories;
+    const histories = [{ ...newest, created: 1492070429 }, ...older];
+    const { children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, histories } }));
+    expect(children.changelog?.[0]?.changed_at).toBe(parseInstant('2017-04-13T08:00:29Z'));
+  });
+
+  it('takes a worklog at the word of its list whatever address it bears, as in the vendor’s own example', () => {
+    const self = 'https://your-domain.atlassian.net/rest/api/3/issue/10010/worklog/10000';
+    const one = { self, id: '100028', started: '2021-01-17T12:34:00.000+0000', timeSpentSeconds: 12000 };
+    const told = (more: object) =>
+      mapIssue(issue({ worklog: { worklogs: [{ ...one, ...more }], total: 1 } }));
+    expect(told({}).children.worklogs).toHaveLength(1);
+    expect(told({ issueId: '10063' }).children.worklogs).toHaveLength(1);
+    expect(told({ issueId: '10002' })).toMatchObject({ tails: [{ child: 'worklogs' }] });
+  });
+
+  it('brings its comments and worklogs with their originals', () => {
+    const { children } = mapIssue(issue());
+    expect(children.comments).toEqual([
+      {
+        id: 10300,
+        issue_id: 10063,
+        author_id: ann.accountId,
+        update_author_id: bob.accountId,
+        body: 'comment 10300',
+        body_adf: JSON.stringify(paragraph('comment 10300')),
+        visibility: null,
+        is_public: null,
+        created_at: parseInstant('2020-06-13T00:00:00Z'),
+        updated_at: parseInstant('2020-06-13T01:00:00Z'),
+        _extra: null,
+      },
+    ]);
+    expect(children.worklogs).toEqual([
+      {
+        id: 10400,
+        issue_id: 10063,
+        author_id: ann.accountId,
+        update_author_id: ann.accountId,
+        started_at: parseInstant('2020-06-13T23:00:00Z'),
+        time_spent_seconds: 4800,
+        comment: 'worked',
+        comment_adf: JSON.stringify(paragraph('worked')),
+        visibility: null,
+        created_at: parseInstant('2020-06-14T00:00:00Z'),
+        updated_at: parseInstant('2020-06-14T00:00:00Z'),
+        _extra: null,
+      },
+    ]);
+  });
+
+  it('keeps of its versions and components what they are for, and with its place what has no column', () => {
+    const { row, children } = mapIssue(
+      issue({
+        components: [
+          {
+            id: '1',
+            name: 'API',
+            description: 'What others call',
+            self: 'https://e',
+            lead: { accountId: 'a' },
+          },
+        ],
+        fixVersions: [
+          { id: '2', name: '2.0', description: 'The big one', startDate: '2020-06-01', overdue: true },
+        ],
+        versions: [{ id: '3' }, { id: '4', driver: 'd', approvers: null }],
+      }),
+    );
+    expect(children.components).toEqual([
+      { issue_id: 10063, component_id: 1, name: 'API', description: 'What others call' },
+    ]);
+    expect(children.versions?.[0]).toMatchObject({ start_date: '2020-06-01', description: 'The big one' });
+    expect(json(row._extra)).toEqual({ 'components[0].lead': { accountId: 'a' }, 'versions[1].driver': 'd' });
+  });
+
+  it('keeps a parent that has no id as it was told', () => {
+    const { row, notes } = mapIssue(issue({ parent: { key: 'PROJ-1' } }));
+    expect([row.parent_id, json(row._extra), notes]).toEqual([
+      null,
+      { parent: { key: 'PROJ-1' } },
+      undefined,
+    ]);
+  });
+
+  it('keeps the id of the group that may see a comment or a worklog: its name may become another', () => {
+    const visibility = { type: 'group', value: 'devs', identifier: 'g-1', hidden: false };
+    const { children } = mapIssue(
+      issue({
+        comment: { comments: [comment('1', { visibility })], total: 1 },
+        worklog: {
+          worklogs: [recorded.worklog('2', { visibility: { ...visibility, identifier: 'devs' } })],
+          total: 1,
+        },
+      }),
+    );
+    expect(children.comments?.[0]?.visibility).toBe('group:devs');
+    expect(json(children.comments?.[0]?._extra)).toEqual({
+      'visibility.identifier': 'g-1',
+      'visibility.hidden': false,
+    });
+    expect(json(children.worklogs?.[0]?._extra)).toEqual({ 'visibility.hidden': false });
+  });
+
+  it('gives every child exactly the columns of its table', () => {
+    const { children } = mapIssue(issue());
+    expect(Object.keys(children).sort()).toEqual(Object.keys(issueChildren).sort());
+    for (const [name, child] of Object.entries(issueChildren))
+      for (const row of children[name] ?? [])
+        expect(Object.keys(row).sort(), name).toEqual(Object.keys(child.table.columns).sort());
+  });
+
+  it('is mapped the same way twice', () => {
+    expect(mapIssue(issue())).toEqual(mapIssue(issue()));
+  });
+});
+
+describe('lists that come with an issue', () => {
+  it('are left alone when they did not come', () => {
+    const { children, tails } = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
+    expect(Object.keys(children).sort()).toEqual([
+      'components',
+      'keys',
+      'labels',
+      'links',
+      'sprints',
+      'versions',
+    ]);
+    expect(tails).toBeUndefined();
+  });
+
+  it('are fetched when they did not come and details are wanted', () => {
+    const record = { ...without('comment', 'worklog'), changelog: undefined };
+    const { tails } = mapIssue(record, catalogue, { fetchDetails: { changelog: true, comments: true } });
+    expect(tails?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments']);
+  });
+
+  it('are fetched when they came truncated, and then not given in part', () => {
+    const record = issue(
+      {
+        comment: { comments: [comment('1')], total: 2 },
+        worklog: { worklogs: [], total: 1 },
+      },
+      { changelog: { ...recorded.changelog, total: 3 } },
+    );
+    const { children, tails } = mapIssue(record);
+    expect(Object.keys(children)).not.toEqual(expect.arrayContaining(['changelog']));
+    expect(children).not.toHaveProperty('comments');
+    expect(children).not.toHaveProperty('worklogs');
+    expect(tails?.map(({ child, walk }) => [child, walk.first.path])).toEqual([
+      ['changelog', '/changelog'],
+      ['keys', '/changelog'],
+      ['comments', '/comments'],
+      ['worklogs', '/worklogs'],
+    ]);
+    expect(tails?.[0]?.walk).toBe(tails?.[1]?.walk);
+  });
+
+  it('are mapped from the fetched records; former keys only where they are news', () => {
+    const { tails, children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, total: 3 } }));
+    const older = history('10400', [{ field: 'Key', fromString: 'ANCIENT-1', toString: 'OLD-3' }]);
+    const records = [...recorded.changelog.histories, older, older];
+    expect(tails?.[0]?.rows(records).map((row) => row.history_id)).toEqual([10501, 10501, 10500, 10400]);
+    expect(children.keys?.map(({ key }) => key)).toEqual(['PROJ-7', 'OLD-3']);
+    expect(tails?.[1]?.rows(records)).toEqual([{ key: 'ANCIENT-1', issue_id: 10063 }]);
+  });
+
+  it('name the issue when a fetched record is bad', () => {
+    const { tails } = mapIssue(issue({ comment: { comments: [], total: 1 } }));
+    expect(() => tails?.[0]?.rows([comment('5', { created: 'now' })])).toThrow(
+      /^tracker\.comments: issue 10063: comment 5 has a bad created: "now" is not an instant/,
+    );
+  });
+
+  it.each([
+    [2, true],
+    [null, true],
+    [undefined, true],
+    [1, true],
+    [3, false],
+    [-1, false],
+    [1.5, false],
+    ['2', false],
+  ])('with a stated total of %j and two records delivered are complete: %s', (total, complete) => {
+    const { children } = mapIssue(issue({ comment: { comments: [comment('1'), comment('2')], total } }));
+    expect('comments' in children).toBe(complete);
+  });
+
+  it.each([
+    ['text', '1'],
+    ['a number', 1],
+    ['a number beyond doubles', new ExactNumber('9007199254740993')],
+  ])('do not become complete by repeating a record, whose id is %s', (_, id) => {
+    const twice = { comments: [comment('1', { id }), comment('1', { id })], total: 2 };
+    const { children, tails } = mapIssue(issue({ comment: twice }));
+    expect(children).not.toHaveProperty('comments');
+    expect(tails).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
+  });
+
+  it('are not told of another issue, whose id is a number beyond doubles', () => {
+    const other = { comments: [comment('1', { issueId: new ExactNumber('9007199254740993') })], total: 1 };
+    expect(mapIssue(issue({ comment: other })).children).not.toHaveProperty('comments');
+  });
+
+  it('tolerate an author who is missing, anonymous or known by key or name only', () => {
+    const items = [{ field: 'summary', toString: 'x' }];
+    const authors = [
+      undefined,
+      null,
+      { displayName: 'Anonymous' },
+      { key: 'JIRAUSER1', name: 'ann' },
+      { name: 'ann' },
+    ];
+    const histories = authors.map((author, at) => history(String(at + 1), items, { author }));
+    const { children } = mapIssue(issue({}, { changelog: { histories } }));
+    expect(children.changelog?.map((row) => row.author_id)).toEqual([null, null, null, 'JIRAUSER1', 'ann']);
+  });
+
+  it('tell a custom field that is called Key from the key of the issue', () => {
+    const custom = { field: 'Key', fieldtype: 'custom', from: null, fromString: 'LICENCE-1', to: null };
+    const items = [
+      { ...custom, fieldId: 'customfield_10077', toString: 'LICENCE-2' },
+      // Of a field that was deleted: nobody knows its id any more.
+      { ...custom, toString: 'x'.repeat(3000) },
+      { field: 'Key', fieldtype: 'jira', from: null, fromString: 'OLD-3', to: null, toString: 'PROJ-7' },
+    ];
+    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
+    expect(children.keys).toEqual([
+      { key: 'PROJ-7', issue_id: 10063 },
+      { key: 'OLD-3', issue_id: 10063 },
+    ]);
+    expect(children.changelog?.map((row) => row.field_id)).toEqual([
+      'customfield_10077',
+      'custom field Key',
+      'Key',
+    ]);
+  });
+
+  it('tell a custom field without its id by its name, where that is clear, and never as one of the tracker itself', () => {
+    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const known = catalogueOf(
+      new Map<string, FieldFact>([
+        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_1', fact('Team', 'com.example:team')],
+        ['customfield_2', fact('Team', 'com.example:team')],
+      ]),
+    );
+    const told = (field: string, fieldtype: string) => ({ field, fieldtype, from: '', to: '7' });
+    const items = [
+      told('Sprint', 'custom'),
+      told('Team', 'custom'),
+      told('status', 'custom'),
+      told('status', 'jira'),
+    ];
+    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), known);
+    expect(children.changelog?.map((row) => row.field_id)).toEqual([
+      'customfield_10007',
+      'Team',
+      'custom field status',
+      'status',
+    ]);
+  });
+
+  it('keep with a change what made it, and of a value what is not said twice', () => {
+    const items = [
+      {
+        field: 'assignee',
+        fieldtype: 'jira',
+        from: null,
+        to: 'a',
+        tmpFromAccountId: null,
+        tmpToAccountId: 'a',
+      },
+      // Of a field that was deleted: nothing but its type says that it was the site's own.
+      { field: 'Team', fieldtype: 'custom', to: '7', place: 3 },
+    ];
+    const historyMetadata = { type: 'automation', cause: { id: '17' } };
+    const { children } = mapIssue(
+      issue(
+        {},
+        {
+          changelog: {
+            histories: [
+              history('2', items, { historyMetadata }),
+              history('1', [items[0]], { author: { displayName: 'Automation' } }),
+            ],
+          },
+        },
+      ),
+    );
+    expect(children.changelog?.map(({ _extra }) => json(_extra))).toEqual([
+      { historyMetadata },
+      { historyMetadata, fieldtype: 'custom', place: 3 },
+      { author: { displayName: 'Automation' } },
+    ]);
+  });
+
+  it('keep values of any type in the changelog as text', () => {
+    const items = [
+      { field: 'f', from: 1, fromString: true, to: new ExactNumber('9007199254740993'), toString: ['a'] },
+    ];
+    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
+    expect(children.changelog?.[0]).toMatchObject({
+      from_id: '1',
+      from_text: 'true',
+      to_id: '9007199254740993',
+      to_text: '["a"]',
+    });
+  });
+});
+
+describe('custom fields', () => {
+  const customFields = (values: recorded.Fields): unknown =>
+    json(
+      mapIssue({
+        ...issue(),
+        fields: { ...without('customfield_10016', 'customfield_10020').fields, ...values },
+      }).row.custom_fields,
+    );
+
+  it('are normalised: option to label, user to id, several to a list, cascade to a pair, nothing left out but null', () => {
+    const option = (value: string, more = {}) => ({ self: 'https://x', value, id: '10', ...more });
+    expect(
+      customFields({
+        customfield_1: option('Blue'),
+        customfield_2: [option('Red'), option('Green')],
+        customfield_3: ann,
+        customfield_4: [ann, bob],
+        customfield_5: option('Europe', { child: option('Berlin') }),
+        customfield_6: 'text',
+        customfield_7: ['a', 'b'],
+        customfield_8: null,
+        customfield_9: false,
+        customfield_10: 0,
+        customfield_11: '',
+        customfield_12: [],
+        customfield_13: { name: 'jira-users', groupId: 'x' },
+        customfield_14: { value: 'EUR', amount: 5 },
+        customfield_15: { key: 'JIRAUSER1', name: 'ann', displayName: 'Ann', active: true },
+        customfield_16: [null, option('x')],
+      }),
+    ).toEqual({
+      customfield_1: 'Blue',
+      customfield_2: ['Red', 'Green'],
+      customfield_3: ann.accountId,
+      customfield_4: [ann.accountId, bob.accountId],
+      customfield_5: ['Europe', 'Berlin'],
+      customfield_6: 'text',
+      customfield_7: ['a', 'b'],
+      customfield_9: false,
+      customfield_10: 0,
+      customfield_11: '',
+      customfield_12: [],
+      customfield_13: { name: 'jira-users', groupId: 'x' },
+      customfield_14: { value: 'EUR', amount: 5 },
+      customfield_15: 'JIRAUSER1',
+      customfield_16: [null, 'x'],
+    });
+  });
+
+  it('keep numbers exactly', () => {
+    const record = parseJson(
+      Buffer.from(
+        JSON.stringify(issue()).replace(
+          '"customfield_10016":5',
+          '"customfield_10016":5.50,"customfield_1":9007199254740993,"customfield_2":12345678901234567.89',
+        ),
+      ),
+    );
+    const { row } = mapIssue(record);
+    expect(String(row.custom_fields)).toContain(
+      '"customfield_1":9007199254740993,"customfield_2":12345678901234567.89',
+    );
+    expect(row.story_points).toBe('5.5');
+  });
+
+  it.each([
+    [0.125, '0.125'],
+    [1e21, '1000000000000000000000'],
+    [1e-7, '0.0000001'],
+    [-0, '0'],
+  ])('give story points %s as the decimal %s', (points, text) => {
+    expect(mapIssue(issue({ customfield_10016: points })).row.story_points).toBe(text);
+  });
+
+  it('take the story points from the first field that has some', () => {
+    expect(mapIssue(issue({ customfield_10016: null, customfield_10026: 3 })).row.story_points).toBe('3');
+  });
+
+  it('that only the catalogue knows as custom are custom; other unknown fields are kept in _extra', () => {
+    const known = { ...noCatalogue, fieldsById: new Map([['risk', { name: 'Risk', custom: true }]]) };
+    const { row } = mapIssue(issue({ risk: 'high', attachment: [{ id: '1' }], nothing: null }), known);
+    expect(json(row.custom_fields)).toMatchObject({ risk: 'high' });
+    expect(json(row._extra)).toEqual({ attachment: [{ id: '1' }] });
+  });
+
+  it('reveal the sprints by their shape where no catalogue names the field', () => {
+    expect(mapIssue(issue(), noCatalogue).children.sprints).toEqual(mapIssue(issue()).children.sprints);
+    const one = { name: 'One', state: 'active' };
+    for (const id of [37, '37'])
+      expect(
+        mapIssue(issue({ customfield_10020: [{ ...one, id }] }), noCatalogue).children.sprints,
+      ).toMatchObject([{ ...one, sprint_id: 37 }]);
+    const other = {
+      customfield_10020: null,
+      customfield_99: [{ id: 1, name: 'not a sprint', state: 'odd' }],
+    };
+    expect(mapIssue(issue(other), noCatalogue).children.sprints).toEqual([]);
+  });
+
+  it('tell sprints as text, as servers before the agile API print them, or by their ids alone', () => {
+    const printed =
+      'com.atlassian.greenhopper.service.sprint.Sprint@1f39706[id=37,rapidViewId=2,state=CLOSED,name=One, a=b [x],startDate=2020-05-01T10:00:00.000+02:00,endDate=2020-05-15T08:00:00.000Z,completeDate=<null>,sequence=37,goal=]';
+    const sprint = {
+      issue_id: 10063,
+      sprint_id: 37,
+      name: 'One, a=b [x]',
+      state: 'closed',
+      board_id: 2,
+      goal: null,
+      start_at: parseInstant('2020-05-01T08:00:00Z'),
+      end_at: parseInstant('2020-05-15T08:00:00Z'),
+      completed_at: null,
+    };
+    const sprints = (told: unknown, by?: typeof noCatalogue) =>
+      mapIssue(issue({ customfield_10020: told }), by).children.sprints;
+    expect(sprints([printed])).toEqual([sprint]);
+    expect(sprints(printed)).toEqual([sprint]);
+    expect(sprints([printed], noCatalogue)).toEqual([sprint]);
+    for (const ids of [
+      [37, 38],
+      ['37', '38'],
+    ])
+      expect(sprints(ids)?.map(({ sprint_id, name }) => [sprint_id, name])).toEqual([
+        [37, null],
+        [38, null],
+      ]);
+    expect(sprints(37)?.map(({ sprint_id }) => sprint_id)).toEqual([37]);
+    expect(sprints([37], noCatalogue)).toEqual([]);
+  });
+
+  it('and the fields of the agile API give each sprint once', () => {
+    const sprint = { id: 7, name: 'Sprint 7', state: 'active', originBoardId: 2 };
+    const closed = [{ id: 5, name: 'Sprint 5', state: 'closed', completeDate: '2020-05-01T00:00:00.000Z' }];
+    const { children, row } = mapIssue(
+      issue({ sprint, closedSprints: closed, epic: { id: 10001, key: 'PROJ-1' }, parent: null }),
+    );
+    expect(children.sprints?.map((each) => each.sprint_id)).toEqual([7, 5]);
+    expect(row).toMatchObject({ epic_id: 10001, epic_key: 'PROJ-1', parent_id: null });
+  });
+
+  it.each([
+    [
+      { fields: { issuetype: { hierarchyLevel: '1' } } },
+      'parent.fields.issuetype.hierarchyLevel',
+      '1',
+      'a whole number',
+      'text',
+    ],
+    [{ fields: { issuetype: 'Epic' } }, 'parent.fields.issuetype', 'Epic', 'an object', 'text'],
+    [{ fields: [] }, 'parent.fields', [], 'an object', 'a list'],
+  ])(
+    'say why a parent is not taken for the epic where its level cannot be read: %j',
+    (odd, path, raw, expected, got) => {
+      const { row, notes } = mapIssue(issue({ parent: { id: '10001', key: 'PROJ-1', ...odd } }));
+      const reason = `expected ${expected}, got ${got}`;
+      expect(row).toMatchObject({ parent_id: 10001, epic_id: null });
+      expect(json(row._extra)).toMatchObject({ [path]: { _raw: raw, _reason: reason } });
+      expect(notes).toContain(`fields.${path}: ${reason}`);
+    },
+  );
+
+  it('give the epic by its link where nothing else does', () => {
+    const { row } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }));
+    expect(row).toMatchObject({ epic_id: null, epic_key: 'PROJ-2' });
+  });
+
+  it('are found in the list of fields by their types and names', () => {
+    const fact = (name: string, schemaCustom: string | null, schemaType = 'number') =>
+      ({ name, custom: true, schemaCustom, schemaType }) as const;
+    const found = catalogueOf(
+      new Map<string, FieldFact>([
+        ['customfield_3', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint', 'array')],
+        ['customfield_2', fact('Story Points', 'com.atlassian.jira.plugin.system.customfieldtypes:float')],
+        ['customfield_1', fact('Schätzung', 'com.pyxis.greenhopper.jira:jsw-story-points')],
+        ['customfield_4', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link', 'any')],
+        ['story_points', { name: 'Story points', custom: false, schemaType: 'number' }],
+      ]),
+    );
+    expect(found).toMatchObject({
+      storyPoints: ['customfield_1', 'customfield_2'],
+      sprintFields: ['customfield_3'],
+      epicLinks: ['customfield_4'],
+    });
+  });
+
+  it('are read from whichever field of their type the issue uses, where an import left the site with several', () => {
+    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const several = catalogueOf(
+      new Map<string, FieldFact>([
+        ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10020', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
+        ['customfield_10008', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
+        ['customfield_10014', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link')],
+      ]),
+    );
+    const { row, children } = mapIssue(issue({ parent: null, customfield_10014: 'PROJ-2' }), several);
+    expect(children.sprints).toMatchObject([{ sprint_id: 7 }]);
+    expect(row.epic_key).toBe('PROJ-2');
+  });
+});
+
+describe('a field that changed its type', () => {
+  it.each([
+    ['summary', 5, 'summary', null, 'text', 'a number'],
+    ['summary', { a: 1 }, 'summary', null, 'text', 'an object'],
+    ['assignee', 'ann', 'assignee_id', null, 'a user with an id', 'text'],
+    ['assignee', { displayName: 'Ann' }, 'assignee_id', null, 'a user with an id', 'an object'],
+    ['description', ['a'], 'description', null, 'text or a document', 'a list'],
+    ['description', { raw: 'a' }, 'description', null, 'text or a document', 'an object'],
+    ['timespent', '1h', 'time_spent_seconds', 25_200, 'a whole number', 'text'],
+    ['timeoriginalestimate', 1.5, 'original_estimate_seconds', null, 'a whole number', 'a number'],
+    ['votes', 5, 'votes', null, 'an object', 'a number'],
+    ['priority', 'High', 'priority_id', null, 'an object', 'text'],
+    ['resolution', [], 'resolution', null, 'an object', 'a list'],
+    ['labels', 'backend', 'labels', [], 'a list', 'text'],
+    ['components', { id: '1' }, 'components', [], 'a list', 'an object'],
+    ['customfield_10016', 'five', 'story_points', null, 'a number', 'text'],
+    ['security', true, 'security_level', null, 'an object', 'true or false'],
+  ])(
+    '%s = %j leaves %s %j and keeps the raw value with the reason',
+    (field, raw, column, value, expected, got) => {
+      const { row, notes } = mapIssue(issue({ [field]: raw }));
+      expect(row[column]).toEqual(value);
+      const reason = `expected ${expected}, got ${got}`;
+      expect(json(row._extra)).toMatchObject({ [field]: { _raw: raw, _reason: reason } });
+      expect(notes).toContain(`fields.${field}: ${reason}`);
+    },
+  );
+
+  it('within one element costs that value only', () => {
+    const components = [
+      { id: '1', name: 5 },
+      { name: 'no id' },
+      'text',
+      { id: 'abc', name: 'x' },
+      { id: '2', name: 'ok' },
+    ];
+    const { row, children, notes } = mapIssue(issue({ components }));
+    expect(children.components?.map(({ component_id, name }) => [component_id, name])).toEqual([
+      [1, null],
+      [2, 'ok'],
+    ]);
+    expect(row.components).toEqual(['ok']);
+    expect(Object.keys(json(row._extra) as object)).toEqual([
+      'components[0].name',
+      'components[1].id',
+      'components[2].id',
+      'components[3].id',
+      'components[3].name',
+    ]);
+    // One note a field, so that ten thousand issues do not make ten thousand notes.
+    expect(notes).toEqual([
+      'fields.components[].name: expected text, got a number',
+      'fields.components[].id: expected an object with a numeric id, got an object',
+      'fields.components[].id: expected an object with a numeric id, got text',
+      'fields.components[].id: expected a numeric id, got text',
+    ]);
+  });
+
+  it('in a comment is kept with the comment', () => {
+    const { children, row, notes } = mapIssue(
+      issue({ comment: { comments: [comment('1', { author: 5, parentId: 9 })], total: 1 } }),
+    );
+    expect(row._extra).toBeNull();
+    expect(json(children.comments?.[0]?._extra)).toEqual({
+      parentId: 9,
+      author: { _raw: 5, _reason: 'expected a user with an id, got a number' },
+    });
+    expect(notes).toEqual(['fields.comment.comments[].author: expected a user with an id, got a number']);
+  });
+});
+
+describe('an issue that cannot be told truly is rejected', () => {
+  it('and the error says which, what and where', () => {
+    expect(rejection(without('updated'))).toEqual({
+      code: 'missing_field',
+      field: 'fields.updated',
+      message: 'tracker.issues: issue PROJ-7 has no fields.updated',
+    });
+  });
+
+  it.each<[unknown, string, string]>([
+    [5, 'bad_type', '(record)'],
+    [null, 'bad_type', '(record)'],
+    [[], 'bad_type', '(record)'],
+    [{}, 'missing_field', 'id'],
+    [issue({}, { id: undefined }), 'missing_field', 'id'],
+    [issue({}, { id: 'abc' }), 'bad_type', 'id'],
+    [issue({}, { id: ' 10063' }), 'bad_type', 'id'],
+    [issue({}, { id: '007' }), 'bad_type', 'id'],
+    [issue({}, { id: 1.5 }), 'bad_type', 'id'],
+    [issue({}, { id: '9223372036854775808' }), 'bad_integer', 'id'],
+    [issue({}, { id: '1'.repeat(1000) }), 'bad_integer', 'id'],
+    [issue({}, { id: 2 ** 64 }), 'bad_integer', 'id'],
+    [issue({}, { id: Number.POSITIVE_INFINITY }), 'bad_integer', 'id'],
+    [issue({}, { id: new ExactNumber('9223372036854775808') }), 'bad_integer', 'id'],
+    [issue({}, { id: new ExactNumber('1e400') }), 'bad_integer', 'id'],
+    [issue({}, { key: '' }), 'missing_field', 'key'],
+    [issue({}, { key: 7 }), 'bad_type', 'key'],
+    [issue({}, { key: 'K'.repeat(2601) }), 'key_too_long', 'key'],
+    [issue({}, { key: '€'.repeat(867) }), 'key_too_long', 'key'],
+    [issue({}, { key: 'A\0-1' }), 'bad_text', 'key'],
+    [issue({}, { fields: null }), 'missing_field', 'fields'],
+    [issue({ project: 'PROJ' }), 'bad_type', 'fields.project'],
+    [issue({ project: {} }), 'missing_field', 'fields.project.id'],
+    [issue({ status: null }), 'missing_field', 'fields.status'],
+    [issue({ status: { id: 'x' } }), 'bad_type', 'fields.status.id'],
+    [issue({ created: 'now' }), 'bad_instant', 'fields.created'],
+    [issue({ created: {} }), 'bad_instant', 'fields.created'],
+    [issue({ updated: '2024-02-30T00:00:00.000+0000' }), 'bad_instant', 'fields.updated'],
+    [issue({ updated: 1.5 }), 'bad_instant', 'fields.updated'],
+    [issue({ resolutiondate: 'infinity' }), 'bad_instant', 'fields.resolutiondate'],
+    [issue({ resolutiondate: false }), 'bad_instant', 'fields.resolutiondate'],
+    [issue({ duedate: '2024-02-30' }), 'bad_date', 'fields.duedate'],
+    [issue({ duedate: 20240101 }), 'bad_date', 'fields.duedate'],
+    [issue({ summary: 'a\0b' }), 'bad_text', 'fields.summary'],
+    [issue({ summary: 'a\ud800' }), 'bad_text', 'fields.summary'],
+    [issue({ description: paragraph('a\0b') }), 'bad_text', 'fields.description'],
+    [issue({ labels: ['ok', 'a\udfff'] }), 'bad_text', 'fields.labels'],
+    [issue({ labels: ['x'.repeat(3000)] }), 'key_too_long', 'fields.labels'],
+    [issue({ customfield_1: 'a\0' }), 'bad_text', 'fields.customfield_1'],
+    [issue({ customfield_1: { deep: ['a\ud800'] } }), 'bad_text', 'fields.customfield_1'],
+    [issue({ 'customfield_\0': 1 }), 'bad_text', 'fields.'],
+    [issue({ unknown: 'a\0' }), 'bad_text', 'fields.unknown'],
+    [issue({ timespent: 2 ** 64 }), 'bad_integer', 'fields.timespent'],
+    [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
+    [issue({ customfield_10016: new ExactNumber('1e200000') }), 'bad_number', 'fields.customfield_10016'],
+    [issue({ customfield_1: Number.POSITIVE_INFINITY }), 'bad_number', 'fields.customfield_1'],
+    [
+      issue({ customfield_10020: [{ id: 1, name: 'S', startDate: 'soon' }] }),
+      'bad_instant',
+      'fields.customfield_10020[0].startDate',
+    ],
+    [
+      issue({ fixVersions: [{ id: '1', releaseDate: '2020-1-1' }] }),
+      'bad_date',
+      'fields.fixVersions[0].releaseDate',
+    ],
+    [
+      issue({ comment: { comments: [comment('1'), comment('2', { created: null })] } }),
+      'missing_field',
+      'fields.comment.comments[1].created',
+    ],
+    [
+      issue({ worklog: { worklogs: [{ id: '1', started: '2020-06-12T08:13:13.360+0800' }] } }),
+      'missing_field',
+      'fields.worklog.worklogs[0].timeSpentSeconds',
+    ],
+    [
+      issue({}, { changelog: { histories: [history('1', [{}])] } }),
+      'missing_field',
+      'changelog.histories[0].items[].field',
+    ],
+    [
+      issue({}, { changelog: { histories: [history('1', [], { created: 'x' })] } }),
+      'bad_instant',
+      'changelog.histories[0].created',
+    ],
+    [issue({}, { changelog: { histories: [5] } }), 'bad_type', 'changelog.histories[0].(record)'],
+  ])('%#: with the code and the field', (record, code, field) => {
+    expect(rejection(record)).toMatchObject({ code, field });
+  });
+
+  it('when it is deeper than Postgres takes, with the process alive', () => {
+    let deep: unknown = 'bottom';
+    for (let level = 0; level < 100_000; level++) deep = { content: [deep] };
+    expect(rejection(issue({ description: deep }))).toMatchObject({
+      code: 'too_deep',
+      field: 'fields.description',
+    });
+    expect(rejection(issue({ customfield_1: deep }))).toMatchObject({
+      code: 'too_deep',
+      field: 'fields.customfield_1',
+    });
+    expect(rejection(issue({ unknown: deep }))).toMatchObject({ code: 'too_deep', field: 'fields.unknown' });
+  });
+
+  it('but ids up to 64 bits are exact', () => {
+    expect(mapIssue(issue({}, { id: '9223372036854775807' })).row.id).toBe(9223372036854775807n);
+    expect(mapIssue(issue({}, { id: new ExactNumber('9007199254740993') })).row.id).toBe(9007199254740993n);
+    expect(mapIssue(issue({}, { key: 'K'.repeat(2600) })).row.key).toHaveLength(2600);
+  });
+
+  it.each([
+    '9007199254740992',
+    '9007199254740994',
+    '-9007199254740992',
+    '1152921504606847000',
+    '9223372036854774784',
+  ])('and so is %s, whether or not a double holds it too', (digits) => {
+    const read = JSON.stringify(issue({ timespent: 0 }, { id: 0 }))
+      .replace('"id":0', `"id":${digits}`)
+      .replace('"timespent":0', `"timespent":${digits}`);
+    expect(mapIssue(parseJson(Buffer.from(read))).row).toMatchObject({
+      id: BigInt(digits),
+      time_spent_seconds: BigInt(digits),
+    });
+  });
+
+  it('and so is what is written with an exponent', () => {
+    expect(mapIssue(issue({}, { id: 1e16 })).row.id).toBe(10_000_000_000_000_000n);
+  });
+});
+
+describe('keys that name things of JavaScript', () => {
+  it('are data only', () => {
+    const text = JSON.stringify(issue({ customfield_1: 1 })).replace(
+      '"customfield_1":1',
+      '"__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":"h","customfield_1":{"__proto__":{"x":1}}',
+    );
+    const { row } = mapIssue(JSON.parse(text));
+    expect(String(row._extra)).toBe(
+      '{"__proto__":{"polluted":true},"constructor":"c","toString":"t","hasOwnProperty":"h"}',
+    );
+    expect(String(row.custom_fields)).toContain('"customfield_1":{"__proto__":{"x":1}}');
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+});
+
+describe('whatever a server sends', () => {
+  const anything = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom(
+      '2020-06-12T08:13:13.360+0800',
+      '10063',
+      2 ** 60,
+      new ExactNumber('1e400'),
+      'a\0',
+      '\ud800',
+      {},
+      [],
+    ),
+  );
+  const users = fc.oneof(
+    anything,
+    fc.record({ accountId: anything, displayName: anything }, { requiredKeys: [] }),
+  );
+  const changed = (keys: readonly string[]) =>
+    fc.record(Object.fromEntries(keys.map((key) => [key, anything])), { requiredKeys: [] });
+
+  /** What the transform lets through, the loader can store: a value it refuses fails the test here. */
+  const encodable = (table: Table, row: Row): void => {
+    const writer = binaryWriter();
+    for (const [column, type] of Object.entries(table.columns)) {
+      if (table.key.includes(column)) expect(row[column]).not.toBeNull();
+      const value = row[column];
+      if (value === undefined) throw new Error(`${table.name}.${column} is undefined`);
+      writer.field(type, value);
+    }
+  };
+
+  let mappedRows = 0;
+  const good = (record: unknown, known = catalogue): void => {
+    let mapped: Mapped;
+    try {
+      mapped = mapIssue(record, known);
+    } catch (error) {
+      expect(error).toBeInstanceOf(BadData);
+      expect(error).toMatchObject({ field: expect.any(String) });
+      return;
+    }
+    mappedRows++;
+    expect(Object.keys(mapped.row).sort()).toEqual(Object.keys(issues.columns).sort());
+    encodable(issues, mapped.row);
+    for (const [name, child] of Object.entries(issueChildren))
+      for (const row of mapped.children[name] ?? []) encodable(child.table, row);
+  };
+
+  it('the mapper gives whole rows or BadData, nothing else', () => {
+    fc.assert(
+      fc.property(anything, (record) => good(record)),
+      { numRuns: 500 },
+    );
+    const parts = fc.record({
+      fields: changed([
+        ...Object.keys(fields),
+        'sprint',
+        'closedSprints',
+        'epic',
+        'other',
+        '__proto__',
+        'customfield_1',
+      ]),
+      record: changed(['id', 'key', 'fields', 'changelog', 'names', 'more', 'constructor']),
+      person: users,
+    });
+    fc.assert(
+      fc.property(parts, ({ fields: some, record, person }) =>
+        good(
+          issue(
+            { ...some, reporter: person, comment: { comments: [comment('1', { author: person })] } },
+            record,
+          ),
+        ),
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('the lists within an issue, too', () => {
+    const element = changed([
+      ...[
+        'id',
+        'name',
+        'state',
+        'boardId',
+        'startDate',
+        'released',
+        'releaseDate',
+        'type',
+        'outwardIssue',
+        'inwardIssue',
+      ],
+      ...[
+        'author',
+        'created',
+        'updated',
+        'started',
+        'items',
+        'body',
+        'comment',
+        'timeSpentSeconds',
+        'visibility',
+      ],
+    ]);
+    const list = fc.array(fc.oneof(element, anything), { maxLength: 3 });
+    const keys = [
+      'components',
+      'versions',
+      'fixVersions',
+      'issuelinks',
+      'customfield_10020',
+      'closedSprints',
+      'labels',
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...keys), list, (key, elements) => {
+        good(issue({ [key]: elements }));
+        good(issue({ [key]: elements }), noCatalogue);
+      }),
+      { numRuns: 700 },
+    );
+    fc.assert(
+      fc.property(list, anything, (elements, total) => {
+        good(issue({ comment: { comments: elements, total }, worklog: { worklogs: elements, total } }));
+        good(issue({}, { changelog: { histories: elements, total } }));
+      }),
+      { numRuns: 700 },
+    );
+    // Had everything been rejected, nothing would have been shown.
+    expect(mappedRows).toBeGreaterThan(500);
+  });
+});

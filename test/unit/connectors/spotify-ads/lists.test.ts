@@ -1,0 +1,485 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { accounts } from '../../../../src/connectors/spotify-ads/ads.ts';
+import * as streams from '../../../../src/connectors/spotify-ads/streams.ts';
+import {
+  Forbidden,
+  Misconfigured,
+  Missing,
+  Refused,
+  Transient,
+  UnexpectedContent,
+} from '../../../../src/core/errors.ts';
+import type { WalkEnd } from '../../../../src/core/paging.ts';
+import type { Json } from '../../../../src/core/request.ts';
+import type { Slice, SliceContext, Stream } from '../../../../src/core/stream.ts';
+import { readingOf } from '../../../../src/reading/open-reading.ts';
+import * as play from '../../../support/misbehaving-server.ts';
+import { type Entity, lending, type PlatformOptions, platform, type Reader, reader } from './platform.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const signal = new AbortController().signal;
+
+const opened = async (
+  options: PlatformOptions,
+  accountIds: readonly string[] = [],
+): Promise<Reader & { readonly server: play.Misbehaving }> => {
+  const server = await platform(options);
+  const made = reader(server.url, accountIds);
+  closing.push(server.close, () => made.ads.http.close());
+  return { ...made, server };
+};
+
+const read = async (
+  { ads }: Reader,
+  stream: Stream,
+  slice: Slice = {},
+  given: SliceContext = lending({}),
+): Promise<{ readonly records: readonly Json[]; readonly end: WalkEnd }> => {
+  const reading =
+    stream.read !== undefined
+      ? await stream.read(slice, given, signal)
+      : stream.walk !== undefined && readingOf(ads.http, await stream.walk(slice, signal), signal);
+  if (reading === false) throw new Error(`${stream.name} can neither be walked nor read`);
+  const records: Json[] = [];
+  for (let step = await reading.pages.next(); ; step = await reading.pages.next()) {
+    if (step.done === true) return { records, end: step.value };
+    for (const record of step.value.records) {
+      records.push(record);
+      expect(JSON.parse(reading.bytes(record, step.value).toString())).toEqual(record);
+    }
+  }
+};
+
+const byId = (one: Json, other: Json): number => JSON.stringify(one).localeCompare(JSON.stringify(other));
+
+/** The records that come before the reading fails, and by what. */
+const readTo = async (
+  stream: Stream,
+  of: Slice,
+  given: SliceContext,
+): Promise<{ readonly records: readonly Json[]; readonly failure: unknown }> => {
+  const reading = await stream.read?.(of, given, signal);
+  const records: Json[] = [];
+  try {
+    for (let step = await reading?.pages.next(); step?.done === false; step = await reading?.pages.next())
+      records.push(...step.value.records);
+  } catch (failure) {
+    return { records, failure };
+  }
+  throw new Error(`${stream.name} did not fail`);
+};
+
+const some = (prefix: string, count: number): readonly Entity[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, name: `${prefix} ${n}` }));
+
+const slice = { partition: { ad_account_id: 'a1' } };
+const { campaigns, ads, assets, audiences, campaignDrafts, adSetDrafts, adDrafts, changeHistory } = streams;
+const lists: readonly (readonly [path: string, open: (ads: Reader['ads']) => Stream, sort: string | null])[] =
+  [
+    ['/ad_accounts/a1/campaigns', campaigns, 'CREATED_AT'],
+    ['/ad_accounts/a1/ads', ads, 'CREATED_AT'],
+    ['/ad_accounts/a1/assets', assets, 'CREATED_AT'],
+    ['/ad_accounts/a1/audiences', audiences, 'NAME'],
+    ['/ad_accounts/a1/drafts/campaigns', campaignDrafts, 'CREATED_AT'],
+    ['/ad_accounts/a1/drafts/ad_sets', adSetDrafts, null],
+    ['/ad_accounts/a1/drafts/ads', adDrafts, null],
+    ['/ad_accounts/a1/change_history', changeHistory, 'TIMESTAMP'],
+  ];
+
+describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue) => {
+  test.each(lists)('gives every record of %s once, whatever the size of its pages', async (path, stream) => {
+    for (const [count, most] of [
+      [0, 50],
+      [50, 50],
+      [137, 50],
+      [137, 7],
+      [3, 1],
+    ] as const) {
+      const list = some('x', count).map((one) => ({ ...one, change_id: one.id }));
+      const on = await opened({ lists: { [path]: list }, tongue, most });
+      const { records, end } = await read(on, stream(on.ads), slice);
+      expect(records).toEqual(list);
+      expect(end).toMatchObject({
+        matched: true,
+        fetched: count,
+        expected: tongue === 'vendor' ? count : null,
+      });
+    }
+  });
+
+  test('gives businesses and categories whole or by pages', async () => {
+    for (const count of [0, 3, 50, 120]) {
+      for (const whole of [true, false]) {
+        const lists = { '/businesses': some('b', count), '/ad_categories': some('c', count) };
+        const on = await opened({ lists, tongue, whole: whole ? Object.keys(lists) : [] });
+        expect((await read(on, streams.businesses(on.ads))).records).toEqual(lists['/businesses']);
+        expect((await read(on, streams.adCategories(on.ads))).records).toEqual(lists['/ad_categories']);
+      }
+    }
+  });
+});
+
+test('businesses and categories of a server that has no place behind the end of a list are all there are', async () => {
+  for (const status of [404, 400, 422]) {
+    const server = await play.misbehaving(({ url }) => {
+      const { searchParams, pathname } = new URL(url, 'http://x');
+      if (Number(searchParams.get('offset') ?? 0) >= 2)
+        return play.json({ messages: ['no such page'] }, {}, status);
+      return play.json({ items: some(pathname, 2) });
+    });
+    const on = reader(server.url);
+    closing.push(server.close, () => on.ads.http.close());
+    expect((await read(on, streams.businesses(on.ads))).records).toHaveLength(2);
+    expect((await read(on, streams.adCategories(on.ads))).records).toHaveLength(2);
+  }
+});
+
+test.each([
+  ['refuses any place', () => play.json({ messages: ['what offset?'] }, {}, 400)],
+  ['shows its beginning at any place', (list: readonly Entity[]) => play.json({ items: list })],
+])('a list that is cut off at 50 by a server that %s does not pass for whole', async (_, behind) => {
+  const server = await play.misbehaving(({ url }) => {
+    const { searchParams } = new URL(url, 'http://x');
+    const list = some('x', 60).slice(0, Number(searchParams.get('limit')));
+    return searchParams.has('offset') ? behind(list) : play.json({ items: list });
+  });
+  const on = reader(server.url);
+  closing.push(server.close, () => on.ads.http.close());
+  await expect(read(on, streams.businesses(on.ads))).rejects.toThrow();
+});
+
+test.each([
+  [
+    'items and total_count',
+    (page: readonly Entity[], total: number) => ({ items: page, total_count: total }),
+  ],
+  [
+    'data and pagination',
+    (page: readonly Entity[], total: number) => ({ data: page, pagination: { total } }),
+  ],
+  ['results and meta', (page: readonly Entity[], total: number) => ({ results: page, meta: { total } })],
+  [
+    'data, total and meta',
+    (page: readonly Entity[], total: number) => ({ data: page, total, meta: { trace: 'x' } }),
+  ],
+  ['data and has_more', (page: readonly Entity[], total: number) => ({ data: page, has_more: total > 50 })],
+])('a list of one in %s is not asked for a place behind its end', async (_, envelope) => {
+  const server = await play.misbehaving(({ url }) =>
+    url.includes('offset=')
+      ? play.json({ messages: ['no such page'] }, {}, 404)
+      : play.json(envelope(some('x', 1), 1)),
+  );
+  const on = { ...reader(server.url), server };
+  closing.push(server.close, () => on.ads.http.close());
+  expect((await read(on, campaigns(on.ads), slice)).records).toEqual(some('x', 1));
+});
+
+test.each(lists)(
+  '%s is asked for in pages of 50, oldest first where the vendor can order it',
+  async (path, stream, sort) => {
+    const on = await opened({ lists: { [path]: some('x', 60) } });
+    await read(on, stream(on.ads), slice);
+    expect(on.server.requests).toHaveLength(2);
+    for (const { url } of on.server.requests) {
+      const { searchParams } = new URL(url, 'http://x');
+      expect(searchParams.get('limit')).toBe('50');
+      expect(searchParams.get('sort_field')).toBe(sort);
+      expect(searchParams.get('sort_direction')).toBe(sort === null ? null : 'ASC');
+    }
+  },
+);
+
+test('a server that does not know the sort field is asked without it, and only once with it', async () => {
+  const list = some('x', 120);
+  const on = await opened({ lists: { '/ad_accounts/a1/campaigns': list }, sorts: false });
+  expect((await read(on, campaigns(on.ads), slice)).records).toEqual(list);
+  await read(on, campaigns(on.ads), slice);
+  expect(on.server.fired.filter((name) => name === 'status 400')).toHaveLength(1);
+  expect(on.notes).toEqual([expect.stringContaining('cannot be sorted by CREATED_AT')]);
+});
+
+test('a total that lies costs no record: too small is not believed, too large does not match', async () => {
+  const list = some('x', 120);
+  const small = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: () => 60 });
+  const low = await read(small, ads(small.ads), slice);
+  expect(low.records).toEqual(list);
+  expect(low.end.matched).toBe(true);
+  const large = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: (n) => n + 5 });
+  const high = await read(large, ads(large.ads), slice);
+  expect(high.records).toEqual(list);
+  expect(high.end).toMatchObject({ matched: false, expected: 125, fetched: 120 });
+});
+
+test.each([
+  [50, 50],
+  [51, 50],
+  [120, 50],
+  [100, 50],
+  [120, 20],
+])('a total that counts the page alone costs none of %i records in pages of %i', async (count, most) => {
+  const list = some('x', count);
+  const server = await play.misbehaving(({ url }) => {
+    const { searchParams } = new URL(url, 'http://x');
+    const at = Number(searchParams.get('offset') ?? 0);
+    const page = list.slice(at, at + most);
+    return play.json({ data: page, paging: { page_size: most, total: page.length } });
+  });
+  const on = reader(server.url);
+  closing.push(server.close, () => on.ads.http.close());
+  expect((await read(on, ads(on.ads), slice)).records).toEqual(list);
+});
+
+test('an answer without its list is never an empty list', async () => {
+  const on = await opened({
+    lists: {},
+    entities: { '/ad_accounts/a1/ads': { id: 'x', messages: ['soon'], warnings: [] } },
+  });
+  await expect(read(on, ads(on.ads), slice)).rejects.toBeInstanceOf(UnexpectedContent);
+  const nothing = { id: 'x', ads: null, paging: { total_results: 0, offset: 0, page_size: 50 } };
+  const none = await opened({ lists: {}, entities: { '/ad_accounts/a1/ads': nothing } });
+  expect((await read(none, ads(none.ads), slice)).records).toEqual([]);
+  const { ads: _, ...bare } = nothing;
+  const unnamed = await opened({ lists: {}, entities: { '/ad_accounts/a1/ads': bare } });
+  expect((await read(unnamed, ads(unnamed.ads), slice)).records).toEqual([]);
+});
+
+describe('ad sets', () => {
+  const sets = some('s', 130);
+  const account = { '/ad_accounts/a1': { id: 'a1' }, '/ad_accounts/a2': { id: 'a2' } };
+  const given = lending({
+    'ads.ads': sets.slice(0, 100).flatMap(({ id }) => [
+      { ad_account_id: 'a1', ad_set_id: id },
+      { ad_account_id: 'a1', ad_set_id: id },
+    ]),
+    'ads.ad_sets': sets.slice(90).map(({ id }) => ({ ad_account_id: 'a1', id })),
+  });
+  const byPath = (list: readonly Entity[]): Readonly<Record<string, Entity>> =>
+    Object.fromEntries(list.map((one) => [`/ad_accounts/a1/ad_sets/${one.id}`, one]));
+  const sorted = (records: readonly Json[]): readonly string[] =>
+    records.map((one) => JSON.stringify(one)).sort();
+
+  test('come from their list where the server has one', async () => {
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets } });
+    const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+    expect(records).toEqual(sets);
+    expect(end).toMatchObject({ matched: true, expected: 130 });
+  });
+
+  test('are asked for one by one where it has none, those that the ads name and those that were seen before', async () => {
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) } });
+    const stream = streams.adSets(on.ads);
+    const { records, end } = await read(on, stream, slice, given);
+    expect(sorted(records)).toEqual(sorted(sets));
+    expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
+    await read(on, stream, slice, given);
+    const lists = on.server.requests.filter(({ url }) => url.includes('/ad_sets?'));
+    expect(lists).toHaveLength(1);
+  });
+
+  test.each([
+    ['403', play.json({ messages: ['no such path'] }, {}, 403), Forbidden],
+    ['400', play.json({ messages: ['no such path'] }, {}, 400), Refused],
+    ['a page', play.status(200, { 'content-type': 'text/html' }, '<!doctype html>'), UnexpectedContent],
+  ])(
+    'are asked for one by one where a server without the list answers it with %s',
+    async (_, odd, refusal) => {
+      const oddly = { '/ad_accounts/a1/ad_sets': odd };
+      const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
+      const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+      expect(sorted(records)).toEqual(sorted(sets));
+      expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
+      expect(on.notes).toEqual([expect.stringContaining('one by one')]);
+      // Where nothing names an ad set, that answer is all there is.
+      const none = read(on, streams.adSets(on.ads), slice, lending({}));
+      await expect(none).rejects.toBeInstanceOf(refusal);
+    },
+  );
+
+  test('of one account whose list is closed say nothing of the list of another', async () => {
+    const oddly = { '/ad_accounts/a2/ad_sets': play.json({ messages: ['not yours'] }, {}, 403) };
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets }, entities: account, oddly });
+    const stream = streams.adSets(on.ads);
+    const other = { partition: { ad_account_id: 'a2' } };
+    const [closed, open] = await Promise.allSettled([
+      read(on, stream, other, given),
+      read(on, stream, slice, given),
+    ]);
+    expect(closed.status === 'rejected' && closed.reason).toBeInstanceOf(Forbidden);
+    expect(open.status === 'fulfilled' && open.value.records).toEqual(sets);
+  });
+
+  test('that are not there keep their rows, fail nothing and are told of', async () => {
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets.slice(3)) } });
+    const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
+    expect(sorted(records)).toEqual(sorted(sets.slice(3)));
+    expect(end).toMatchObject({ matched: true, expected: 127, fetched: 127 });
+    expect(on.notes).toEqual([
+      expect.stringContaining('3 of 130 cannot be read and stay as they are: s-0, s-1, s-2'),
+    ]);
+  });
+
+  test('of an account that is closed are forbidden, and the other account is read', async () => {
+    const on = await opened({
+      lists: {},
+      entities: { ...account, ...byPath(sets) },
+      closed: ['/ad_accounts/a2'],
+    });
+    const stream = streams.adSets(on.ads);
+    const other = { partition: { ad_account_id: 'a2' } };
+    const [closed, open] = await Promise.allSettled([
+      read(on, stream, other, given),
+      read(on, stream, slice, given),
+    ]);
+    expect(closed.status === 'rejected' && closed.reason).toBeInstanceOf(Forbidden);
+    expect(open.status === 'fulfilled' && open.value.records).toHaveLength(130);
+  });
+
+  test('of an account that is not there are missing: that says nothing about the list', async () => {
+    const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets }, entities: account });
+    const stream = streams.adSets(on.ads);
+    await expect(read(on, stream, { partition: { ad_account_id: 'gone' } }, given)).rejects.toBeInstanceOf(
+      Missing,
+    );
+    expect((await read(on, stream, slice, given)).records).toEqual(sets);
+  });
+
+  test('that answer with another entity are not taken for it', async () => {
+    const entities = { ...account, '/ad_accounts/a1/ad_sets/s-0': { id: 'other' } };
+    const on = await opened({ lists: {}, entities });
+    const one = lending({ 'ads.ads': [{ ad_account_id: 'a1', ad_set_id: 's-0' }] });
+    await expect(read(on, streams.adSets(on.ads), slice, one)).rejects.toBeInstanceOf(UnexpectedContent);
+  });
+
+  test.each([
+    ['fails', play.json({ messages: ['broken'] }, {}, 500), Transient],
+    ['is closed', play.json({ messages: ['not yours'] }, {}, 403), Forbidden],
+    ['is refused', play.json({ messages: ['no'] }, {}, 422), Refused],
+    ['answers with another one', play.json({ id: 'other' }), UnexpectedContent],
+  ])('of which one %s are read but for that one, and the error tells which', async (_, odd, error) => {
+    const oddly = { '/ad_accounts/a1/ad_sets/s-0': odd };
+    const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
+    const { records, failure } = await readTo(streams.adSets(on.ads), slice, given);
+    expect(failure).toBeInstanceOf(error);
+    expect(records.toSorted(byId)).toEqual(sets.slice(1).toSorted(byId));
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(/\{ad_set_id\}: 1 of 130 failed: s-0 \(/),
+    });
+  });
+
+  test('of which none answers are not asked for one after the other to the last', async () => {
+    const on = await opened({ lists: {}, entities: account, closed: ['/ad_accounts/a1/ad_sets/'] });
+    const { records, failure } = await readTo(streams.adSets(on.ads), slice, given);
+    expect(failure).toBeInstanceOf(Forbidden);
+    expect(records).toEqual([]);
+    expect(on.server.requests.filter(({ url }) => url.includes('/ad_sets/')).length).toBeLessThan(30);
+  });
+});
+
+describe('ad accounts', () => {
+  const a = (id: string): Entity => ({ id, name: `Account ${id}` });
+  const entities = { '/ad_accounts/a1': a('a1'), '/ad_accounts/a2': a('a2'), '/ad_accounts/a3': a('a3') };
+  const owners = lending({ 'ads.businesses': [{ id: 'b1' }, { id: 'b2' }] });
+
+  test('are those that are configured', async () => {
+    const on = await opened({ lists: {}, entities }, ['a1', 'a3']);
+    const { records, end } = await read(on, streams.adAccounts(on.ads));
+    expect(records).toEqual([a('a1'), a('a3')]);
+    expect(end).toMatchObject({ matched: true, expected: 2 });
+    expect(streams.businesses(on.ads).promised).toBe(false);
+  });
+
+  test('are found through the businesses where none is configured', async () => {
+    const lists = {
+      '/businesses/b1/ad_accounts': [{ id: 'a1' }, { id: 'a2' }],
+      '/businesses/b2/ad_accounts': [{ id: 'a2' }, { id: 'a3' }],
+    };
+    for (const whole of [[], Object.keys(lists)]) {
+      const on = await opened({ lists, entities, whole });
+      expect((await read(on, streams.adAccounts(on.ads), {}, owners)).records).toEqual(
+        Object.values(entities),
+      );
+    }
+  });
+
+  test('that cannot be found must be named', async () => {
+    const on = await opened({ lists: {}, entities });
+    await expect(read(on, streams.adAccounts(on.ads), {}, owners)).rejects.toThrow(/ADS_ACCOUNT_IDS/);
+    await expect(read(on, streams.adAccounts(on.ads))).rejects.toBeInstanceOf(Misconfigured);
+  });
+
+  test('that are closed keep their rows; a new one gets a row of its id, so that its slices are tried', async () => {
+    const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/a2'] }, ['a1', 'a2', 'a3']);
+    const known = await read(
+      on,
+      streams.adAccounts(on.ads),
+      {},
+      lending({ 'ads.ad_accounts': [{ id: 'a2' }] }),
+    );
+    expect(known.records).toEqual([a('a1'), a('a3')]);
+    expect(known.end).toMatchObject({ matched: true, expected: 2, fetched: 2 });
+    const fresh = await read(on, streams.adAccounts(on.ads));
+    expect(fresh.records).toEqual([a('a1'), { id: 'a2' }, a('a3')]);
+    expect(on.notes).toEqual(
+      Array(2).fill(expect.stringContaining('1 of 3 cannot be read and stay as they are: a2')),
+    );
+  });
+
+  test('that are configured and not there are a failure, unless they were there before; the others are read', async () => {
+    const on = await opened({ lists: {}, entities }, ['a1', 'typo', 'a3']);
+    const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+    expect(records).toEqual([a('a1'), a('a3')]);
+    expect(failure).toBeInstanceOf(Refused);
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(/1 of 3 failed: typo \(.*404.*is its id right/),
+    });
+    const gone = await read(
+      on,
+      streams.adAccounts(on.ads),
+      {},
+      lending({ 'ads.ad_accounts': [{ id: 'typo' }] }),
+    );
+    expect(gone.end).toMatchObject({ matched: true, fetched: 2 });
+  });
+
+  test('that are all closed are a failure', async () => {
+    const on = await opened({ lists: {}, entities, closed: ['/ad_accounts/'] }, ['a1', 'a2']);
+    const known = lending({ 'ads.ad_accounts': [{ id: 'a1' }, { id: 'a2' }] });
+    await expect(read(on, streams.adAccounts(on.ads), {}, known)).rejects.toBeInstanceOf(Forbidden);
+  });
+
+  test('of which one fails for good keep none of the others out, configured or found', async () => {
+    const oddly = { '/ad_accounts/a1': play.json({ messages: ['broken'] }, {}, 500) };
+    const configured = await opened({ lists: {}, entities, oddly }, ['a1', 'a2', 'a3']);
+    const lists = {
+      '/businesses/b1/ad_accounts': [{ id: 'a1' }],
+      '/businesses/b2/ad_accounts': [a('a2'), a('a3')],
+    };
+    const found = await opened({ lists, entities, oddly });
+    for (const on of [configured, found]) {
+      const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+      expect(records).toEqual([a('a2'), a('a3')]);
+      expect(failure).toBeInstanceOf(Transient);
+      expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 3 failed: a1 \(.*500/) });
+    }
+  });
+
+  test('of a business whose list fails keep those of the others not out, and the error tells which business', async () => {
+    const oddly = { '/businesses/b1/ad_accounts': play.json({ messages: ['broken'] }, {}, 500) };
+    const on = await opened({ lists: { '/businesses/b2/ad_accounts': [a('a2'), a('a3')] }, entities, oddly });
+    const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
+    expect(records).toEqual([a('a2'), a('a3')]);
+    expect(failure).toBeInstanceOf(Transient);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 2 failed: b1 \(.*500/) });
+  });
+
+  test('restrict what is read below them, in either case, whatever their names hold', () => {
+    expect(accounts({ accountIds: [] }).where).toBe('_deleted_at is null');
+    expect(accounts({ accountIds: ['A1', "o'b"] }).where).toBe(
+      `_deleted_at is null and lower(id) in ('a1', 'o''b')`,
+    );
+  });
+});

@@ -1,0 +1,674 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Reports } from '../../../../../src/connectors/spotify-ads/reports/reports.ts';
+import { asyncReports } from '../../../../../src/connectors/spotify-ads/reports.ts';
+import { metricsOf } from '../../../../../src/connectors/spotify-ads/tables.ts';
+import { csvRow } from '../../../../../src/connectors/spotify-ads/transform.ts';
+import { Forbidden, Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
+import { parsedOf } from '../../../../../src/core/raw-record.ts';
+import type { Job } from '../../../../../src/core/stream.ts';
+import * as play from '../../../../support/misbehaving-server.ts';
+import {
+  account,
+  type CsvPlatform,
+  csvFile,
+  csvPlatform,
+  given,
+  ledger,
+  march,
+  openReports,
+  type Script,
+} from './csv-platform.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const header = 'DAY,CAMPAIGN_NAME,AD_SET_NAME,AD_NAME,SPEND,IMPRESSIONS_ON_SPOTIFY,CLICKS';
+const row = '2025-03-01,Spring,Women,Audio,9007199254.740993,10,1';
+const file = `${header}\n${row}\n`;
+const ready = { status: 'READY', completed_at: '2025-03-01T00:01:00Z' };
+const processing = { status: 'PROCESSING' };
+
+interface Read {
+  readonly platform: CsvPlatform;
+  readonly log: readonly string[];
+  readonly notes: readonly string[];
+  readonly slept: readonly number[];
+  readonly records: readonly Record<string, unknown>[];
+  readonly bytes: readonly string[];
+  readonly ids: readonly string[];
+  readonly fetched: number;
+  readonly failure: unknown;
+}
+
+const read = async (
+  script: Partial<Script>,
+  { job: first, ...more }: Partial<Reports> & { readonly job?: Job } = {},
+): Promise<Read> => {
+  const platform = await csvPlatform({ looks: [ready], files: [csvFile(file)], ...script });
+  const opened = openReports(platform, more);
+  closing.push(platform.close, opened.close);
+  const { job, log } = ledger(first);
+  const records: Record<string, unknown>[] = [];
+  const bytes: string[] = [];
+  const ids: string[] = [];
+  let fetched = -1;
+  let failure: unknown;
+  const stream = asyncReports(opened.reports);
+  const reading = await stream.read?.(march, given(job), new AbortController().signal);
+  try {
+    for (;;) {
+      const step = await reading?.pages.next();
+      if (step === undefined) break;
+      if (step.done === true) {
+        fetched = step.value.fetched;
+        expect(step.value.matched).toBe(true);
+        break;
+      }
+      for (const record of step.value.records) {
+        records.push(parsedOf(record) as Record<string, unknown>);
+        bytes.push(String(reading?.bytes(record, step.value)));
+        ids.push(reading?.id(record) ?? '');
+      }
+    }
+  } catch (error) {
+    failure = error;
+  }
+  return { platform, log, notes: opened.notes, slept: opened.slept, records, bytes, ids, fetched, failure };
+};
+
+const ofFile = (text: string | Buffer): Promise<Read> => read({ files: [csvFile(text)] });
+
+describe('a CSV report', () => {
+  test('is asked for in full, waited for, fetched and read', async () => {
+    const { platform, log, slept, records, fetched, failure } = await read({
+      looks: [processing, processing, ready],
+    });
+    expect(failure).toBeUndefined();
+    expect(records).toEqual([
+      {
+        DAY: '2025-03-01',
+        CAMPAIGN_NAME: 'Spring',
+        AD_SET_NAME: 'Women',
+        AD_NAME: 'Audio',
+        SPEND: '9007199254.740993',
+        IMPRESSIONS_ON_SPOTIFY: '10',
+        CLICKS: '1',
+      },
+    ]);
+    expect(fetched).toBe(1);
+    const [body = {}] = platform.created();
+    expect(body).toMatchObject({
+      granularity: 'DAY',
+      statuses: ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+      report_start: '2025-03-01T00:00:00Z',
+      // The platform's end is inclusive.
+      report_end: '2025-03-03T00:00:00Z',
+    });
+    expect(body.name).toMatch(/^[A-Za-z0-9_-]{2,120}$/);
+    expect(body.dimensions).toHaveLength(10);
+    expect([...(body.metrics ?? [])].sort()).toEqual(
+      metricsOf('csv')
+        .map(([, { names }]) => names.csv)
+        .sort(),
+    );
+    expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0', 'look report-0']);
+    expect(slept).toEqual([2000, 3000]);
+    expect(log).toEqual([
+      expect.stringMatching(/^creating: DAY 2025-03-01 to 2025-03-03/),
+      'submitted report-0',
+      'ready',
+    ]);
+  });
+
+  test('R4: is fetched from another host without our token and without our name', async () => {
+    const { platform, failure } = await read({});
+    expect(failure).toBeUndefined();
+    expect(
+      platform.api.requests.every(({ headers }) => headers.authorization === 'Bearer s3cret-token'),
+    ).toBe(true);
+    const [asked] = platform.storage.requests;
+    expect(Object.keys(asked?.headers ?? {}).sort()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+    ]);
+    expect(JSON.stringify([asked?.headers, asked?.url])).not.toContain('s3cret');
+  });
+
+  test('R4: on a host that is not configured is not fetched', async () => {
+    const { platform, failure } = await read({}, { hosts: ['storage.googleapis.com'] });
+    expect(failure).toMatchObject({ code: 'foreign_origin' });
+    expect(platform.storage.connections()).toBe(0);
+  });
+
+  test('has an upper bound of requests for plans, and is never halved', async () => {
+    const platform = await csvPlatform({ looks: [], files: [csvFile('')] });
+    const { reports, close } = openReports(platform);
+    closing.push(platform.close, close);
+    const { days, parents } = asyncReports(reports);
+    expect(await days?.rows(march, given(ledger().job))).toBe(0);
+    expect(await days?.requests(march, given(ledger().job))).toBeGreaterThan(0);
+    expect(days?.longest).toBe(365);
+    expect(parents?.columns).toEqual({ ad_account_id: 'id' });
+  });
+});
+
+describe('the ledger of report jobs', () => {
+  const submitted: Job = {
+    id: 'old-1',
+    status: 'submitted',
+    attempt: 1,
+    submittedAt: new Date('2025-03-10T02:00:00Z'),
+  };
+
+  test.each(['submitted', 'ready'] as const)(
+    'a job that was %s before a crash is adopted, not created again',
+    async (status) => {
+      const { platform, records, log } = await read(
+        { looks: [processing, ready] },
+        { job: { ...submitted, status } },
+      );
+      expect(platform.calls()).toEqual(['look old-1', 'look old-1']);
+      expect(records).toHaveLength(1);
+      expect(log).toEqual(['ready']);
+    },
+  );
+
+  test('a job whose creation was not confirmed before a crash is created again', async () => {
+    const { platform, records } = await read(
+      {},
+      { job: { ...submitted, id: undefined, status: 'creating' } },
+    );
+    expect(platform.calls()).toEqual(['create', 'look report-0']);
+    expect(records).toHaveLength(1);
+  });
+
+  test.each(['failed', 'expired', 'abandoned'] as const)(
+    'one that is known to have %s is followed by another',
+    async (status) => {
+      const { platform, records } = await read({}, { job: { ...submitted, status } });
+      expect(platform.calls()).toEqual(['create', 'look report-0']);
+      expect(records).toHaveLength(1);
+    },
+  );
+
+  test('one that is days old is not adopted: its numbers are of then', async () => {
+    const { platform, log } = await read(
+      {},
+      { job: { ...submitted, submittedAt: new Date('2025-03-01T00:00:00Z') } },
+    );
+    expect(platform.calls()).toEqual(['create', 'look report-0']);
+    expect(log[0]).toBe('abandoned: too old: its numbers are of then');
+  });
+});
+
+describe('R1: a report that comes to nothing', () => {
+  test.each([
+    ['FAILED', { status: 'FAILED' }, 'failed'],
+    ['EXPIRED', { status: 'EXPIRED' }, 'expired'],
+    ['unknown to the platform', play.json({ messages: ['no'] }, {}, 404), 'abandoned'],
+    [
+      'completed in a state that is not known',
+      { status: 'BROKEN', completed_at: '2025-03-01T00:00:00Z' },
+      'failed',
+    ],
+  ])('%s: another one is created', async (_, look, state) => {
+    const { platform, records, log } = await read({ looks: [processing, look, ready] });
+    expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0', 'create', 'look report-1']);
+    expect(records).toHaveLength(1);
+    expect(log.map((line) => line.split(/[: ]/)[0])).toEqual([
+      'creating',
+      'submitted',
+      state,
+      'creating',
+      'submitted',
+      'ready',
+    ]);
+  });
+
+  test('time and again: the slice fails after three', async () => {
+    const { platform, records, failure } = await read({ looks: [{ status: 'FAILED' }] });
+    expect(failure).toBeInstanceOf(Transient);
+    expect(String(failure)).toContain('3 reports in a row came to nothing');
+    expect(platform.created()).toHaveLength(3);
+    expect(records).toEqual([]);
+    expect(platform.storage.connections()).toBe(0);
+  });
+
+  test.each([
+    ['is empty', csvFile('')],
+    ['has not what was asked for', csvFile('DAY,NAME\n2025-03-01,Spring\n')],
+    ['is a page', play.bytes('page', '<h1>Gone</h1>', { 'content-type': 'text/html' })],
+  ])('one whose file %s fails the slice, and the next run creates another', async (_, first) => {
+    const { log, failure } = await read({ files: [first] });
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(log.at(-1)).toMatch(/^failed/);
+  });
+
+  test('a state that is not known is waited out', async () => {
+    const { platform, records } = await read({
+      looks: [{ status: 'SIMMERING' }, { status: 'SIMMERING' }, ready],
+    });
+    expect(platform.created()).toHaveLength(1);
+    expect(records).toHaveLength(1);
+  });
+
+  test('one that is ready without an address gets it a moment later', async () => {
+    const { platform, records } = await read({ looks: [{ ...ready, report_url: null }, ready] });
+    expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0']);
+    expect(records).toHaveLength(1);
+  });
+});
+
+describe('what the contract does not show of a report', () => {
+  const elsewhere = (name: string, wrapper?: string) => async (): Promise<Read> => {
+    const storage = await play.misbehaving(play.inTurn(csvFile(file)));
+    closing.push(() => storage.close());
+    const state = { status: 'COMPLETED', [name]: `${storage.url}/report.csv` };
+    return read(
+      {
+        creations: [play.json({ report_id: 'r-1', status: 'PENDING' }, {}, 202)],
+        looks: [wrapper ? { [wrapper]: state } : state],
+      },
+      { hosts: [`127.0.0.1:${storage.port}`] },
+    );
+  };
+
+  test.each([
+    ['report_url', undefined],
+    ['download_url', undefined],
+    ['url', undefined],
+    ['downloadUrl', undefined],
+    ['csv_url', 'data'],
+    ['download_link', 'async_report'],
+  ])('its id may be named as in the path, and its address %s (in %s)', async (name, wrapper) => {
+    const { platform, records, failure } = await elsewhere(name, wrapper)();
+    expect(failure).toBeUndefined();
+    expect(platform.calls()).toEqual(['create', 'look r-1']);
+    expect(records).toHaveLength(1);
+  });
+
+  test('of two addresses under names that nobody knows none is fetched', async () => {
+    const { failure, platform } = await read({
+      looks: [{ status: 'DONE', page_url: 'https://a.example/', file_url: 'https://b.example/' }],
+    });
+    expect(failure).toBeInstanceOf(Transient);
+    expect(platform.storage.connections()).toBe(0);
+  });
+});
+
+describe('R2: a report that is never done', () => {
+  test('is left at the deadline after growing waits; it stays submitted, and the next run adopts it', async () => {
+    const { platform, log, slept, failure } = await read({ looks: [processing] });
+    expect(failure).toBeInstanceOf(Transient);
+    expect(String(failure)).toContain('not ready after 30 minutes');
+    expect(platform.created()).toHaveLength(1);
+    expect(log.at(-1)).toBe('submitted report-0');
+    expect(slept.slice(0, 4)).toEqual([2000, 3000, 4500, 6750]);
+    expect(Math.max(...slept)).toBe(60_000);
+    expect(slept.reduce((sum, ms) => sum + ms)).toBe(30 * 60_000);
+    expect(platform.calls().length).toBeLessThan(60);
+  });
+});
+
+describe('the creation of a report', () => {
+  test('that is not confirmed is not sent again by itself, but as another attempt', async () => {
+    const { platform, records, log } = await read({
+      creations: [play.status(502), play.json({ id: 'second' }, {}, 201)],
+    });
+    expect(platform.calls()).toEqual(['create', 'create', 'look second']);
+    expect(log.map((line) => line.split(/[: ]/)[0])).toEqual(['creating', 'creating', 'submitted', 'ready']);
+    expect(records).toHaveLength(1);
+  });
+
+  test('that is never confirmed ends after three attempts', async () => {
+    const { platform, failure } = await read({ creations: [play.reset] });
+    expect(failure).toBeInstanceOf(Transient);
+    expect(platform.api.fired).toEqual(['reset', 'reset', 'reset']);
+  });
+
+  test('that is refused for a metric by its name is made without it, and told', async () => {
+    const { platform, records, notes } = await read({
+      creations: [
+        play.json({ messages: ['metrics: AD_COMPLETES is not known'] }, {}, 400),
+        play.json({ id: 'less' }, {}, 201),
+      ],
+    });
+    const [, body] = platform.created();
+    expect(body?.metrics).not.toContain('AD_COMPLETES');
+    expect(body?.metrics).toHaveLength(metricsOf('csv').length - 1);
+    expect(records).toHaveLength(1);
+    expect(notes[0]).toContain('the server has no AD_COMPLETES');
+  });
+
+  const metrics = metricsOf('csv').flatMap(([, { names }]) => names.csv ?? []);
+  const without = (...left: readonly string[]): readonly string[] =>
+    metrics.filter((name) => !left.includes(name));
+  const clipped = (text: string): string => `${text.slice(0, 299)}…`;
+  const enumeration = (name: string, all: readonly string[]): string =>
+    `Cannot deserialize value from String "${name}": not one of the values accepted for Enum class: [${all.join(', ')}]`;
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'the whole list behind the refused one',
+      [enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted())],
+      without('SKAD_APP_INSTALLS'),
+    ],
+    [
+      'a list that the server cut off',
+      [clipped(enumeration('SKAD_APP_INSTALLS', without('SKAD_APP_INSTALLS').toSorted()))],
+      without('SKAD_APP_INSTALLS'),
+    ],
+    [
+      'lists for one name after the other',
+      ['REACH', 'CPM'].map((name) => enumeration(name, without('REACH', 'CPM'))),
+      without('REACH', 'CPM'),
+    ],
+    [
+      'the whole list alone',
+      [`metrics: each must be one of ${without('REACH', 'CPM').join(' | ')}`],
+      without('REACH', 'CPM'),
+    ],
+    ['what the refused one does not go with', ['CPM is not possible with SPEND'], without('CPM')],
+  ])(
+    'that is refused with names of what there is (%s) is made without the rest only',
+    async (_, refusals, asked) => {
+      const { platform, records, notes, failure } = await read({
+        creations: [
+          ...refusals.map((message) => play.json({ messages: [message] }, {}, 400)),
+          play.json({ id: 'less' }, {}, 201),
+        ],
+      });
+      expect(failure).toBeUndefined();
+      expect([...(platform.created().at(-1)?.metrics ?? [])].toSorted()).toEqual(asked.toSorted());
+      expect(platform.created()).toHaveLength(refusals.length + 1);
+      expect(records).toHaveLength(1);
+      for (const name of metrics.filter((one) => !asked.includes(one)))
+        expect(notes.join()).toMatch(new RegExp(`the server has no [A-Z_, ]*\\b${name}\\b`));
+    },
+  );
+
+  test.each<[string, string, readonly string[] | undefined]>([
+    [
+      'is not valid; allowed: ACTIVE, PENDING_APPROVAL, REJECTED',
+      'COMPLETED',
+      ['ACTIVE', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+    ],
+    [
+      'is not valid; allowed: ACTIVE',
+      'PAUSED',
+      ['ACTIVE', 'COMPLETED', 'STOPPED', 'PENDING_APPROVAL', 'REJECTED'],
+    ],
+    [
+      'only valid ones are ACTIVE, PENDING_APPROVAL and REJECTED',
+      '',
+      ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'],
+    ],
+  ])(
+    'that is refused for a status keeps those that are named as valid: %s',
+    async (words, name, statuses) => {
+      const { platform, failure } = await read({
+        creations: [
+          play.json({ messages: [`statuses: ${name} ${words}`] }, {}, 400),
+          play.json({ id: 'less' }, {}, 201),
+        ],
+      });
+      expect(failure).toBeUndefined();
+      expect(platform.created().at(-1)?.statuses).toEqual(statuses);
+    },
+  );
+
+  test.each([
+    'metrics: SPEND is not known',
+    'metrics: REACH, SPEND are not known',
+    'metrics: SPEND, CLICKS are not valid',
+    'statuses: ACTIVE is not valid',
+    'statuses: ACTIVE, PAUSED are not known',
+    clipped(`allowed are ${without('SPEND').toSorted().join(', ')}`),
+  ])('that is refused for what no row can do without fails the slice: %s', async (message) => {
+    const { platform, failure } = await read({ creations: [play.json({ messages: [message] }, {}, 400)] });
+    expect(failure).toBeInstanceOf(Refused);
+    for (const { metrics: asked, statuses } of platform.created()) {
+      expect(asked).toEqual(expect.arrayContaining(['SPEND', 'CLICKS', 'IMPRESSIONS_ON_SPOTIFY']));
+      expect(statuses).toContain('ACTIVE');
+    }
+  });
+
+  test('that is refused together with another for what the server lacks is asked for again as well', async () => {
+    const refusal = play.json({ messages: ['metrics: SKAD_APP_INSTALLS is not known'] }, {}, 400);
+    const both = Promise.withResolvers<void>();
+    let refused = 0;
+    const together: play.Reply = {
+      ...refusal,
+      run: async (...arrived) => {
+        refused += 1;
+        if (refused === 2) both.resolve();
+        await both.promise;
+        await refusal.run(...arrived);
+      },
+    };
+    const creations = [
+      together,
+      together,
+      play.json({ id: 'one' }, {}, 201),
+      play.json({ id: 'two' }, {}, 201),
+    ];
+    const platform = await csvPlatform({ looks: [ready], files: [csvFile(file)], creations });
+    const opened = openReports(platform);
+    closing.push(platform.close, opened.close);
+    const stream = asyncReports(opened.reports);
+    const readings = await Promise.all(
+      [1, 2].map(() => stream.read?.(march, given(ledger().job), new AbortController().signal)),
+    );
+    const firsts = await Promise.all(readings.map((reading) => reading?.pages.next()));
+    expect(firsts.map((step) => step?.done)).toEqual([false, false]);
+    expect(platform.created()).toHaveLength(4);
+    expect(opened.notes.filter((note) => note.includes('the server has no SKAD_APP_INSTALLS'))).toHaveLength(
+      1,
+    );
+  });
+
+  test.each([
+    'One or more statuses are not valid for the primary entity of the report',
+    'Invalid status: completed, stopped, paused',
+  ])(
+    'that is refused for statuses without a name of one is asked for with those of ads: %s',
+    async (message) => {
+      const refusal = play.json({ messages: [message] }, {}, 400);
+      const creations = [refusal, play.json({ id: 'less' }, {}, 201)];
+      const { platform, notes, records, failure } = await read({ creations });
+      expect(failure).toBeUndefined();
+      expect(records).toHaveLength(1);
+      expect(notes).toContainEqual(
+        expect.stringContaining('with the statuses ACTIVE, PENDING_APPROVAL, REJECTED alone'),
+      );
+      expect(platform.created().map(({ statuses }) => statuses)).toEqual([
+        ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'],
+        ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'],
+      ]);
+      const never = await read({ creations: [refusal] });
+      expect(never.failure).toBeInstanceOf(Refused);
+      expect(never.platform.created()).toHaveLength(2);
+    },
+  );
+
+  test('that is refused for anything else fails the slice', async () => {
+    const { platform, log, failure } = await read({
+      creations: [play.json({ messages: ['too many reports'] }, {}, 400)],
+    });
+    expect(failure).toBeInstanceOf(Refused);
+    expect(log.at(-1)).toContain('failed: ');
+    expect(platform.created()).toHaveLength(1);
+  });
+
+  test('that is forbidden tells so', async () => {
+    const { failure } = await read({ creations: [play.json({ messages: ['not yours'] }, {}, 403)] });
+    expect(failure).toBeInstanceOf(Forbidden);
+  });
+
+  test('that names no report fails the slice', async () => {
+    const { failure, platform } = await read({ creations: [play.json({ ok: true }, {}, 201)] });
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(platform.created()).toHaveLength(1);
+  });
+});
+
+describe('R3: an address that has expired', () => {
+  test('is asked for again, of the same report', async () => {
+    const { platform, records } = await read({ files: [play.status(403), play.status(404), csvFile(file)] });
+    expect(platform.calls()).toEqual(['create', 'look report-0', 'look report-0', 'look report-0']);
+    expect(platform.storage.requests.map(({ url }) => url)).toEqual([
+      '/r0.csv?sig=x',
+      '/r1.csv?sig=x',
+      '/r2.csv?sig=x',
+    ]);
+    expect(records).toHaveLength(1);
+  });
+
+  test('whose report expired with it fails the slice, and the next run creates another', async () => {
+    const { log, failure } = await read({ looks: [ready, { status: 'EXPIRED' }], files: [play.status(403)] });
+    expect(failure).toBeInstanceOf(Transient);
+    expect(log.at(-1)).toContain('expired');
+  });
+});
+
+describe('R6 and R7: what stands in a report', () => {
+  test('columns are found by name, in any order, case and spelling; added ones come along', async () => {
+    const { records, failure } = await ofFile(
+      '\ufeffClicks,Brand New,Ad Name,ad_set_name,Campaign Name,Spend,Impressions on Spotify,Date\r\n1,x,A,"S, 1",C,0.5,10,2025-03-02\r\n',
+    );
+    expect(failure).toBeUndefined();
+    const { row } = csvRow.via(records[0], march);
+    expect(row).toMatchObject({
+      day: '2025-03-02',
+      campaign_name: 'C',
+      ad_set_name: 'S, 1',
+      ad_name: 'A',
+      spend: '0.500000',
+    });
+  });
+
+  test('what was asked for and did not come is told', async () => {
+    const { notes } = await ofFile(file);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain('asked for, but not in the report: AD_ACCOUNT_NAME, ');
+    expect(notes[0]).not.toMatch(/\bSPEND\b/);
+  });
+
+  test.each([
+    ['a required column is removed', file.replace('SPEND,', ''), 'has no SPEND'],
+    ['a required column is renamed', file.replace('CAMPAIGN_NAME', 'KAMPAGNE'), 'has no CAMPAIGN_NAME'],
+    ['no column tells the day', file.replace('DAY', 'WHEN'), 'has no a column for the day'],
+    ['two columns tell the day', file.replace('CLICKS', 'DATE'), 'CLICKS'],
+    ['a header stands twice', file.replace('CLICKS', 'spend'), 'two columns'],
+    ['it is UTF-16', Buffer.from(`\ufeff${file}`, 'utf16le'), 'UTF-16'],
+    ['it is Latin-1', Buffer.from(file.replace('Spring', 'Frühling'), 'latin1'), 'not valid UTF-8'],
+    ['it holds a NUL', file.replace('Spring', 'Spr\0ing'), 'NUL'],
+    ['it is empty', '', 'empty'],
+    ['it breaks off in its last line', `${file}2025-03-02,Spring,Wom`, 'breaks off'],
+    ['it breaks off in a name that begins like a total', `${file}Total`, 'breaks off'],
+    ['a quote is never closed', `${file}"2025-03-02,Spring\n`, 'never closed'],
+  ])('the slice fails, with its class, where %s', async (_, text, message) => {
+    const { failure, platform } = await ofFile(text);
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(String(failure)).toContain(message);
+    expect(platform.storage.fired).toEqual(['file']);
+  });
+});
+
+describe('R8: lines that are no rows', () => {
+  test('a ragged one goes to the rejects with its exact bytes, its values under no name', async () => {
+    const ragged = ['2025-03-01,Spring,Women,5', `${row},too,many`, '2025-03-01,"a "b" c",W,A,1,2,3'];
+    const { records, bytes, ids, fetched } = await ofFile(
+      `${header}\n${row}\n${ragged.join('\n')}\n${row}\n`,
+    );
+    expect(fetched).toBe(5);
+    expect(bytes).toEqual([row, ...ragged, row]);
+    expect(ids).toEqual(['2025-03-01/Spring/Women/Audio', '', '', '', '2025-03-01/Spring/Women/Audio']);
+    for (const record of records.slice(1, 4))
+      expect(() => csvRow.via(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
+    expect(csvRow.via(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
+  });
+
+  test.each([
+    ['a total', 'Total,,,,9,10,1'],
+    ['a grand total without a day', ',Grand Total:,,,9,10,1'],
+    ['sums without a name', ',,,,9,10,1'],
+    ['a total with fewer cells', 'Totals,9'],
+    ['a total with fewer cells, and empty lines behind it', 'Totals,9\n\n'],
+  ])('%s is not loaded, and told', async (_, footer) => {
+    const { records, notes, fetched } = await ofFile(`${file}${footer}\n`);
+    expect(records).toHaveLength(1);
+    expect(fetched).toBe(1);
+    expect(notes.at(-1)).toContain('totals');
+  });
+
+  test.each(['Totals,9', '"Total",'])(
+    'a total behind which the file ends, as in %s, is one',
+    async (footer) => {
+      const { records, notes } = await ofFile(`${file}${footer}`);
+      expect(records).toHaveLength(1);
+      expect(notes.at(-1)).toContain('totals');
+    },
+  );
+
+  test('a campaign called Total is a row like any other', async () => {
+    const { records } = await ofFile(`${header}\n2025-03-01,Total,Totals,Total,1,1,1\n`);
+    expect(records).toHaveLength(1);
+  });
+
+  test('a row without a day that is no footer is rejected, not left out', async () => {
+    const { records } = await ofFile(`${file},Spring,Women,Audio,1,1,1\n`);
+    expect(records).toHaveLength(2);
+    expect(() => csvRow.via(records[1], march)).toThrow('day');
+  });
+
+  test('rows of days that were not asked for are left out, and told', async () => {
+    const other = ['2025-02-28', '2025-03-04', '2025-03-04T00:00:00Z'].map((day) =>
+      row.replace('2025-03-01', day),
+    );
+    const { records, notes } = await ofFile(
+      `${header}\n${[row, ...other, row.replace('-01', '-03')].join('\n')}\n`,
+    );
+    expect(records.map((one) => one.DAY)).toEqual(['2025-03-01', '2025-03-03']);
+    expect(notes.at(-1)).toContain('3 rows are of days outside 2025-03-01 to 2025-03-04');
+  });
+
+  test('a report of other days alone is not the one that was asked for: the slice fails', async () => {
+    const other = ['2025-02-27', '2025-02-28'].map((day) => row.replace('2025-03-01', day));
+    const { failure } = await ofFile(`${header}\n${other.join('\n')}\n`);
+    expect(failure).toBeInstanceOf(UnexpectedContent);
+    expect(String(failure)).toContain('2 rows, none of 2025-03-01 to 2025-03-04');
+  });
+
+  test('a report of the day behind the last one alone is that of a server which takes an end otherwise: it has no rows', async () => {
+    const { failure, records } = await ofFile(`${header}\n${row.replace('2025-03-01', '2025-03-04')}\n`);
+    expect(failure).toBeUndefined();
+    expect(records).toEqual([]);
+  });
+
+  test('empty lines are nothing', async () => {
+    const { records, bytes } = await ofFile(`${header}\n\n${row}\n\n${row}\n\n`);
+    expect(records).toHaveLength(2);
+    expect(bytes).toEqual([row, row]);
+  });
+});
+
+test('a file that breaks off while it is fetched is fetched again, and no row comes twice', async () => {
+  const many = `${header}\n${Array.from({ length: 30_000 }, (_, n) => `2025-03-02,C,S,Ad ${n},1,1,1`).join('\n')}\n`;
+  const type = { 'content-type': 'text/csv' };
+  const { records, platform } = await read({
+    files: [play.cutAt(many, 700_000, type), play.cutAt(many, 400_000, type), csvFile(many)],
+  });
+  expect(platform.storage.fired).toEqual(['cut', 'cut', 'file']);
+  expect(new Set(records.map((one) => one.AD_NAME)).size).toBe(30_000);
+  expect(records).toHaveLength(30_000);
+});
+
+test('the account is the one of the slice', async () => {
+  const { platform } = await read({});
+  expect(platform.api.requests[0]?.url).toBe(`/ads/v3/ad_accounts/${account}/async_reports`);
+});

@@ -1,0 +1,528 @@
+import { describe, expect, it } from 'vitest';
+import {
+  insightSnapshots,
+  metricsOf,
+  reportCsv,
+  reportDaily,
+  reportHourly,
+  reportLifetime,
+} from '../../../../../src/connectors/spotify-ads/tables.ts';
+import {
+  csvRow,
+  dailyRow,
+  hourlyRow,
+  insight,
+  lifetimeRow,
+} from '../../../../../src/connectors/spotify-ads/transform.ts';
+import { BadData } from '../../../../../src/core/errors.ts';
+import { parseJson } from '../../../../../src/core/json.ts';
+import type { Flow, Slice } from '../../../../../src/core/stream.ts';
+import type { Table } from '../../../../../src/core/table.ts';
+import { parseInstant } from '../../../../../src/core/time.ts';
+
+const slice: Slice = { partition: { ad_account_id: 'acc', entity_type: 'AD' } };
+const row = (stats: string, more = ''): unknown =>
+  parseJson(
+    Buffer.from(
+      `{"entity_type": "AD", "entity_id": "a", "start_time": "2024-03-01T00:00:00Z", "end_time": "2024-03-02T00:00:00Z", "stats": [${stats}]${more}}`,
+    ),
+  );
+const stat = (name: string, value: string): string => `{"field_type": "${name}", "field_value": ${value}}`;
+const daily = (name: string, value: string) => dailyRow.via(row(stat(name, value)), slice);
+
+describe('a row by day', () => {
+  it('has its day, its owner and what was told of its entity', () => {
+    const record = row(
+      stat('SPEND', '12.34'),
+      ', "entity_name": "Ad", "entity_status": "ACTIVE", "parent_entity": {"id": "s", "name": "Set", "status": null}',
+    );
+    expect(dailyRow.via(record, slice).row).toMatchObject({
+      entity_type: 'AD',
+      entity_id: 'a',
+      day: '2024-03-01',
+      ad_account_id: 'acc',
+      entity_name: 'Ad',
+      entity_status: 'ACTIVE',
+      parent_entity_id: 's',
+      spend: '12.340000',
+      _extra: null,
+    });
+  });
+
+  it('has null for a metric that was not told, never 0', () => {
+    const { row: made } = daily('CLICKS', '0');
+    for (const [column] of metricsOf('aggregate')) expect(made[column]).toBe(column === 'clicks' ? 0 : null);
+    expect(dailyRow.via(row(''), slice).row).toMatchObject({
+      spend: null,
+      impressions: null,
+      purchases_suppressed: false,
+    });
+    expect(daily('CLICKS', 'null').row.clicks).toBeNull();
+  });
+
+  it('keeps what is told of a number besides its name and value, and notes it once', () => {
+    const told = (name: string) => `{"field_type": "${name}", "field_value": 7, "estimated": true}`;
+    const { row: made, notes } = dailyRow.via(row(`${told('CLICKS')}, ${told('IMPRESSIONS')}`), slice);
+    expect(made).toMatchObject({ clicks: 7, impressions: 7 });
+    expect(made._extra).toBe('{"stats[0].estimated":true,"stats[1].estimated":true}');
+    expect(notes).toEqual(['stats[].estimated: a field that is not known']);
+    // Also where there is no number yet.
+    const { row: bare } = dailyRow.via(row(`{"field_type": "CLICKS", "estimated": true}`), slice);
+    expect(bare).toMatchObject({ clicks: null, _extra: '{"stats[0].estimated":true}' });
+  });
+
+  it('without the list of its numbers is rejected', () => {
+    const record = { entity_id: 'a', start_time: '2024-03-01T00:00:00Z' };
+    expect(() => dailyRow.via(record, slice)).toThrow('ads.report_daily: row of a has no stats');
+    expect(() => dailyRow.via({ ...record, stats: {} }, slice)).toThrow(BadData);
+  });
+
+  it('of another level than was asked for is rejected: it would be counted there twice', () => {
+    expect(() =>
+      dailyRow.via(row(''), { partition: { ad_account_id: 'acc', entity_type: 'AD_SET' } }),
+    ).toThrow(/entity_type/);
+  });
+
+  it.each([
+    ['2024-03-01T05:00:00Z', '2024-03-02T05:00:00Z'],
+    ['2024-03-01T00:00:00+01:00', null],
+    ['2024-03-01T00:00:00Z', '2024-03-03T00:00:00Z'],
+    ['2024-03-01T00:00:00Z', '2024-02-29T00:00:00Z'],
+    ['2024-03-01', null],
+    [null, null],
+  ])('that begins at %s and ends at %s is no day: rejected', (start_time, end_time) => {
+    const record = { entity_id: 'a', start_time, end_time, stats: [] };
+    expect(() => dailyRow.via(record, slice)).toThrow(BadData);
+  });
+
+  it.each([null, '2024-03-02T00:00:00Z', '2024-03-01T23:59:59Z', '2024-03-01T00:00:00Z'])(
+    'may end at %s: conventions differ',
+    (end_time) => {
+      const record = { entity_id: 'a', start_time: '2024-03-01T00:00:00Z', end_time, stats: [] };
+      expect(dailyRow.via(record, slice).row.day).toBe('2024-03-01');
+    },
+  );
+
+  it('keeps fields that nobody knew, and notes them', () => {
+    const { row: made, notes } = dailyRow.via(row('', ', "viewability": {"score": 1.5}'), slice);
+    expect(made._extra).toBe('{"viewability":{"score":1.5}}');
+    expect(notes).toEqual(['viewability: a field that is not known']);
+  });
+});
+
+describe('a count', () => {
+  it.each([
+    ['73775.0', 73775],
+    ['7.3775e4', 73775],
+    ['-0', 0],
+    ['-3', -3],
+    ['9007199254740993', 9007199254740993n],
+    ['9223372036854775807', 9223372036854775807n],
+    ['9223372036854775807.0', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+  ])('%s is %s, exactly', (literal, count) => {
+    expect(daily('IMPRESSIONS', literal)).toMatchObject({ row: { impressions: count, extra_metrics: null } });
+  });
+
+  it.each(['9223372036854775808', '1e30', '1e400'])('%s is beyond 64 bits: rejected', (literal) => {
+    expect(() => daily('IMPRESSIONS', literal)).toThrow(/IMPRESSIONS beyond 64 bits/);
+  });
+
+  it.each(['1.5', '0.30000000000000004', '9007199254740993.5'])(
+    '%s is never rounded: null, kept, noted',
+    (literal) => {
+      const { row: made, notes } = daily('IMPRESSIONS', literal);
+      expect(made).toMatchObject({ impressions: null, extra_metrics: `{"IMPRESSIONS":${literal}}` });
+      expect(notes).toEqual(['IMPRESSIONS: a fraction where a whole number was expected']);
+    },
+  );
+
+  it('in quotes is that number: exact decimals are sent so', () => {
+    expect(daily('IMPRESSIONS', '"9007199254740993"')).toMatchObject({
+      row: { impressions: 9007199254740993n, _extra: null },
+    });
+    expect(daily('SPEND', '"17.482913"')).toMatchObject({ row: { spend: '17.482913', _extra: null } });
+    expect(daily('PURCHASES', '"-5.0"').row).toMatchObject({ purchases: null, purchases_suppressed: true });
+  });
+
+  it.each(['"017.4"', '"1,234.50"', '"12.50 EUR"', '""', '{"amount":1}', 'true'])(
+    '%s as money is rejected: nothing in its place would be summed as if nothing had been spent',
+    (literal) => {
+      for (const name of ['SPEND', 'REVENUE'])
+        expect(() => daily(name, literal)).toThrow(new RegExp(`${name} that is no plain number`));
+      expect(daily('SPEND', 'null').row).toMatchObject({ spend: null });
+    },
+  );
+
+  it('of another type is null, kept with the reason, noted', () => {
+    const { row: made, notes } = daily('IMPRESSIONS', '"many"');
+    expect(made.impressions).toBeNull();
+    expect(made._extra).toBe(
+      '{"stats[0].IMPRESSIONS":{"_raw":"many","_reason":"expected a number, got text"}}',
+    );
+    expect(notes).toEqual(['stats[].IMPRESSIONS: expected a number, got text']);
+  });
+});
+
+describe('what the platform hides', () => {
+  it.each([
+    ['PURCHASES', 'purchases'],
+    ['CUSTOM_EVENT_5', 'custom_event_5'],
+    ['REVENUE', 'revenue'],
+    ['COST_PER_LEAD', 'cost_per_lead'],
+  ])('%s of -5 is null and flagged, never a number', (name, column) => {
+    for (const literal of ['-5', '-5.0'])
+      expect(daily(name, literal).row).toMatchObject({ [column]: null, [`${column}_suppressed`]: true });
+    expect(daily(name, '0').row).toMatchObject({ [`${column}_suppressed`]: false });
+    expect(daily(name, '5').row).toMatchObject({ [`${column}_suppressed`]: false });
+  });
+
+  it('-5 of a count that is not known to be hidden is null and kept, with a note', () => {
+    const { row: made, notes } = daily('STREAMS', '-5');
+    expect(made).toMatchObject({ streams: null, extra_metrics: '{"STREAMS":-5}' });
+    expect(notes).toHaveLength(1);
+  });
+
+  it('-5 of spend is a refund', () => {
+    expect(daily('SPEND', '-5').row).toMatchObject({ spend: '-5.000000', extra_metrics: null });
+  });
+});
+
+describe('an amount of a report', () => {
+  it('is in units already: never divided', () => {
+    expect(daily('SPEND', '73775.0').row.spend).toBe('73775.000000');
+    expect(daily('SPEND', '123456789012.345678').row.spend).toBe('123456789012.345678');
+  });
+
+  it('finer than a millionth is rounded in its column, kept exactly beside it, and noted', () => {
+    const { row: made, notes } = daily('SPEND', '12.345678901');
+    expect(made).toMatchObject({ spend: '12.345679', extra_metrics: '{"SPEND":12.345678901}' });
+    expect(notes).toHaveLength(1);
+  });
+
+  it('beyond numeric(18,6) is rejected', () => {
+    expect(() => daily('SPEND', '1000000000000')).toThrow(/SPEND/);
+    expect(() => daily('SPEND', '999999999999.9999999')).toThrow(/SPEND/);
+  });
+
+  it('as a quotient (cost per lead, order value) keeps every digit', () => {
+    expect(daily('AVERAGE_ORDER_VALUE', '33.33333333333333333333').row.average_order_value).toBe(
+      '33.33333333333333333333',
+    );
+  });
+});
+
+describe('metrics', () => {
+  it('that no column holds go to extra_metrics, exact, whatever they are called', () => {
+    const record = row(
+      [stat('NEW_METRIC', '12345678901234567.89'), stat('__proto__', '1'), stat('toString', '2')].join(),
+    );
+    expect(dailyRow.via(record, slice).row.extra_metrics).toBe(
+      '{"NEW_METRIC":12345678901234567.89,"__proto__":1,"toString":2}',
+    );
+  });
+
+  it('told twice are taken once; told twice with two values they reject the row', () => {
+    const twice = (a: string, b: string) =>
+      dailyRow.via(row(`${stat('CLICKS', a)}, ${stat('CLICKS', b)}`), slice).row.clicks;
+    expect(twice('7', '7.0')).toBe(7);
+    expect(twice('null', '7')).toBe(7);
+    expect(twice('7', 'null')).toBe(7);
+    expect(twice('0.5', '0.5')).toBeNull();
+    expect(() => twice('0.5', '0')).toThrow(/two different values/);
+    expect(() => twice('0', '0.5')).toThrow(/two different values/);
+    expect(() => twice('7', '8')).toThrow(/two different values for CLICKS/);
+    expect(() => dailyRow.via(row(`${stat('X', '1')}, ${stat('X', '2')}`), slice)).toThrow(
+      /two different values/,
+    );
+    expect(() => dailyRow.via(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '4')}`), slice)).toThrow(
+      /two different values/,
+    );
+    expect(
+      dailyRow.via(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '-5')}`), slice).row.leads_suppressed,
+    ).toBe(true);
+  });
+
+  it('without a name are kept with a note', () => {
+    const { row: made, notes } = dailyRow.via(row('{"field_value": 3}, 5'), slice);
+    expect(made._extra).toContain('"stats[1].field_type"');
+    expect(notes).toHaveLength(2);
+  });
+});
+
+describe('rows by hour and lifetime', () => {
+  it('an hour is an instant; a row that spans two hours is rejected', () => {
+    const record = {
+      entity_id: 'a',
+      start_time: '2024-03-01T07:00:00Z',
+      end_time: '2024-03-01T08:00:00Z',
+      stats: [],
+    };
+    expect(hourlyRow.via(record, slice).row.hour_start).toBe(parseInstant('2024-03-01T07:00:00Z'));
+    expect(() => hourlyRow.via({ ...record, end_time: '2024-03-01T09:00:00Z' }, slice)).toThrow(BadData);
+    expect(() => hourlyRow.via({ ...record, start_time: '2024-03-01T07:30:00Z' }, slice)).toThrow(BadData);
+  });
+
+  it('a lifetime is of the day it was asked on, and has no times of its own', () => {
+    const of = { ...slice, window: { field: 'day' as const, from: new Date('2024-03-05T00:00:00Z') } };
+    const record = {
+      entity_id: 'a',
+      start_time: null,
+      end_time: null,
+      stats: [{ field_type: 'REACH', field_value: 10 }],
+    };
+    expect(lifetimeRow.via(record, of).row).toMatchObject({
+      captured_on: '2024-03-05',
+      start_at: null,
+      reach: 10,
+    });
+  });
+
+  it('fill every column of their tables, and no other', () => {
+    const of = { ...slice, window: { field: 'day' as const, from: new Date('2024-03-05T00:00:00Z') } };
+    for (const [table, via] of [
+      [reportDaily, dailyRow.via],
+      [reportHourly, hourlyRow.via],
+      [reportLifetime, lifetimeRow.via],
+    ] as readonly (readonly [Table, Flow['via']])[])
+      expect(Object.keys(via({ ...Object(row('')), end_time: null }, of).row).sort()).toEqual(
+        Object.keys(table.columns).sort(),
+      );
+  });
+});
+
+describe('an insight', () => {
+  const asked = { entity_type: 'AD_SET', entity_id: 's', dimension: 'AGE', asked_on: '2024-03-05' };
+  const part = (insight_value: unknown, value = 5) => ({
+    id: 's',
+    name: 'Set',
+    status: 'ACTIVE',
+    insight_value,
+    stats: [
+      { field_type: 'IMPRESSIONS', field_value: value },
+      { field_type: 'PURCHASES', field_value: -5 },
+    ],
+  });
+
+  it('becomes a state and one row a value, as of the day it was asked', () => {
+    const {
+      row: state,
+      children,
+      notes,
+    } = insight({ ...asked, state: 'ok', rows: [part('18-24'), part('25-34', 7)] }, slice);
+    expect(state).toEqual({ ...asked, ad_account_id: 'acc', state: 'ok', code: null });
+    expect(children.snapshots).toMatchObject([
+      {
+        entity_id: 's',
+        dimension: 'AGE',
+        value: '18-24',
+        captured_on: '2024-03-05',
+        impressions: 5,
+        purchases: null,
+        purchases_suppressed: true,
+      },
+      { value: '25-34', impressions: 7 },
+    ]);
+    expect(notes).toBeUndefined();
+    for (const snapshot of children.snapshots ?? [])
+      expect(Object.keys(snapshot).sort()).toEqual(Object.keys(insightSnapshots.columns).sort());
+  });
+
+  it('without enough data is a state, not an error', () => {
+    const code = 'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_REACH';
+    expect(insight({ ...asked, state: 'not_enough_data', code, rows: [] }, slice)).toEqual({
+      row: { ...asked, ad_account_id: 'acc', state: 'not_enough_data', code },
+      children: { snapshots: [] },
+    });
+  });
+
+  it('that tells a value twice is rejected: one of the two would be lost', () => {
+    expect(() => insight({ ...asked, state: 'ok', rows: [part('18-24'), part('18-24', 7)] }, slice)).toThrow(
+      /insight_value/,
+    );
+  });
+
+  it('without a value keeps the row under the empty one', () => {
+    expect(insight({ ...asked, state: 'ok', rows: [part(null)] }, slice).children.snapshots).toMatchObject([
+      { value: '' },
+    ]);
+  });
+
+  it('notes metrics and fields that nobody knew', () => {
+    const odd = { ...part('18-24'), tone: 'loud', stats: [{ field_type: 'LOUDNESS', field_value: 1.5 }] };
+    const { children, notes } = insight({ ...asked, state: 'ok', rows: [odd] }, slice);
+    expect(children.snapshots).toMatchObject([
+      { extra_metrics: '{"LOUDNESS":1.5}', _extra: '{"tone":"loud"}' },
+    ]);
+    expect(notes).toEqual(['tone: a field that is not known']);
+  });
+});
+
+describe('a row of a CSV report', () => {
+  const of = { partition: { ad_account_id: 'acc' } };
+  const csv = (cells: Readonly<Record<string, string>>) => csvRow.via({ DATE: '2024-03-01', ...cells }, of);
+
+  it('is known by the names of its columns, in any order and writing', () => {
+    const cells = {
+      'Ad Name': 'A',
+      SPEND: '12.345678',
+      ' impressions-on-spotify ': '1000',
+      Campaign_Name: 'C, "quoted"\nand broken',
+      ad_set_name: 'S',
+      AD_ACCOUNT_CURRENCY: 'EUR',
+      AD_COMPLETES: '900',
+      PLAYED_TO_100: '899',
+    };
+    const expected = {
+      ad_account_id: 'acc',
+      day: '2024-03-01',
+      campaign_name: 'C, "quoted"\nand broken',
+      ad_set_name: 'S',
+      ad_name: 'A',
+      occurrence: 0,
+      currency: 'EUR',
+      spend: '12.345678',
+      impressions: 1000,
+      completes: 900,
+      played_to_end: 899,
+    };
+    expect(csv(cells).row).toMatchObject(expected);
+    expect(csv(Object.fromEntries(Object.entries(cells).reverse())).row).toEqual(csv(cells).row);
+    expect(Object.keys(csv(cells).row).sort()).toEqual(Object.keys(reportCsv.columns).sort());
+  });
+
+  it('understands the names of aggregate reports, too; both at once must agree', () => {
+    expect(csv({ COMPLETES: '9' }).row.completes).toBe(9);
+    expect(csv({ COMPLETES: '9', AD_COMPLETES: '9' }).row.completes).toBe(9);
+    expect(() => csv({ COMPLETES: '9', AD_COMPLETES: '8' })).toThrow(/two different values/);
+  });
+
+  it('has null for an empty cell, and an empty name where there is none', () => {
+    expect(csv({ SPEND: '', CLICKS: '', 'Ad Name': '' }).row).toMatchObject({
+      spend: null,
+      clicks: null,
+      ad_name: '',
+    });
+  });
+
+  it.each([
+    ['CLICKS', '9007199254740993', 'clicks', 9007199254740993n],
+    ['CLICKS', '007', 'clicks', 7],
+    ['CLICKS', '1.5e6', 'clicks', 1_500_000],
+    ['CLICKS', '12.0', 'clicks', 12],
+    ['CLICKS', '-0', 'clicks', 0],
+    ['SPEND', '12345678901.234567', 'spend', '12345678901.234567'],
+    ['SPEND', '-0.10', 'spend', '-0.100000'],
+    ['CTR', '0.30000000000000000000000004', 'ctr', '0.30000000000000000000000004'],
+  ])('%s of %s is exact', (header, cell, column, value) => {
+    expect(csv({ [header]: cell }).row[column]).toEqual(value);
+  });
+
+  it.each([
+    '1,234.50',
+    '1.234,50',
+    '$12',
+    '12%',
+    'NaN',
+    'Infinity',
+    '-',
+    '1_000',
+    ' 12',
+    '0x10',
+    '+5',
+    '.5',
+    '5.',
+    'null',
+  ])('with %j as a number is rejected', (cell) => {
+    expect(() => csv({ CLICKS: cell })).toThrow(/CLICKS that is no plain number/);
+    expect(() => csv({ SPEND: cell })).toThrow(BadData);
+  });
+
+  it('hides what the platform hides', () => {
+    expect(csv({ PURCHASES: '-5', MODELED_LEADS: '-5' }).row).toMatchObject({
+      purchases: null,
+      purchases_suppressed: true,
+      modeled_leads_suppressed: true,
+    });
+  });
+
+  it('keeps columns nobody knew: numbers among the metrics, text beside', () => {
+    const { row: made, notes } = csv({ LOUDNESS: '1.50', MOOD: 'happy', FRACTION: '0.1000000000000000055' });
+    expect(made.extra_metrics).toBe('{"LOUDNESS":1.5,"FRACTION":0.1000000000000000055}');
+    expect(made._extra).toBe('{"MOOD":"happy"}');
+    expect(notes).toHaveLength(3);
+  });
+
+  it.each(['2024-03-01', '2024-03-01T00:00:00Z', '2024-02-29T19:00:00-05:00'])('is of the day %s', (cell) => {
+    expect(csvRow.via({ 'Start Date': cell }, of).row.day).toBe('2024-03-01');
+  });
+
+  it.each(['2024-02-30', '2024-03-01T05:00:00Z', '03/01/2024', 'yesterday', '1709251200000'])(
+    'without a day that exists (%s) is rejected',
+    (cell) => {
+      expect(() => csvRow.via({ DATE: cell }, of)).toThrow(BadData);
+    },
+  );
+
+  it('without a day, with too few cells, or with text that Postgres cannot hold is rejected', () => {
+    expect(() => csvRow.via({ SPEND: '1' }, of)).toThrow(/has no day/);
+    expect(() => csvRow.via({ '#ragged': 2 }, of)).toThrow(/not as many cells/);
+    expect(() => csvRow.via({ '#ragged': 'a stray quote' }, of)).toThrow(/cannot be read: a stray quote/);
+    expect(() => csv({ 'Ad Name': 'a\0b' })).toThrow(BadData);
+    expect(() => csv({ 'Ad Name': 'x'.repeat(3000) })).toThrow(/3000 bytes/);
+  });
+});
+
+describe('a record that cannot become a row', () => {
+  const bad = stat('SPEND', '"much"');
+
+  it('of a day, an hour or a lifetime says which row stays', () => {
+    expect(() => dailyRow.via(row(bad), slice)).toThrow(BadData);
+    const of = { entity_type: 'AD', entity_id: 'a' };
+    expect(dailyRow.keyOf?.(row(bad), slice)).toEqual({ ...of, day: '2024-03-01' });
+    const hour = { entity_id: 'a', start_time: '2024-03-01T05:00:00Z' };
+    expect(hourlyRow.keyOf?.(hour, slice)).toEqual({ ...of, hour_start: '2024-03-01T05:00:00.000Z' });
+    const window = { field: 'day', from: new Date('2024-03-09T00:00:00Z') } as const;
+    expect(lifetimeRow.keyOf?.(row(bad), { ...slice, window })).toEqual({ ...of, captured_on: '2024-03-09' });
+  });
+
+  it('of a CSV report says it by day and names', () => {
+    const record = { Date: '2024-03-01', 'Campaign Name': 'C', 'Ad Name': 'A', Spend: 'much' };
+    expect(csvRow.keyOf?.(record, slice)).toEqual({
+      ad_account_id: 'acc',
+      day: '2024-03-01',
+      campaign_name: 'C',
+      ad_set_name: '',
+      ad_name: 'A',
+    });
+  });
+
+  it('says nothing where it has no entity or no day, is of another level, or was cut', () => {
+    for (const record of [{ ...Object(row(bad)), entity_id: null }, { entity_id: 'a' }])
+      expect(() => dailyRow.keyOf?.(record, slice)).toThrow(BadData);
+    expect(() => dailyRow.keyOf?.({ ...Object(row(bad)), entity_type: 'AD_SET' }, slice)).toThrow(
+      /another entity_type/,
+    );
+    expect(() => csvRow.keyOf?.({ '#ragged': 2 }, slice)).toThrow(BadData);
+  });
+});
+
+describe('the vendor knows', () => {
+  it('49 metrics of aggregate reports and 57 of CSV reports; each has a column', () => {
+    const names = (report: 'aggregate' | 'csv'): readonly string[] =>
+      metricsOf(report).map(
+        ([, metric]) => (report === 'csv' ? metric.names.csv : metric.names.aggregate) ?? '?',
+      );
+    // ReportFieldType and AsyncReportMetric of the vendor's OpenAPI.
+    expect([...names('aggregate')].sort()).toEqual(
+      `ADD_TO_CART AVERAGE_ORDER_VALUE CLICKS COMPLETES COMPLETION_RATE CONVERSION_RATE COST_PER_LEAD CTR CUSTOMER_ACQUISITION_COST CUSTOM_EVENT_1 CUSTOM_EVENT_2 CUSTOM_EVENT_3 CUSTOM_EVENT_4 CUSTOM_EVENT_5 E_CPCL FIRST_QUARTILES FREQUENCY IMPRESSIONS INTENT_RATE LEADS LISTENERS MIDPOINTS NEW_LISTENERS NEW_LISTENER_CONVERSION_RATE NEW_LISTENER_STREAMS OFF_SPOTIFY_IMPRESSIONS PAGE_VIEWS PAID_LISTENS PAID_LISTENS_FREQUENCY PAID_LISTENS_REACH PRODUCTS PURCHASES REACH RETURN_ON_AD_SPEND REVENUE SIGN_UPS SKIPS SPEND STARTS START_CHECKOUT STREAMED_IMPRESSIONS STREAMS STREAMS_PER_NEW_LISTENER STREAMS_PER_USER THIRD_QUARTILES UNMUTES VIDEO_EXPANDS VIDEO_EXPAND_RATE VIDEO_VIEWS`
+        .split(' ')
+        .sort(),
+    );
+    expect([...names('csv')].sort()).toEqual(
+      `ADD_TO_CART AD_COMPLETES APPSFLYER_APP_INSTALLS AVERAGE_ORDER_VALUE AVG_STREAMS_PER_LISTENER AVG_STREAMS_PER_NEW_LISTENER CLICKS COMPLETION_RATE COST_PER_LEAD CPCL CPM CTR CUSTOMER_ACQUISITION_COST CUSTOM_EVENT_1 CUSTOM_EVENT_2 CUSTOM_EVENT_3 CUSTOM_EVENT_4 CUSTOM_EVENT_5 FREQUENCY FREQUENCY_OF_AD_COMPLETES IMPRESSIONS_OFF_SPOTIFY IMPRESSIONS_ON_SPOTIFY INTENT_RATE KOCHAVA_APP_INSTALLS LEADS LISTENERS LISTENER_CONVERSION_RATE MODELED_ADD_TO_CART MODELED_LEADS MODELED_PAGE_VIEWS MODELED_PURCHASES NEW_LISTENERS NEW_LISTENER_CONVERSION_RATE PAGE_VIEWS PLAYED_TO_100 PLAYED_TO_25 PLAYED_TO_50 PLAYED_TO_75 PRODUCTS PURCHASES REACH REACH_OF_AD_COMPLETES RETURN_ON_AD_SPEND REVENUE SIGN_UPS SKAD_APP_INSTALLS SPEND STARTS START_CHECKOUT STREAMS UNMODELED_ADD_TO_CART UNMODELED_LEADS UNMODELED_PAGE_VIEWS UNMODELED_PURCHASES UNMUTES VIDEO_EXPANDS VIDEO_EXPAND_RATE VIDEO_VIEWS`
+        .split(' ')
+        .sort(),
+    );
+  });
+});

@@ -1,0 +1,270 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BadData } from '../../../src/core/errors.ts';
+import {
+  ExactNumber,
+  elementSlice,
+  membersToJson,
+  numberOf,
+  parseJson,
+  toJson,
+} from '../../../src/core/json.ts';
+
+const parsed = (text: string): unknown => parseJson(Buffer.from(text));
+const codeOf = (action: () => unknown): unknown => {
+  try {
+    action();
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? error.code : error;
+  }
+  return 'nothing thrown';
+};
+
+/** An independent judgement: sign, digits and power of ten in exact arithmetic. */
+const exactly = (literal: string): { sign: boolean; scaled: bigint; power: number } => {
+  const [, minus = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  return { sign: minus === '-', scaled: BigInt(whole + fraction), power: Number(exponent) - fraction.length };
+};
+const sameValue = (a: string, b: string): boolean => {
+  const [x, y] = [exactly(a), exactly(b)];
+  if (x.scaled === 0n || y.scaled === 0n) return x.scaled === y.scaled;
+  const low = Math.min(x.power, y.power);
+  if (Math.max(x.power, y.power) - low > 3000) return false;
+  return (
+    x.sign === y.sign && x.scaled * 10n ** BigInt(x.power - low) === y.scaled * 10n ** BigInt(y.power - low)
+  );
+};
+
+const digits = (min: number, max: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: min, maxLength: max });
+const literal = fc
+  .record({
+    minus: fc.boolean(),
+    whole: fc.oneof(
+      fc.constant('0'),
+      digits(0, 24).map((rest) => `1${rest}`),
+      digits(0, 3).map((rest) => `9${rest}`),
+    ),
+    fraction: fc.option(digits(1, 24)),
+    exponent: fc.option(fc.tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), digits(1, 4))),
+  })
+  .map(
+    ({ minus, whole, fraction, exponent }) =>
+      `${minus ? '-' : ''}${whole}${fraction === null ? '' : `.${fraction}`}${exponent === null ? '' : exponent.join('')}`,
+  );
+
+describe('parseJson', () => {
+  test('any number literal, wherever it lies, is a double only where the double is exactly that number', () => {
+    const noise = fc.oneof(fc.string({ maxLength: 40 }), digits(0, 30), fc.constant('5e999, "1e400'));
+    fc.assert(
+      fc.property(literal, noise, noise, fc.constantFrom('', ' ', '\n\t'), (text, before, after, space) => {
+        const document = `{"a":${JSON.stringify(before)},"n":[${space}${text}${space}],"b":${JSON.stringify(after)}}`;
+        const body = parsed(document) as { a: string; n: [number | ExactNumber]; b: string };
+        expect([body.a, body.b]).toEqual([before, after]);
+        const [number] = body.n;
+        if (number instanceof ExactNumber) {
+          expect(number.text).toBe(text);
+          expect(Number.isFinite(Number(text)) && sameValue(text, String(Number(text)))).toBe(false);
+        } else expect(sameValue(text, String(number))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    '9007199254740993',
+    '12345678901234567.89',
+    '1e400',
+    '-1e400',
+    '1E0400',
+    '1e-400',
+    '1.2345e-320',
+    '9'.repeat(1000),
+  ])('the document %s is exact', (text) => {
+    expect(parsed(text)).toEqual(new ExactNumber(text));
+    expect(toJson(parsed(text))).toBe(text);
+  });
+
+  test.each([
+    ['9007199254740992'],
+    ['0.1'],
+    ['1.50'],
+    ['1.0000000000000000000000'],
+    ['1e308'],
+    ['0e999'],
+    ['123456789012345'],
+  ])('%s is a plain number', (text) => expect(parsed(text)).toBe(Number(text)));
+
+  test('numbers inside strings stay text, also next to a lossy number and behind escapes', () => {
+    const text = String.raw`{"a":"\\","b":"x\",9007199254740993,","c":9007199254740993,"d":"1e400"}`;
+    const body = parsed(text) as Record<string, unknown>;
+    expect(body).toEqual({
+      a: '\\',
+      b: 'x",9007199254740993,',
+      c: new ExactNumber('9007199254740993'),
+      d: '1e400',
+    });
+  });
+
+  test('a lossy number below 100,000 arrays is found without exhausting the stack', () => {
+    let body = parsed(`${'['.repeat(100_000)}9007199254740993${']'.repeat(100_000)}`);
+    while (Array.isArray(body)) body = body[0];
+    expect(body).toEqual(new ExactNumber('9007199254740993'));
+  });
+
+  test('__proto__ is data and pollutes nothing, with and without lossy numbers', () => {
+    for (const number of ['1', '9007199254740993']) {
+      const body = parsed(`{"__proto__":{"polluted":${number}},"constructor":${number}}`) as object;
+      expect(Object.hasOwn(body, '__proto__')).toBe(true);
+      expect('polluted' in {}).toBe(false);
+      expect(Object.getPrototypeOf(body)).toBe(Object.prototype);
+      expect(toJson(body)).toBe(`{"__proto__":{"polluted":${number}},"constructor":${number}}`);
+    }
+    const direct = parsed('{"__proto__":9007199254740993}') as object;
+    expect(toJson(direct)).toBe('{"__proto__":9007199254740993}');
+  });
+
+  test('a byte order mark is dropped and the last of two equal keys wins', () => {
+    expect(parsed('\ufeff{"a":1,"a":2}')).toEqual({ a: 2 });
+  });
+
+  test.each([
+    ['truncated', '{"a":[1,2'],
+    ['two documents', '{"a":1}{"a":2}'],
+    ['trailing garbage', '{"a":1} x'],
+    ['empty', ''],
+    ['only white space', ' \n'],
+    ['a leading zero', '[09007199254740993]'],
+    ['a bare point', '[9007199254740993.]'],
+    ['NaN', '[NaN]'],
+  ])('refuses what is not one document: %s', (_, text) =>
+    expect(codeOf(() => parsed(text))).toBe('bad_json'),
+  );
+
+  test('refuses bytes that are not UTF-8', () => {
+    expect(codeOf(() => parseJson(Buffer.from([0x22, 0xc3, 0x28, 0x22])))).toBe('bad_utf8');
+  });
+
+  test('its errors quote nothing of the document', () => {
+    expect(() => parsed('{"password":"hunter2" oops}')).toThrow(/^(?!.*(hunter2|oops))/s);
+  });
+});
+
+test('an object written member by member is written as ever, and refused as ever', () => {
+  // Which of two faults is told first may differ.
+  const told = (write: () => string): string => {
+    try {
+      return write();
+    } catch (error) {
+      if (error instanceof BadData) return 'refused';
+      throw error;
+    }
+  };
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(Number.NaN, -0, 1e21, '\0', '"', '\\', new ExactNumber('9007199254740993')),
+  );
+  // Keys that look like indices would come first in an object.
+  const key = fc
+    .oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'toString', 'a"b'))
+    .filter((one) => !/^\d+$/.test(one));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.tuple(key, value), { selector: ([one]) => one, maxLength: 6 }),
+      fc.integer({ min: 1, max: 4 }),
+      (members, depth) => {
+        const whole = Object.fromEntries(members);
+        expect(
+          told(() =>
+            membersToJson(
+              members.map(([one]) => one),
+              members.map(([, one]) => one),
+              { depth },
+            ),
+          ),
+        ).toBe(told(() => toJson(whole, { depth })));
+      },
+    ),
+  );
+});
+
+describe('toJson', () => {
+  test('what was parsed is written with the same values', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const text = JSON.stringify(value);
+        if (/\\u0000|\\ud[89a-f]/.test(text)) return;
+        expect(JSON.parse(toJson(parsed(text)))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test.each([
+    ['NUL in a string', { a: 'x\u0000' }],
+    ['NUL in a key', { 'x\u0000': 1 }],
+    ['a lone high surrogate', ['\ud83d']],
+    ['a lone low surrogate in a key', { '\ude00x': 1 }],
+    ['a NUL after a backslash', ['\\\u0000']],
+  ])('refuses %s', (_, value) => expect(codeOf(() => toJson(value))).toBe('bad_text'));
+
+  test.each([['\\u0000'], ['\\\\u0000'], ['\\ud800'], ['😀'], ['\u0001'], ['']])(
+    'takes the text %j',
+    (text) => expect(JSON.parse(toJson([text]))).toEqual([text]),
+  );
+
+  test('takes 200 levels and refuses 201, and 100,000, by name', () => {
+    const nested = (depth: number): unknown => parsed('['.repeat(depth) + ']'.repeat(depth));
+    expect(toJson(nested(200))).toHaveLength(400);
+    expect(codeOf(() => toJson(nested(201)))).toBe('too_deep');
+    expect(codeOf(() => toJson(nested(100_000)))).toBe('too_deep');
+    expect(codeOf(() => toJson(nested(4), { depth: 3 }))).toBe('too_deep');
+  });
+
+  test('refuses numbers that no numeric holds, and keeps 1,000 digits', () => {
+    for (const bad of ['1e131072', '1e-16384', `${'9'.repeat(131_073)}`])
+      expect(codeOf(() => toJson([numberOf(bad)]))).toBe('bad_number');
+    expect(codeOf(() => toJson([Number.NaN]))).toBe('bad_number');
+    expect(toJson([numberOf(`0.${'123456789'.repeat(111)}`)])).toBe(`[0.${'123456789'.repeat(111)}]`);
+  });
+});
+
+describe('elementSlice', () => {
+  test('gives the exact bytes of every element of any document', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.jsonValue({ maxDepth: 4 })),
+        fc.string(),
+        fc.constantFrom('', ' ', '\n '),
+        (list, key, space) => {
+          const items = list.map((item) => JSON.stringify(item, undefined, space));
+          const other = JSON.stringify({ [`${key}!`]: ['no', { [key]: ['"', '\\'] }] }).slice(1, -1);
+          const raw = Buffer.from(
+            `${space}{${other},${space}"page":${space}{${JSON.stringify(key)}${space}:[${space}${items.join(`${space},`)}${space}]},"after":[1]}`,
+          );
+          parseJson(raw);
+          for (const [i, item] of items.entries())
+            expect(elementSlice(raw, ['page', key], i)?.toString()).toBe(item);
+          expect(elementSlice(raw, ['page', key], items.length)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  test('of a key given twice the last counts; escaped keys are read; depth does not matter', () => {
+    expect(elementSlice(Buffer.from('{"a":[1],"a":[2]}'), ['a'], 0)?.toString()).toBe('2');
+    expect(elementSlice(Buffer.from('{"\\u0061":[7]}'), ['a'], 0)?.toString()).toBe('7');
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    expect(elementSlice(Buffer.from(`\ufeff[0, ${deep}, 2]`), [], 1)?.toString()).toBe(deep);
+  });
+
+  test('what is not there is undefined, also in documents cut anywhere', () => {
+    const text = '{"a":{"list":[{"x":"y\\""},2]},"b":3}';
+    expect(elementSlice(Buffer.from(text), ['a', 'none'], 0)).toBeUndefined();
+    expect(elementSlice(Buffer.from(text), ['b'], 0)).toBeUndefined();
+    expect(elementSlice(Buffer.from(text), ['a', 'list'], -1)).toBeUndefined();
+    for (let cut = 0; cut < text.length; cut++)
+      expect(() => elementSlice(Buffer.from(text.slice(0, cut)), ['a', 'list'], 1)).not.toThrow();
+  });
+});

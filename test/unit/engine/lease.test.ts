@@ -1,0 +1,221 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Fenced, LockHeld } from '../../../src/core/errors.ts';
+import { type LeaseTimes, takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
+import { fenced } from '../../../src/engine/state/lease-guard.ts';
+import { kyselyOn } from '../../../src/load/session.ts';
+import { connect } from '../../../src/warehouse/connect.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+});
+afterAll(() => database.drop());
+
+const quick: LeaseTimes = { ttlMs: 600, heartbeatMs: 100, waitMs: 0 };
+const asleep: LeaseTimes = { ttlMs: 400, heartbeatMs: 60_000, waitMs: 0 };
+const pool = () => database.warehouse.pool;
+const inTrx = <T>(work: (trx: never) => Promise<T>): Promise<T> =>
+  database.warehouse.db.transaction().execute((trx) => work(trx as never));
+
+test('of ten that want the lease at once exactly one gets it; the others are told who has it', async () => {
+  const taken = await Promise.allSettled(Array.from({ length: 10 }, () => takeLease(pool(), 'crowd', quick)));
+  const winners = taken.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(winners).toHaveLength(1);
+  for (const one of taken) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LockHeld);
+  const losers = taken.flatMap((one) => (one.status === 'rejected' ? [String(one.reason.message)] : []));
+  expect(losers[0]).toMatch(/crowd: a run of .+ process \d+ holds the pipeline since/);
+  await winners[0]?.release();
+});
+
+test('a released lease is free at once, and its holder can write no more', async () => {
+  const first = await takeLease(pool(), 'released', quick);
+  await first.release();
+  const second = await takeLease(pool(), 'released', quick);
+  expect(BigInt(second.epoch)).toBe(BigInt(first.epoch) + 1n);
+  await expect(inTrx((trx) => first.guard({ trx }))).rejects.toThrow(Fenced);
+  await inTrx((trx) => second.guard({ trx }));
+  await second.release();
+});
+
+test('a holder to whom a commit was confirmed writes nothing more into a warehouse that has forgotten it', async () => {
+  const holder = await takeLease(pool(), 'forgotten', quick);
+  const write = (): Promise<number> => fenced({ deps: database, lease: holder }, async () => 1);
+  await Promise.all([write(), write(), write()]);
+  // What was never confirmed may be gone.
+  await expect(
+    fenced({ deps: database, lease: holder }, async ({ trx }) => sql`select 1 / 0`.execute(trx)),
+  ).rejects.toThrow('division by zero');
+  await inTrx(async (trx) => {
+    await holder.guard({ trx });
+    await sql`rollback and chain`.execute(trx);
+  });
+  await holder.check();
+  await write();
+  // As where a replica took over that had not heard of the last one.
+  await pool().query("update ops.leases set commits = commits - 1 where pipeline = 'forgotten'");
+  await expect(holder.check()).rejects.toThrow(Fenced);
+  await expect(write()).rejects.toThrow('the warehouse has forgotten what it had confirmed');
+  expect(holder.signal.aborted).toBe(true);
+  await holder.release();
+  const heir = await takeLease(pool(), 'forgotten', quick);
+  await fenced({ deps: database, lease: heir }, async () => 1);
+  await heir.release();
+});
+
+test('the lease of a holder whose session is gone is taken over at once, and its run is lost', async () => {
+  const dead = await takeLease(pool(), 'dead', { ...usualTimes, waitMs: 0 });
+  await pool().query(
+    `insert into ops.runs (pipeline, source_id, kind, status, epoch) values ('dead', 1, 'sync', 'running', ${dead.epoch})`,
+  );
+  await expect(takeLease(pool(), 'dead', quick)).rejects.toThrow(LockHeld);
+  await pool().query("select pg_terminate_backend(backend_pid) from ops.leases where pipeline = 'dead'");
+  const heir = await takeLease(pool(), 'dead', { ...quick, waitMs: 2_000 });
+  await expect(inTrx((trx) => dead.guard({ trx }))).rejects.toThrow(Fenced);
+  const { rows } = await pool().query("select status from ops.runs where pipeline = 'dead'");
+  expect(rows).toEqual([{ status: 'lost' }]);
+  await heir.release();
+  await dead.release();
+});
+
+test('a holder without a heartbeat for a lease time is fenced out and its session ended', async () => {
+  const frozen = await takeLease(pool(), 'frozen', asleep);
+  const heir = await takeLease(pool(), 'frozen', { ...quick, waitMs: 2_000 });
+  await expect(inTrx((trx) => frozen.guard({ trx }))).rejects.toThrow(Fenced);
+  expect(frozen.signal.aborted).toBe(true);
+  await heir.release();
+  await frozen.release();
+});
+
+test.each(['before', 'behind'] as const)(
+  'what a frozen holder has open is ended with it, the locks of a transaction that froze %s its guard, too',
+  async (where) => {
+    const frozen = await takeLease(pool(), 'holding', asleep);
+    const zombie = await pool().connect();
+    zombie.on('error', () => undefined);
+    try {
+      await zombie.query(
+        `begin; ${frozen.settings}; insert into ops.sources (name, kind, base_url) values ('holding', 'tracker', 'x')`,
+      );
+      if (where === 'behind') await frozen.guard({ trx: kyselyOn(zombie) as never });
+      const heir = await takeLease(pool(), 'holding', { ...quick, waitMs: 2_000 });
+      await expect(zombie.query('commit')).rejects.toThrow(/terminat|connection error/);
+      // Nobody waits for what it held.
+      await pool().query(
+        "begin; set local lock_timeout = '2s'; insert into ops.sources (name, kind, base_url) values ('holding', 'tracker', 'x'); commit",
+      );
+      await pool().query("delete from ops.sources where name = 'holding'");
+      await inTrx((trx) => heir.guard({ trx }));
+      await heir.release();
+    } finally {
+      zombie.release(true);
+      await frozen.release();
+    }
+  },
+);
+
+test('a heartbeat keeps the lease beyond its time, also over a lost session', async () => {
+  const holder = await takeLease(pool(), 'beating', quick);
+  const { rows: first } = await pool().query<{ pid: number }>(
+    "select backend_pid as pid, pg_terminate_backend(backend_pid) from ops.leases where pipeline = 'beating'",
+  );
+  // The holder is in doubt until its next beat opens another session: then it is the holder again.
+  await expect
+    .poll(
+      async () => {
+        const { rows } = await pool().query<{ alive: boolean }>(
+          `select backend_pid <> $1 and exists (select from pg_stat_activity where pid = backend_pid)
+             and expires_at > now() as alive
+         from ops.leases where pipeline = 'beating'`,
+          // A terminated session is still listed for a moment.
+          [first[0]?.pid],
+        );
+        return rows[0]?.alive;
+      },
+      { timeout: 3_000 },
+    )
+    .toBe(true);
+  const start = performance.now();
+  while (performance.now() - start < 2 * quick.ttlMs)
+    await expect(takeLease(pool(), 'beating', quick)).rejects.toThrow(LockHeld);
+  await inTrx((trx) => holder.guard({ trx }));
+  await holder.release();
+});
+
+test('a holder whose session breaks has another at once: who comes before its next beat would take it for dead', async () => {
+  const holder = await takeLease(pool(), 'broken', { ...quick, ttlMs: 600_000, heartbeatMs: 300_000 });
+  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
+  const { rows: before } = await pool().query<{ pid: number }>(told, ['broken']);
+  await pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
+  await expect
+    .poll(async () => (await pool().query<{ pid: number }>(told, ['broken'])).rows[0]?.pid, {
+      timeout: 10_000,
+    })
+    .not.toBe(before[0]?.pid);
+  await expect(takeLease(pool(), 'broken', quick)).rejects.toThrow(LockHeld);
+  await holder.release();
+});
+
+test('a holder that stood still for longer than its lease, and whose session broke meanwhile, goes on with what nobody has taken', async () => {
+  const holder = await takeLease(pool(), 'asleep', quick);
+  const told = 'select backend_pid as pid from ops.leases where pipeline = $1';
+  const { rows: before } = await pool().query<{ pid: number }>(told, ['asleep']);
+  const ended = pool().query('select pg_terminate_backend($1)', [before[0]?.pid]);
+  await new Promise((resolve) => setImmediate(resolve));
+  // As where a machine sleeps whose clocks go on: the server forgets who does not answer.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * quick.ttlMs);
+  await ended;
+  await expect
+    .poll(async () => (await pool().query<{ pid: number }>(told, ['asleep'])).rows[0]?.pid)
+    .not.toBe(before[0]?.pid);
+  expect(holder.signal.aborted).toBe(false);
+  await inTrx((trx) => holder.guard({ trx }));
+  await holder.release();
+});
+
+test('a holder that cannot reach the warehouse for a lease time says so, and not that another has its lease', async () => {
+  const warehouse = await connect(database.url, { max: 2 });
+  const holder = await takeLease(warehouse.pool, 'cut off', quick);
+  await warehouse.close();
+  await expect.poll(() => holder.signal.aborted, { timeout: 5_000 }).toBe(true);
+  expect(holder.signal.reason).toBeInstanceOf(Fenced);
+  expect(String(holder.signal.reason)).toMatch(
+    /cut off: no sign of life reached the warehouse for a whole lease time \(0.6 s\): /,
+  );
+  await holder.release();
+});
+
+test.each([
+  `default_transaction_isolation = 'repeatable read'`,
+  `default_transaction_isolation = 'serializable'`,
+  `idle_session_timeout = '50ms'`,
+])(
+  'a transaction longer than a heartbeat is done once, and the lease is kept, where the database says %s',
+  async (setting) => {
+    const [name = ''] = setting.split(' ');
+    await pool().query(`alter database ${database.name} set ${setting}`);
+    const warehouse = await connect(database.url);
+    try {
+      const lease = await takeLease(warehouse.pool, `under ${setting}`, quick);
+      const session = 'select backend_pid from ops.leases where pipeline = $1';
+      const { rows: before } = await pool().query(session, [`under ${setting}`]);
+      let times = 0;
+      await fenced({ deps: { warehouse }, lease }, async ({ trx }) => {
+        times += 1;
+        // Refused once, it would be refused each time, until the patience is spent.
+        if (times > 1) throw new Error('it was rolled back, and begun again');
+        await sql`select 1`.execute(trx);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      });
+      expect(times).toBe(1);
+      expect(lease.signal.aborted).toBe(false);
+      // Whoever saw its session gone would take the lease over.
+      expect((await pool().query(session, [`under ${setting}`])).rows).toEqual(before);
+      await lease.release();
+    } finally {
+      await warehouse.close();
+      await pool().query(`alter database ${database.name} reset ${name}`);
+    }
+  },
+);

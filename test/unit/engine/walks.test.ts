@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Fenced } from '../../../src/core/errors.ts';
+import type { Slice } from '../../../src/core/stream.ts';
+import { splitSlice, unreadSlices } from '../../../src/engine/state/slice-state.ts';
+import {
+  checkpointOf,
+  closeIfLast,
+  hasOpenWalk,
+  openWalk,
+  openWalks,
+  pruneWalks,
+  type Walk,
+  type WalkPlan,
+} from '../../../src/engine/state/walk-state.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  const { pool } = database.warehouse;
+  await pool.query(
+    `insert into ops.sources (source_id, name, kind, base_url) overriding system value values (1, 'tracker', 'tracker', 'http://127.0.0.1')`,
+  );
+  await pool.query(`insert into ops.runs (run_id, pipeline, source_id, kind, trigger, status, app_version, epoch)
+    overriding system value values (1, 'tracker', 1, 'sync', 'cli', 'running', '0', 0)`);
+});
+afterAll(async () => database?.drop());
+
+const day = (n: number): Date => new Date(Date.UTC(2026, 0, n));
+const days = (n: number): Slice => ({ window: { field: 'created', from: day(n), to: day(n + 1) } });
+
+async function walkOf(slices: number): Promise<Walk> {
+  const plan: WalkPlan = {
+    kind: 'backfill',
+    words: 'some',
+    window: { field: 'created', from: day(1), to: day(400) },
+  };
+  const at = { sourceId: 1, stream: 'issues', runId: '1' };
+  const { db } = database.warehouse;
+  return openWalk(
+    db,
+    at,
+    plan,
+    undefined,
+    Array.from({ length: slices }, (_, n) => days(n + 1)),
+  );
+}
+
+test('walks and slices come oldest first, also where their numbers gain a digit', async () => {
+  const { db } = database.warehouse;
+  const opened: string[] = [];
+  for (let n = 0; n < 12; n += 1) opened.push((await walkOf(n === 0 ? 120 : 1)).walkId);
+  const walks = await openWalks(db, 1, 'issues');
+  expect(walks.map(({ walkId }) => walkId)).toEqual(opened);
+  const [first] = walks;
+  if (first === undefined) throw new Error('no walk');
+  const slices = await unreadSlices(db, first);
+  expect(slices.map(({ slice }) => slice)).toEqual(Array.from({ length: 120 }, (_, n) => days(n + 1)));
+});
+
+test('a slice is cut once: its halves are given with their numbers, and whoever comes later is refused', async () => {
+  const { db } = database.warehouse;
+  const walk = await walkOf(2);
+  const [one, other] = await unreadSlices(db, walk);
+  if (one === undefined || other === undefined) throw new Error('no slices');
+  const noon = new Date(day(1).getTime() + 43_200_000);
+  const cut: Slice[] = [
+    { window: { field: 'created', from: day(1), to: noon } },
+    { window: { field: 'created', from: noon, to: day(2) } },
+  ];
+  const split = () => db.transaction().execute((trx) => splitSlice({ trx }, walk, one.sliceId, cut));
+  const halves = await split();
+  expect(halves.map(({ slice }) => slice)).toEqual(cut);
+  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+  await expect(split()).rejects.toBeInstanceOf(Fenced);
+  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+});
+
+test('a checkpoint says which fields its walk asked for from the beginning, not those that a later run would ask for', async () => {
+  const { db } = database.warehouse;
+  const at = { sourceId: 1, stream: 'projects', runId: '1' };
+  const close = (walk: Walk, fields: readonly string[] | undefined) =>
+    db
+      .transaction()
+      .execute((trx) =>
+        closeIfLast({ trx }, walk, { ...at, coverage: { words: 'all', ours: 'all', whole: true, fields } }),
+      );
+  const walkFor = (kind: 'full' | 'incremental', fields: readonly string[] | undefined) =>
+    openWalk(db, { ...at, fields }, { kind, words: 'all', window: undefined }, day(1), []);
+  const known = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
+  expect(await close(await walkFor('full', ['customfield_1']), ['customfield_1', 'customfield_2'])).toBe(
+    true,
+  );
+  expect(await known()).toEqual(['customfield_1']);
+  // A night that asks for all says nothing of what it does not read.
+  await close(await walkFor('incremental', undefined), undefined);
+  expect(await known()).toEqual(['customfield_1']);
+  await close(await walkFor('incremental', ['customfield_1', 'customfield_3']), undefined);
+  expect(await known()).toEqual(['customfield_1', 'customfield_3']);
+  await close(await walkFor('full', undefined), undefined);
+  expect(await known()).toBeUndefined();
+});
+
+test('a backfill that nobody goes on with is no interrupted sync', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await walkOf(1);
+  expect([await hasOpenWalk(db, 1, 'sync'), await hasOpenWalk(db, 1, 'backfill')]).toEqual([false, true]);
+});
+
+test('of walks that ended long ago those stay that tell since when a stream is stale', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at)
+    select 1, stream, kind, words, status, 1, now() - days * interval '1 day' from (values
+      ('issues', 'full', 'full', 'done', 90), ('issues', 'incremental', 'changes', 'done', 80), ('issues', 'incremental', 'changes', 'done', 70),
+      ('issues', 'backfill', 'backfill a', 'done', 60), ('boards', 'full', 'full', 'abandoned', 50), ('boards', 'full', 'full', 'done', 5)
+    ) as walks (stream, kind, words, status, days)`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query<{ line: string }>(
+    `select concat_ws(' ', stream, words, round(extract(epoch from now() - closed_at) / 86400)) as line from ops.walks order by 1`,
+  );
+  expect(rows.map(({ line }) => line)).toEqual(['boards full 5', 'issues changes 70', 'issues full 90']);
+});
+
+test('the jobs of a slice go with it', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.jobs; delete from ops.slices; delete from ops.walks');
+  await pool.query(`with walk as (
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at)
+        select 1, 'async_reports', 'incremental', 'days', 'done', 1, now() - days * interval '1 day' from (values (40), (20)) as ended (days) returning *),
+    slice as (
+      insert into ops.slices (walk_id, status) select walk_id, 'done' from walk returning *)
+    insert into ops.jobs (source_id, stream, slice_id, attempt, request, status, run_id)
+      select 1, 'async_reports', slice_id, 1, 'of ' || closed_at::date, 'ready', 1 from slice join walk using (walk_id)`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query(
+    'select j.slice_id = s.slice_id as has_its_slice from ops.jobs j left join ops.slices s using (slice_id)',
+  );
+  expect(rows).toEqual([{ has_its_slice: true }]);
+});
+
+test('of walks over days that ended long ago those stay that tell when so many days were last read', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query('delete from ops.slices; delete from ops.walks');
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
+    select 1, 'report_daily', kind, 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
+      select kind, width, now() - days * interval '1 day' as ended from (values
+        ('full', 200, 150), ('incremental', 90, 61), ('incremental', 14, 38), ('incremental', 14, 33), ('incremental', 3, 32), ('incremental', 90, 31)
+      ) as told (kind, width, days) order by days desc) as walks`);
+  await pruneWalks(db, 1);
+  const { rows } = await pool.query<{ days: number }>(
+    'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
+  );
+  expect(rows.map(({ days: width }) => width)).toEqual([90, 200]);
+  await pool.query('delete from ops.walks where kind = $1', ['incremental']);
+  await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
+    select 1, 'report_daily', 'incremental', 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
+      select width, now() - days * interval '1 day' as ended from (values (90, 31), (14, 3), (3, 1)) as told (width, days) order by days desc) as walks`);
+  await pruneWalks(db, 1);
+  const { rows: kept } = await pool.query<{ days: number }>(
+    'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
+  );
+  expect(kept.map(({ days: width }) => width)).toEqual([3, 14, 90, 200]);
+});

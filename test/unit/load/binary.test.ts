@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BadData } from '../../../src/core/errors.ts';
+import type { Flow } from '../../../src/core/stream.ts';
+import { type ColumnType, type Row, table } from '../../../src/core/table.ts';
+import { binaryWriter } from '../../../src/load/binary.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { batchOf, loadBatch, thingFlow } from './things.ts';
+
+const types: readonly ColumnType[] = [
+  'text',
+  'bigint',
+  'int',
+  'smallint',
+  'bool',
+  'timestamptz',
+  'date',
+  'numeric',
+  'float8',
+  'jsonb',
+  'json',
+  'text[]',
+];
+const columns = Object.fromEntries([['id', 'bigint'], ...types.map((type, i) => [`c${i}`, type])]) as Record<
+  string,
+  ColumnType
+>;
+const zoo = table<Row>({ schema: 'lab', name: 'zoo', columns, key: ['id'], tombstones: false, entity: true });
+const flow: Flow = { ...thingFlow, table: zoo, children: {} };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  const ddl = types.map((type, i) => `c${i} ${type}`).join(', ');
+  await sql.raw('create schema lab').execute(database.warehouse.db);
+  await sql
+    .raw(
+      `create table lab.zoo (source_id smallint, id bigint, ${ddl}, _synced_at timestamptz, _run_id bigint, _row_hash bigint, primary key (source_id, id))`,
+    )
+    .execute(database.warehouse.db);
+});
+afterAll(() => database.drop());
+
+const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\0'));
+const numericText = fc
+  .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 40n }), fc.integer({ min: 0, max: 30 }))
+  .map(([negative, digits, scale]) => {
+    const text = digits.toString().padStart(scale + 1, '0');
+    const plain = scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}`;
+    return negative && digits !== 0n ? `-${plain}` : plain;
+  });
+const day = fc.date({
+  min: new Date('0001-01-01T00:00:00Z'),
+  max: new Date('9999-12-31T00:00:00Z'),
+  noInvalidDate: true,
+});
+const values: readonly fc.Arbitrary<Row[string]>[] = [
+  anyText,
+  fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.maxSafeInteger()),
+  fc.integer(),
+  fc.integer({ min: -32768, max: 32767 }),
+  fc.boolean(),
+  fc.bigInt({ min: -62_135_596_800_000_000n, max: 253_402_300_799_999_999n }),
+  day.map((date) => date.toISOString().slice(0, 10)),
+  numericText,
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.jsonValue().map((value) => JSON.stringify(value).replaceAll('\\u0000', '')),
+  fc.jsonValue().map((value) => JSON.stringify(value)),
+  fc.array(anyText, { maxLength: 5 }),
+];
+
+/** How Postgres must say the value again. */
+const casts: readonly ((value: Exclude<Row[string], null>) => {
+  readonly text: string;
+  readonly parameter: unknown;
+})[] = types.map((type) => (value) => {
+  const cast =
+    type === 'timestamptz'
+      ? `timestamptz 'epoch' + ($1::bigint / 1000000) * interval '1 second' + ($1::bigint % 1000000) * interval '1 microsecond'`
+      : `$1::${type}`;
+  const parameter = Array.isArray(value)
+    ? [...value]
+    : typeof value === 'boolean' || typeof value === 'string'
+      ? value
+      : String(value);
+  return { text: cast, parameter };
+});
+
+test('every value of every column type arrives in Postgres exactly', async () => {
+  const { warehouse } = database;
+  let id = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(...values.map((value) => fc.option(value))), { minLength: 1, maxLength: 20 }),
+      async (rows) => {
+        const first = id;
+        const mapped = rows.map((row) => {
+          id += 1;
+          return {
+            row: { id, ...Object.fromEntries(row.map((value, i) => [`c${i}`, value])) },
+            children: {},
+          };
+        });
+        await loadBatch(warehouse, batchOf(flow, mapped));
+        for (const [i, row] of rows.entries())
+          for (const [c, value] of row.entries()) {
+            const same = value === null ? { text: 'null', parameter: undefined } : casts[c]?.(value);
+            const equal =
+              types[c] === 'json' || types[c] === 'text[]'
+                ? `c${c}::text is not distinct from (${same?.text})::text`
+                : `c${c} is not distinct from ${same?.text}`;
+            const { rows: found } = await warehouse.pool.query<{ ok: boolean; stored: string }>(
+              `select ${equal} as ok, c${c}::text as stored from lab.zoo where id = ${first + i + 1}`,
+              value === null ? [] : [same?.parameter],
+            );
+            expect(found[0], `${types[c]} ${String(value)} is stored as ${found[0]?.stored}`).toMatchObject({
+              ok: true,
+            });
+          }
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test.each([
+  ['text', 'a\0b', 'bad_text'],
+  ['text', 'a\ud800b', 'bad_text'],
+  ['text[]', ['ok', 'a\0b'], 'bad_text'],
+  ['bigint', 2n ** 63n, 'out_of_range'],
+  ['bigint', 2 ** 53, 'out_of_range'],
+  ['bigint', 1.5, 'out_of_range'],
+  ['int', 2 ** 31, 'out_of_range'],
+  ['smallint', 40_000, 'out_of_range'],
+  ['float8', Number.POSITIVE_INFINITY, 'out_of_range'],
+  ['numeric', 'NaN', 'bad_number'],
+  ['numeric', '1,234.50', 'bad_number'],
+  ['numeric', '1e9999', 'out_of_range'],
+  ['date', 'today', 'bad_date'],
+] as const)('%s refuses %s as %s instead of storing something else', (type, value, code) => {
+  const writer = binaryWriter(16);
+  expect(() => writer.field(type, value)).toThrow(expect.objectContaining({ code }) as BadData);
+});

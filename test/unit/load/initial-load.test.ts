@@ -1,0 +1,291 @@
+/** A listing that is the first of its scope is written straight into its table: the outcome must be that of staging it. */
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Transient } from '../../../src/core/errors.ts';
+import { noCounts } from '../../../src/core/run.ts';
+import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import { table } from '../../../src/core/table.ts';
+import type { Batch } from '../../../src/load/batch.ts';
+import { writeThrough } from '../../../src/load/initial-load.ts';
+import { type Load, type Loaded, load, settings } from '../../../src/load/load.ts';
+import { type Gathering, gather } from '../../../src/load/staged-replace.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
+
+const columns = { owner: 'text', day: 'date', name: 'text', nth: 'int', clicks: 'bigint' } as const;
+const named = { schema: 'lab', tombstones: false, entity: false } as const;
+const counted = table({
+  ...named,
+  name: 'counted',
+  columns,
+  key: ['owner', 'day', 'name', 'nth'],
+  occurrence: 'nth',
+});
+const single = table({ ...named, name: 'single', columns, key: ['day', 'name'] });
+const flowOf = (one: typeof counted | typeof single): Flow => ({
+  ...thingFlow,
+  stream: { ...thingFlow.stream, name: one.name },
+  table: one,
+  children: {},
+  absent: 'replaced',
+});
+
+interface Told {
+  readonly name: string;
+  readonly clicks: number;
+}
+
+const mapped = ({ name, clicks }: Told, owner = 'a'): Mapped => ({
+  row: { owner, day: '2026-06-01', name, nth: 0, clicks },
+  children: {},
+});
+const scopeOf = (owner: string) => ({
+  equal: { owner },
+  days: { column: 'day', from: new Date('2026-06-01'), to: new Date('2026-07-01') },
+});
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await makeLab(database.warehouse);
+  const content =
+    'source_id smallint, owner text, day date, name text, nth int, clicks bigint, _synced_at timestamptz, _run_id bigint';
+  await database.warehouse.pool.query(`
+    create table lab.counted (${content}, primary key (source_id, owner, day, name, nth));
+    create table lab.single (${content}, primary key (source_id, day, name))`);
+});
+afterAll(() => database.drop());
+beforeEach(() => database.warehouse.pool.query('truncate lab.counted, lab.single, ops.commits'));
+
+const stored = (flow: Flow, by = ''): Promise<readonly (readonly (string | null)[])[]> =>
+  rowsOf(
+    database.warehouse,
+    `select owner, name, nth, clicks ${by} from lab.${flow.table.name} order by 1, 2, 3, 4`,
+  );
+
+const never = new AbortController().signal;
+const ways = {
+  async through(flow: Flow, owner = 'a'): Promise<Gathering> {
+    const merge = { sourceId: 1, runId: '1', force: false };
+    const how = { settings, signal: never };
+    const opened = await writeThrough(database.warehouse.pool, flow, scopeOf(owner), merge, how);
+    if (opened === undefined) throw new Error('the scope is not empty');
+    return opened;
+  },
+  staged: (flow: Flow): Promise<Gathering> => gather(database.warehouse.pool, flow),
+};
+
+let clock = 0n;
+/** The batches in turn, all but the last one ahead. Each has its own moment of fetching. */
+async function listing(
+  flow: Flow,
+  way: keyof typeof ways,
+  parts: readonly (readonly Told[])[],
+  more: {
+    readonly owner?: string;
+    readonly close?: Load['close'];
+    readonly ahead?: () => Promise<void>;
+  } = {},
+): Promise<Loaded> {
+  const { owner = 'a', close = async () => undefined } = more;
+  const batches = parts.map((part): Batch => {
+    clock += 1_000n;
+    return batchOf(
+      flow,
+      part.map((one) => mapped(one, owner)),
+      part.map(() => clock),
+    );
+  });
+  const gathering = await ways[way](flow, owner);
+  try {
+    for (const batch of batches.slice(0, -1)) await gathering.add(batch);
+    await more.ahead?.();
+    const how: Load = {
+      stream: flow.stream.name,
+      sourceId: 1,
+      runId: '1',
+      force: false,
+      resolves: false,
+      replaces: scopeOf(owner),
+      close,
+      guard: async () => () => undefined,
+    };
+    const last = batches.at(-1) ?? batchOf(flow, []);
+    return await load(database.warehouse.pool, last, how, never, gathering);
+  } finally {
+    await gathering.close();
+  }
+}
+
+describe.each([counted, single])('of a table like $name', (kind) => {
+  const flow = flowOf(kind);
+
+  test.each([false, true])(
+    'days of which not one record can become a row stay, forced: %s',
+    async (force) => {
+      await listing(flow, 'staged', [[{ name: 'x', clicks: 1 }]]);
+      const batch = batchOf(flow, []);
+      const reject = {
+        key: '',
+        stage: 'transform',
+        code: 'no_id',
+        field: 'entity_id',
+        message: 'none',
+        slice: {},
+      } as const;
+      batch.reject({ ...reject, payload: Buffer.from('{}') });
+      const told = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
+      expect(told).toMatchObject({ braked: true, deleted: 0, counts: { received: 1, rejected: 1 } });
+      expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
+      // One that can is a listing: what it does not show is gone.
+      const again = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
+      again.reject({ ...reject, payload: Buffer.from('{}') });
+      const next = await loadBatch(database.warehouse, again, { runId: '3', force, replaces: scopeOf('a') });
+      expect(next).toMatchObject({ braked: false, deleted: 1 });
+      expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
+    },
+  );
+
+  test('whatever repeats, in whatever batches: rows and counts are those of a staged listing', async () => {
+    const told = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
+    const parts = fc.array(fc.array(told, { maxLength: 4 }), { minLength: 1, maxLength: 7 });
+    let repeated = 0;
+    // Of rows with the same content, any may be the first.
+    const more = kind.occurrence === undefined ? ', extract(epoch from _synced_at), _run_id' : ', _run_id';
+    await fc.assert(
+      fc.asyncProperty(parts, async (some) => {
+        const outcomes: unknown[] = [];
+        for (const way of ['staged', 'through'] as const) {
+          await database.warehouse.pool.query(`truncate lab.${kind.name}`);
+          clock = 0n;
+          const { counts, deleted, braked } = await listing(flow, way, some);
+          if (counts.received > new Set(some.flat().map(({ name }) => name)).size) repeated += 1;
+          outcomes.push({
+            counts,
+            deleted,
+            braked,
+            rows: await stored(flow, more),
+          });
+        }
+        expect(outcomes[1]).toEqual(outcomes[0]);
+      }),
+      { numRuns: 60 },
+    );
+    expect(repeated).toBeGreaterThan(20);
+  });
+
+  test('readers see nothing of it before its end, and all of it then', async () => {
+    const some = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, clicks: i }));
+    const { counts } = await listing(flow, 'through', [some.slice(0, 4), some.slice(4, 6), some.slice(6)], {
+      ahead: async () => expect(await stored(flow)).toEqual([]),
+    });
+    expect(counts).toEqual({ ...noCounts, received: 9, inserted: 9 });
+    expect(await stored(flow)).toHaveLength(9);
+  });
+
+  test('what fails at its end, or loses its session, leaves nothing, and gives its connection back', async () => {
+    const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
+    const failing = listing(flow, 'through', parts, {
+      close: () => Promise.reject(new Error('the receipt is wrong')),
+    });
+    await expect(failing).rejects.toThrow('the receipt is wrong');
+    let killed = 0;
+    const cut = listing(flow, 'through', parts, {
+      ahead: async () => {
+        const { rowCount } = await database.warehouse.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
+        );
+        killed += rowCount ?? 0;
+      },
+    });
+    await expect(cut).rejects.toThrow(Transient);
+    expect(killed).toBe(1);
+    expect(await stored(flow)).toEqual([]);
+    const idle = await rowsOf(
+      database.warehouse,
+      `select count(*) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`,
+    );
+    expect(idle).toEqual([['0']]);
+    expect((await listing(flow, 'through', parts)).counts.inserted).toBe(2);
+  });
+
+  test.each(['staged', 'through'] as const)(
+    'a session that is lost between two batches is a passing fault (%s)',
+    async (way) => {
+      const gathering = await ways[way](flow);
+      const batch = (name: string): Batch => batchOf(flow, [mapped({ name, clicks: 1 })], [1n]);
+      try {
+        await gathering.add(batch('a'));
+        const { rowCount } = await database.warehouse.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+         where pid <> pg_backend_pid() and datname = current_database() and query <> '' and backend_type = 'client backend'
+           and (state = 'idle in transaction' or $1)`,
+          [way === 'staged'],
+        );
+        expect(rowCount).toBeGreaterThan(0);
+        await expect(gathering.add(batch('b'))).rejects.toThrow(Transient);
+      } finally {
+        await gathering.close();
+      }
+      expect(await stored(flow)).toEqual([]);
+    },
+  );
+
+  test('a lost answer to the COMMIT is asked about: what was committed counts', async () => {
+    const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
+    const { pool } = database.warehouse;
+    let lost = 0;
+    const { counts } = await listing(flow, 'through', parts, {
+      close: async ({ client }) => {
+        const real = client.query.bind(client);
+        Object.assign(client, {
+          query: async (...words: Parameters<typeof real>) => {
+            const answer: unknown = await real(...words);
+            const [text] = words as readonly unknown[];
+            if (!/^commit/i.test(String(typeof text === 'object' ? Reflect.get(text ?? {}, 'text') : text)))
+              return answer;
+            lost += 1;
+            throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+          },
+        });
+      },
+    });
+    expect(lost).toBe(1);
+    expect(counts.inserted).toBe(2);
+    expect((await pool.query(`select from lab.${kind.name}`)).rowCount).toBe(2);
+  });
+});
+
+test('a scope that holds rows is not written through', async () => {
+  await listing(flowOf(counted), 'through', [[{ name: 'a', clicks: 1 }]]);
+  const how = { settings, signal: never };
+  const merge = { sourceId: 1, runId: '1', force: false };
+  expect(
+    await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('a'), merge, how),
+  ).toBeUndefined();
+  const other = await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('b'), merge, how);
+  expect(other).toBeDefined();
+  await other?.close();
+});
+
+test('a row that another scope holds under the same key is updated, as by a merge', async () => {
+  const flow = flowOf(single);
+  await listing(flow, 'through', [[{ name: 'shared', clicks: 1 }], [{ name: 'own', clicks: 1 }]], {
+    owner: 'a',
+  });
+  const { counts } = await listing(
+    flow,
+    'through',
+    [[{ name: 'shared', clicks: 2 }], [{ name: 'new', clicks: 3 }]],
+    {
+      owner: 'b',
+    },
+  );
+  expect(counts).toMatchObject({ received: 2, inserted: 1, updated: 1 });
+  expect(await stored(flow)).toEqual([
+    ['a', 'own', '0', '1'],
+    ['b', 'new', '0', '3'],
+    ['b', 'shared', '0', '2'],
+  ]);
+});

@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import { type Row, table } from '../../../src/core/table.ts';
+import { type Batch, newBatch } from '../../../src/load/batch.ts';
+import type { Load, Loaded } from '../../../src/load/load.ts';
+import { load } from '../../../src/load/load.ts';
+import type { Warehouse } from '../../../src/warehouse/connect.ts';
+
+/** A parent with an order and two kinds of children: relations that are removed, entities that are tombstoned. */
+export const things = table({
+  schema: 'lab',
+  name: 'things',
+  columns: { id: 'bigint', name: 'text', updated_at: 'timestamptz' },
+  key: ['id'],
+  order: 'updated_at',
+  tombstones: true,
+  entity: true,
+});
+
+export const thingTags = table({
+  schema: 'lab',
+  name: 'thing_tags',
+  columns: { thing_id: 'bigint', tag: 'text', weight: 'int' },
+  key: ['thing_id', 'tag'],
+  tombstones: false,
+  entity: false,
+});
+
+export const thingNotes = table({
+  schema: 'lab',
+  name: 'thing_notes',
+  columns: { id: 'bigint', thing_id: 'bigint', body: 'text' },
+  key: ['id'],
+  tombstones: true,
+  entity: true,
+});
+
+export const members = table({
+  schema: 'lab',
+  name: 'members',
+  columns: { club_id: 'text', user_id: 'text' },
+  key: ['club_id', 'user_id'],
+  tombstones: false,
+  entity: false,
+});
+
+const nowhere = {
+  name: 'things',
+  about: '',
+  endpoint: '',
+  promised: true,
+  walk: () => {
+    throw new Error('nothing is read here');
+  },
+};
+
+export const thingFlow: Flow = {
+  stream: nowhere,
+  table: things,
+  children: {
+    tags: { table: thingTags, parent: ['thing_id'], absent: 'deleted' },
+    notes: { table: thingNotes, parent: ['thing_id'], absent: 'deleted', moves: true },
+  },
+  via: () => {
+    throw new Error('nothing is mapped here');
+  },
+  absent: 'kept',
+};
+
+export const memberFlow: Flow = {
+  ...thingFlow,
+  stream: { ...nowhere, name: 'members' },
+  table: members,
+  children: {},
+  absent: 'replaced',
+};
+
+export async function makeLab(warehouse: Warehouse): Promise<void> {
+  const meta = '_synced_at timestamptz not null default now(), _run_id bigint';
+  const entity = `${meta}, _deleted_at timestamptz, _row_hash bigint`;
+  await sql.raw('create schema lab').execute(warehouse.db);
+  for (const ddl of [
+    `create table lab.things (source_id smallint, id bigint, name text, updated_at timestamptz, ${entity}, primary key (source_id, id))`,
+    `create table lab.thing_tags (source_id smallint, thing_id bigint, tag text, weight int, ${meta}, primary key (source_id, thing_id, tag))`,
+    `create table lab.thing_notes (source_id smallint, id bigint, thing_id bigint, body text, ${entity}, primary key (source_id, id))`,
+    `create table lab.members (source_id smallint, club_id text, user_id text, ${meta}, primary key (source_id, club_id, user_id))`,
+    `insert into ops.run_streams (run_id, source_id, stream, status) values (1, 1, 'things', 'running')`,
+  ])
+    await sql.raw(ddl).execute(warehouse.db);
+}
+
+export const thing = (
+  id: number,
+  name: string | null,
+  updatedAt: bigint,
+  children: Readonly<Record<string, readonly Row[]>> = {},
+): Mapped => ({ row: { id, name, updated_at: updatedAt }, children });
+
+/** A batch of things fetched at the given moments (default: one after the other from 1000 on). */
+export function batchOf(flow: Flow, records: readonly Mapped[], fetchedAt: readonly bigint[] = []): Batch {
+  const batch = newBatch(flow);
+  records.forEach((mapped, i) => {
+    batch.add(mapped, fetchedAt[i] ?? BigInt(1000 + i));
+    batch.landed(String(mapped.row.id ?? ''));
+  });
+  return batch;
+}
+
+export async function loadBatch(
+  warehouse: Warehouse,
+  batch: Batch,
+  how: Partial<Load> = {},
+): Promise<Loaded> {
+  return load(
+    warehouse.pool,
+    batch,
+    {
+      stream: batch.flow.stream.name,
+      sourceId: 1,
+      runId: '1',
+      force: false,
+      resolves: true,
+      close: async () => undefined,
+      guard: async () => () => undefined,
+      ...how,
+    },
+    new AbortController().signal,
+  );
+}
+
+/** Rows of a query as arrays of text. */
+export async function rowsOf(
+  warehouse: Warehouse,
+  query: string,
+): Promise<readonly (readonly (string | null)[])[]> {
+  const { rows } = await warehouse.pool.query<(string | null)[]>({ text: query, rowMode: 'array' });
+  return rows.map((row) => row.map((value) => (value === null ? null : String(value))));
+}

@@ -1,0 +1,356 @@
+import crypto from 'node:crypto';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
+import type { Channel } from '../../../src/outbound/deliver.ts';
+import type { Which } from '../../../src/outbound/message.ts';
+import { afterRun, lookAround, type Outbound } from '../../../src/outbound/outbound.ts';
+import { streamStates } from '../../../src/queries/freshness.ts';
+import { key, other } from '../../support/certificates.ts';
+import { type ForwardProxy, forwardProxy } from '../../support/forward-proxy.ts';
+import * as play from '../../support/misbehaving-server.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+let database: TestDatabase;
+let hook: Receiver;
+let slack: Receiver;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  hook = await startReceiver();
+  slack = await startReceiver();
+  await database.warehouse.pool.query(
+    'truncate ops.health, ops.notifications, ops.handoffs, ops.runs cascade',
+  );
+});
+afterEach(() => Promise.all([hook.close(), slack.close()]));
+
+const secret = 'whsec of the test';
+const channels = (): readonly Channel[] => [
+  { name: 'webhook', url: { reveal: () => hook.url }, secret: { reveal: () => secret } },
+  { name: 'slack', url: { reveal: () => slack.url } },
+];
+const outbound = (): Outbound => ({ db: database.warehouse.db, channels: channels(), onSuccess: {} });
+const { signal } = new AbortController();
+let runs = 0;
+const report = (status: RunStatus, more: Partial<RunReport> = {}): RunReport => {
+  runs += 1;
+  return {
+    runId: String(runs),
+    pipeline: 'tracker',
+    kind: 'sync',
+    status,
+    streams: [],
+    counts: noCounts,
+    deleted: 0,
+    requests: 0,
+    retries: 0,
+    throttledMs: 0,
+    seconds: 1,
+    ...(status === 'failed' && { error: { code: 'auth', message: 'GET /myself answered 401' } }),
+    ...more,
+  };
+};
+/** A run as the warehouse keeps it, and its end as it is told. */
+const ended = async (
+  status: RunStatus,
+  more: Partial<RunReport> = {},
+  params: object = { streams: null },
+): Promise<void> => {
+  const told = report(status, more);
+  await database.warehouse.pool.query(
+    `insert into ops.runs (run_id, pipeline, source_id, kind, status, params, epoch, finished_at)
+      overriding system value values ($1, $2, 1, $3, $4, $5, 1, clock_timestamp())`,
+    [told.runId, told.pipeline, told.kind, status, params],
+  );
+  await afterRun({ ...outbound(), onSuccess: { tracker: { dag: 'reports' } } }, told, signal);
+};
+const later = async (): Promise<void> => {
+  await database.warehouse.pool.query(
+    `update ops.notifications set next_at = clock_timestamp() where status = 'pending'`,
+  );
+  await lookAround(outbound(), ['tracker'], [], signal);
+};
+const heard = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
+
+describe('notifications', () => {
+  test('of a run that was lost nobody is told once another has taken its pipeline', async () => {
+    const frozen = report('lost', { error: { code: 'fenced', message: 'another process took the lease' } });
+    await ended('succeeded');
+    await afterRun(outbound(), frozen, signal);
+    expect(heard()).toEqual([]);
+    await ended('lost');
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+
+  test('nothing is told where nothing changed', async () => {
+    await ended('succeeded');
+    await ended('succeeded');
+    await ended('interrupted');
+    expect([hook.received, slack.received]).toEqual([[], []]);
+  });
+
+  test('a failure, another kind of failure and the recovery are told once each, to every channel', async () => {
+    await ended('failed');
+    await ended('failed');
+    await ended('partly_failed');
+    await ended('succeeded');
+    await ended('succeeded');
+    expect(heard()).toEqual(['pipeline.failed', 'pipeline.partly_failed', 'pipeline.recovered']);
+    expect(slack.received).toHaveLength(3);
+    const [first] = slack.received;
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({
+      text: '❌ tracker failed',
+      blocks: [{ type: 'section' }],
+    });
+    expect(first?.body).toContain('GET /myself answered 401');
+    expect(first?.body).toContain(`tidemark runs ${runs - 4}`);
+  });
+
+  test('a webhook is signed over id, time and body', async () => {
+    await ended('failed');
+    const [{ headers, body }] = hook.received as [(typeof hook.received)[number]];
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers;
+    const wanted = crypto.createHmac('sha256', secret).update(`${id}.${at}.${body}`).digest('base64');
+    expect(signature).toBe(`v1,${wanted}`);
+    expect(Math.abs(Number(at) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  test('what does not arrive is sent again with the same id, until it does; a redirect is not followed', async () => {
+    hook.answers.push(500, 'drop', 302);
+    await ended('failed');
+    for (let i = 0; i < 3; i += 1) await later();
+    await later();
+    expect(hook.answers).toEqual([]);
+    expect(hook.received).toHaveLength(4);
+    expect(new Set(hook.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    const { rows } = await database.warehouse.pool.query(
+      `select status, attempts, error from ops.notifications where channel = 'webhook'`,
+    );
+    expect(rows).toEqual([{ status: 'sent', attempts: 4, error: null }]);
+  });
+
+  test('what did not arrive holds back what came after it: the last that is heard is how it is', async () => {
+    const { pool } = database.warehouse;
+    const heardInOrder = async () =>
+      (
+        await pool.query<{ event: string }>(
+          `select event from ops.notifications where channel = 'webhook' and status = 'sent' order by sent_at`,
+        )
+      ).rows.map(({ event }) => event);
+    await ended('failed');
+    hook.answers.push(503);
+    await ended('succeeded');
+    await ended('failed');
+    expect(await heardInOrder()).toEqual(['failed']);
+    await later();
+    expect(hook.answers).toEqual([]);
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed']);
+    hook.answers.push(503);
+    await ended('succeeded');
+    await ended('failed', { pipeline: 'ads' });
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed']);
+    await later();
+    expect(await heardInOrder()).toEqual(['failed', 'recovered', 'failed', 'failed', 'recovered']);
+  });
+
+  test('what cannot be delivered for a day is given up, and no error tells the address', async () => {
+    await hook.close();
+    await ended('failed');
+    await database.warehouse.pool.query(
+      `update ops.notifications set created_at = clock_timestamp() - interval '25 hours'`,
+    );
+    await later();
+    const { rows } = await database.warehouse.pool.query<{ status: string; error: string }>(
+      `select status, error from ops.notifications where channel = 'webhook'`,
+    );
+    expect(rows[0]?.status).toBe('given_up');
+    expect(rows[0]?.error).toMatch(/could not be reached/);
+    expect(rows[0]?.error).not.toContain('secret');
+  });
+
+  test('a webhook behind a proxy is told through it; where the proxy wants a user, the error says so and not the address', async () => {
+    const before = getCACertificates('default');
+    setDefaultCACertificates([...before, other]);
+    const far = await play.misbehaving(() => play.status(204), { key, cert: other });
+    const [open, closed] = [await forwardProxy(far.port), await forwardProxy(far.port, 407)];
+    const by = ({ url }: ForwardProxy): Outbound => ({
+      ...outbound(),
+      channels: [
+        {
+          name: 'webhook',
+          url: { reveal: () => 'https://other.example/hook/very-secret-path' },
+          proxies: { https: { reveal: () => url }, except: [] },
+        },
+      ],
+    });
+    try {
+      await afterRun(by(closed), report('failed'), signal);
+      const { rows } = await database.warehouse.pool.query('select status, error from ops.notifications');
+      expect(rows).toEqual([
+        { status: 'pending', error: expect.stringMatching(/the proxy 127\.0\.0\.1:\d+ wants a user/) },
+      ]);
+      expect(JSON.stringify(rows)).not.toContain('very-secret');
+      await database.warehouse.pool.query('update ops.notifications set next_at = now()');
+      await lookAround(by(open), [], [], signal);
+      expect([open.asked, far.requests.map(({ url }) => url)]).toEqual([
+        ['CONNECT other.example:443'],
+        ['/hook/very-secret-path'],
+      ]);
+    } finally {
+      setDefaultCACertificates(before);
+      await Promise.all([open.close(), closed.close(), far.close()]);
+    }
+  });
+
+  test('two processes that find the same thing out tell it once', async () => {
+    await Promise.all(Array.from({ length: 6 }, () => ended('failed')));
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+
+  test('as long as it stays bad, people are reminded once a day', async () => {
+    await ended('failed');
+    await database.warehouse.pool.query(
+      `update ops.health set told_at = clock_timestamp() - interval '25 hours'`,
+    );
+    await ended('failed');
+    await ended('failed');
+    expect(heard()).toEqual(['pipeline.failed', 'pipeline.reminder']);
+  });
+
+  test('a pipeline whose runs stopped coming is stale, found out without a run, and told once', async () => {
+    await database.warehouse.pool.query(`
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint) select source_id, 'issues', 't', 'a', 'e' from ops.sources;
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at)
+        select source_id, 'issues', 'full', 'all', 'done', 1, now() - interval '30 hours' from ops.sources`);
+    await later();
+    await later();
+    expect(heard()).toEqual(['pipeline.stale']);
+    expect(JSON.parse(hook.received[0]?.body ?? '').data).toMatchObject({
+      cause: 'issues was last complete 30 hours ago; no run brought it up to date since',
+      next: 'tidemark sync tracker',
+    });
+    await ended('failed');
+    await later();
+    await database.warehouse.pool.query('update ops.walks set opened_at = now()');
+    await ended('succeeded');
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.recovered']);
+  });
+
+  test('a source that tells no time has no watermark: it is stale by its walks alone, as status says', async () => {
+    const { pool } = database.warehouse;
+    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint) select source_id, 'issues', 't', 'a', 'e' from ops.sources;
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at, closed_at)
+        select source_id, 'issues', 'full', 'all', 'done', 1, now() - interval '30 hours', now() - interval '29 hours' from ops.sources`);
+    const freshness = async () => (await streamStates(database.warehouse.db)).map((each) => each.freshness);
+    await later();
+    expect([await freshness(), heard()]).toEqual([['stale'], ['pipeline.stale']]);
+    await pool.query(`update ops.walks set opened_at = now(), closed_at = now()`);
+    await ended('succeeded');
+    // It told the time once, behind another proxy.
+    await pool.query(`insert into ops.checkpoints (source_id, stream, watermark, run_id, updated_at)
+      select source_id, 'issues', now() - interval '60 hours', 1, now() - interval '60 hours' from ops.sources`);
+    await later();
+    expect([await freshness(), heard()]).toEqual([['fresh'], ['pipeline.stale', 'pipeline.recovered']]);
+  });
+
+  test('a run that succeeds and leaves a stream as old as it was makes nothing well, night after night', async () => {
+    const { pool } = database.warehouse;
+    await pool.query(`truncate ops.sources, ops.streams, ops.checkpoints, ops.walks restart identity cascade;
+      insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
+      insert into ops.streams (source_id, stream, target, about, endpoint, state, reason)
+        select source_id, 'users', 't', 'a', 'e', 'forbidden', 'GET /users answered 403' from ops.sources;
+      insert into ops.walks (source_id, stream, kind, words, status, run_id, opened_at)
+        select source_id, 'users', 'full', 'all', 'done', 1, now() - interval '30 hours' from ops.sources`);
+    await later();
+    for (let night = 0; night < 3; night += 1) {
+      await ended('succeeded');
+      await later();
+    }
+    expect(heard()).toEqual(['pipeline.stale']);
+    await ended('failed');
+    await later();
+    await ended('succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale']);
+    await pool.query('update ops.walks set opened_at = now()');
+    await ended('succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stale', 'pipeline.failed', 'pipeline.stale', 'pipeline.recovered']);
+  });
+
+  test('a run of a part that succeeds neither makes a failed pipeline well nor is handed over', async () => {
+    await ended('failed');
+    await ended('succeeded', { kind: 'backfill' });
+    await ended('succeeded', {}, { streams: ['projects'] });
+    await ended('succeeded', { kind: 'full' }, { streams: ['projects'] });
+    await ended('succeeded', { kind: 'replay' }, { replay: {} });
+    const handoffs = async () =>
+      (await database.warehouse.pool.query('select run_key from ops.handoffs')).rows;
+    expect([heard(), await handoffs()]).toEqual([['pipeline.failed'], []]);
+    await ended('succeeded');
+    expect([heard(), await handoffs()]).toEqual([
+      ['pipeline.failed', 'pipeline.recovered'],
+      [{ run_key: String(runs) }],
+    ]);
+  });
+
+  test('what to type next shows the run, or the request where that is what was found', async () => {
+    const next = () => hook.received.map(({ body }) => JSON.parse(body).data.next as string);
+    const found = { state: 'failed', cause: 'parked' } as const;
+    const of = (pipeline: string, which: Which) =>
+      lookAround(outbound(), [], [{ ...found, pipeline, which }], signal);
+    await of('tracker', { run: '12' });
+    await of('nightly', { request: 'nightly-sync-20260302T0200' });
+    // Given by who asked, as the number of a build.
+    await of('ads', { request: '12' });
+    expect(next()).toEqual([
+      'tidemark runs 12',
+      'tidemark remote log nightly nightly-sync-20260302T0200',
+      'tidemark remote log ads 12',
+    ]);
+  });
+
+  test('a night that was stuck and succeeds is well again, and the next one that is stuck is told anew', async () => {
+    const { pool } = database.warehouse;
+    await pool.query('truncate ops.dag_runs, ops.walks cascade');
+    const night = async (id: string, does: string): Promise<void> => {
+      await pool.query(
+        `insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
+        values ($1, 'nightly', $2, 'schedule', 'schedule', 'running', clock_timestamp())`,
+        [id, does],
+      );
+      const stuck = { pipeline: 'nightly', state: 'stuck', which: { request: id }, cause: null } as const;
+      await lookAround(outbound(), ['tracker'], [stuck], signal);
+    };
+    const over = (id: string, status: string) =>
+      pool.query(
+        'update ops.dag_runs set status = $2, finished_at = clock_timestamp() where dag_run_id = $1',
+        [id, status],
+      );
+    await night('n1', 'sync');
+    await over('n1', 'partly_failed');
+    await later();
+    await night('n2', 'reconcile');
+    await over('n2', 'succeeded');
+    await later();
+    expect(heard()).toEqual(['pipeline.stuck']);
+    await night('n3', 'sync');
+    await over('n3', 'succeeded');
+    await later();
+    await later();
+    await night('n4', 'sync');
+    expect(heard()).toEqual(['pipeline.stuck', 'pipeline.recovered', 'pipeline.stuck']);
+  });
+
+  test('a run of a part that fails is told as any is', async () => {
+    await ended('failed', {}, { streams: ['projects'] });
+    expect(heard()).toEqual(['pipeline.failed']);
+  });
+});

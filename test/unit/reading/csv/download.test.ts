@@ -1,0 +1,388 @@
+import { crc32, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  ForeignOrigin,
+  Interrupted,
+  TooLarge,
+  Transient,
+  UnexpectedContent,
+} from '../../../../src/core/errors.ts';
+import { isPublic } from '../../../../src/http/public-address.ts';
+import { placeOf } from '../../../../src/reading/download/download-url.ts';
+import { type Download, download } from '../../../../src/reading/download.ts';
+import * as play from '../../../support/misbehaving-server.ts';
+
+const csv = { 'content-type': 'text/csv' };
+const file = Buffer.from(Array.from({ length: 20_000 }, (_, n) => `${n},name ${n}\n`).join(''));
+
+const servers: play.Misbehaving[] = [];
+const storage = async (...replies: [play.Reply, ...play.Reply[]]): Promise<play.Misbehaving> => {
+  const server = await play.misbehaving(play.inTurn(...replies));
+  servers.push(server);
+  return server;
+};
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+const whole = (body: Buffer | string = file): play.Reply =>
+  play.bytes('whole', body, { ...csv, 'content-length': String(Buffer.byteLength(body)) });
+
+interface Fetched {
+  readonly bytes: Buffer;
+  readonly asked: number;
+  readonly slept: readonly number[];
+}
+
+const fetch = async (
+  server: play.Misbehaving,
+  options: Partial<Download> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Fetched> => {
+  let asked = 0;
+  const slept: number[] = [];
+  const chunks: Buffer[] = [];
+  for await (const chunk of download(
+    {
+      what: 'the report',
+      address: async () => `${server.url}/file-${asked++}.csv?signature=s3cret`,
+      places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
+      random: () => 1,
+      sleep: async (ms) => void slept.push(ms),
+      ...options,
+    },
+    signal,
+  ))
+    chunks.push(chunk);
+  return { bytes: Buffer.concat(chunks), asked, slept };
+};
+
+describe('a report is fetched whole or not at all', () => {
+  test('its bytes arrive as they are, and what goes there carries nothing of ours', async () => {
+    const server = await storage(whole());
+    const { bytes } = await fetch(server);
+    expect(crc32(bytes)).toBe(crc32(file));
+    expect(Object.keys(server.requests[0]?.headers ?? {}).sort()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+    ]);
+  });
+
+  test.each([{}, { 'content-encoding': 'gzip' }])(
+    'who leaves one that has come to a halt is let go at once (%j)',
+    async (encoding) => {
+      const zipped = gzipSync(file);
+      const server = await storage({
+        name: 'halting',
+        run: (response) => {
+          response.writeHead(200, { ...csv, ...encoding, 'content-length': String(zipped.length) });
+          response.write(zipped.subarray(0, 2_000));
+        },
+      });
+      const began = performance.now();
+      const chunks = download(
+        {
+          what: 'the report',
+          address: async () => `${server.url}/file.csv`,
+          places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
+          limits: { idleMs: 20_000 },
+        },
+        new AbortController().signal,
+      );
+      expect((await chunks.next()).done).toBe(false);
+      await chunks.return();
+      expect(performance.now() - began).toBeLessThan(10_000);
+    },
+  );
+
+  test('gzip is decompressed', async () => {
+    const zipped = gzipSync(file);
+    const server = await storage(
+      play.bytes('gzip', zipped, {
+        ...csv,
+        'content-encoding': 'gzip',
+        'content-length': String(zipped.length),
+      }),
+    );
+    expect(crc32((await fetch(server)).bytes)).toBe(crc32(file));
+  });
+
+  test.each<[string, Buffer, Readonly<Record<string, string>>]>([
+    ['a compressed file', gzipSync(file), {}],
+    [
+      'a compressed file that is compressed once more on its way',
+      gzipSync(gzipSync(file)),
+      { 'content-encoding': 'gzip' },
+    ],
+  ])('%s is decompressed though nothing says that it is one', async (_, body, headers) => {
+    const given = {
+      'content-type': 'application/octet-stream',
+      'content-length': String(body.length),
+      ...headers,
+    };
+    const server = await storage(play.bytes('packed', body, given));
+    const { bytes } = await fetch(server);
+    expect(bytes.equals(file)).toBe(true);
+  });
+
+  const cut = gzipSync(file).subarray(0, 20_000);
+  const text = file.toString();
+  test.each([
+    ['shorter than announced', play.tooShort(text.slice(0, 50_000), 100)],
+    ['reset half-way', play.cutAt(text, 100_000, csv)],
+    ['chunked without its end', play.unterminated(text.slice(0, 60_000))],
+    [
+      'gzip without its end',
+      play.bytes('gzip cut', cut, {
+        ...csv,
+        'content-encoding': 'gzip',
+        'content-length': String(cut.length),
+      }),
+    ],
+    [
+      'a compressed file without its end',
+      play.bytes('file cut', cut, { ...csv, 'content-length': String(cut.length) }),
+    ],
+    ['reset at once', play.reset],
+    ['503', play.status(503)],
+    ['429', play.status(429, { 'retry-after': '7' })],
+  ])('a transfer that is %s is made again, and nothing arrives twice', async (name, fault) => {
+    const server = await storage(csvTyped(fault), csvTyped(fault), whole());
+    const { bytes, asked, slept } = await fetch(server);
+    expect(bytes.equals(file)).toBe(true);
+    expect(server.fired).toEqual([fault.name, fault.name, 'whole']);
+    // The same address: it has not expired.
+    expect(asked).toBe(1);
+    expect(slept).toEqual(name === '429' ? [7000, 7000] : [500, 1000]);
+  });
+
+  test('a transfer that never comes whole ends as a passing fault', async () => {
+    const server = await storage(play.cutAt(text, 5000, csv));
+    await expect(fetch(server)).rejects.toBeInstanceOf(Transient);
+    expect(server.fired).toEqual(['cut', 'cut', 'cut', 'cut']);
+  });
+
+  test('another file at the same address is not glued to the part that came before', async () => {
+    const other = Buffer.from(file);
+    other[10] = 0x58;
+    const server = await storage(play.cutAt(text, 100_000, csv), whole(other));
+    await expect(fetch(server)).rejects.toThrow('another one than when it was fetched before');
+    const short = await storage(play.cutAt(text, 200_000, csv), whole(file.subarray(0, 1000)));
+    await expect(fetch(short)).rejects.toThrow('another one than when it was fetched before');
+    expect([...server.fired, ...short.fired]).toEqual(['cut', 'whole', 'cut', 'whole']);
+  });
+
+  test('a file that does not say where it ends is refused: cut at a line it would look whole', async () => {
+    const server = await storage({
+      name: 'until close',
+      run: (response) => {
+        response.socket?.end(
+          `HTTP/1.1 200 OK\r\ncontent-type: text/csv\r\nconnection: close\r\n\r\n${text.slice(0, 100)}`,
+        );
+      },
+    });
+    await expect(fetch(server)).rejects.toThrow('without saying where the file ends');
+    expect(server.fired).toEqual(['until close']);
+  });
+});
+
+const csvTyped = (fault: play.Reply): play.Reply => ({
+  name: fault.name,
+  run: (response, arrived, n) => {
+    const write = response.writeHead.bind(response);
+    Object.assign(response, {
+      writeHead: (code: number, headers: Record<string, string>) => write(code, { ...headers, ...csv }),
+    });
+    return fault.run(response, arrived, n);
+  },
+});
+
+describe('R3: an address that has expired', () => {
+  test.each([403, 404, 410, 400])(
+    'answers %d: the source is asked for a new one, and the same report comes',
+    async (code) => {
+      const server = await storage(
+        play.status(code, { 'content-type': 'application/xml' }, '<Error/>'),
+        whole(),
+      );
+      const { bytes, asked } = await fetch(server);
+      expect(bytes.equals(file)).toBe(true);
+      expect(asked).toBe(2);
+      expect(server.fired).toEqual([`status ${code}`, 'whole']);
+      expect(server.requests.map(({ url }) => url.slice(0, 11))).toEqual(['/file-0.csv', '/file-1.csv']);
+    },
+  );
+
+  test('may expire half-way; the part that came is not repeated', async () => {
+    const server = await storage(play.cutAt(file.toString(), 90_000, csv), play.status(403), whole());
+    expect((await fetch(server)).bytes.equals(file)).toBe(true);
+    expect(server.fired).toEqual(['cut', 'status 403', 'whole']);
+  });
+
+  test('is asked for again a bounded number of times', async () => {
+    const server = await storage(play.status(403));
+    const failing = fetch(server);
+    await expect(failing).rejects.toThrow('answered 403, also a new one');
+    await expect(failing).rejects.toBeInstanceOf(Transient);
+    expect(server.fired).toEqual(['status 403', 'status 403', 'status 403']);
+  });
+});
+
+describe('what is no report is refused', () => {
+  test.each([
+    [
+      'a page',
+      play.bytes('page', '<html>', { 'content-type': 'text/html', 'content-length': '6' }),
+      'text/html',
+    ],
+    ['JSON', play.json({ error: 'no' }), 'application/json'],
+    ['a redirect', play.status(302, { location: 'http://127.0.0.1:1/x' }), 'a redirect; it was not followed'],
+    ['nothing', play.status(204), 'answered 204'],
+    [
+      'brotli',
+      play.bytes('br', 'x', { ...csv, 'content-encoding': 'br', 'content-length': '1' }),
+      'content encoding',
+    ],
+  ])('%s', async (_, reply, message) => {
+    const server = await storage(reply);
+    const refused = fetch(server);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.toBeInstanceOf(UnexpectedContent);
+    expect(server.fired).toHaveLength(1);
+  });
+
+  test('so is one beyond the limits, announced or not, compressed or not', async () => {
+    const limits = { wireBytes: 100_000, decodedBytes: 100_000 };
+    const bomb = gzipSync(Buffer.alloc(1_000_000, 'a'));
+    const server = await storage(
+      whole(),
+      play.bytes('chunked', file, csv),
+      play.bytes('bomb', bomb, { ...csv, 'content-encoding': 'gzip', 'content-length': String(bomb.length) }),
+      play.bytes('bomb as a file', bomb, { ...csv, 'content-length': String(bomb.length) }),
+    );
+    for (const fault of ['whole', 'chunked', 'bomb', 'bomb as a file']) {
+      await expect(fetch(server, { limits })).rejects.toBeInstanceOf(TooLarge);
+      expect(server.fired.at(-1)).toBe(fault);
+    }
+  });
+
+  test('a server that says nothing, or drips for ever, is left at the deadline', async () => {
+    const quiet = await storage(play.silent);
+    await expect(fetch(quiet, { limits: { headersMs: 50, tries: 1 } })).rejects.toBeInstanceOf(Transient);
+    const dripping = await storage(csvTyped(play.drip(5)));
+    await expect(fetch(dripping, { limits: { wholeMs: 100, tries: 1 } })).rejects.toThrow(
+      'the whole report did not come',
+    );
+    expect([quiet.fired, dripping.fired]).toEqual([['silent'], ['drip']]);
+  });
+
+  test('an abort ends it at once', async () => {
+    const server = await storage(csvTyped(play.drip(5)));
+    const stop = new AbortController();
+    const fetching = fetch(server, {}, stop.signal);
+    await expect.poll(() => server.requests.length).toBe(1);
+    stop.abort(new Interrupted('enough'));
+    await expect(fetching).rejects.toThrow('enough');
+  });
+});
+
+describe('R4: where a report may be fetched from', () => {
+  const places = { own: 'https://api.example.com', hosts: ['storage.example.com', 'files.example.com:8443'] };
+  const local = {
+    own: 'http://127.0.0.1:8080',
+    hosts: ['127.0.0.1:9000', 'localhost:9000', '10.0.0.1:9000'],
+  };
+
+  test.each([
+    'https://storage.example.com/a.csv?x=1',
+    'https://files.example.com:8443/a.csv',
+    'https://api.example.com/a.csv',
+  ])('%s is', (address) => {
+    expect(placeOf('x', address, places).url.href).toBe(address);
+  });
+
+  test.each([
+    'http://storage.example.com/a.csv',
+    'https://storage.example.com:444/a.csv',
+    'https://storage.example.com.evil.com/',
+    'https://storage.example.com./',
+    'https://evil.com/storage.example.com',
+    'https://storage.example.com@evil.com/',
+    'https://user:pass@storage.example.com/',
+    'https:\\\\storage.example.com/',
+    'https://storage.example.com/a b',
+    ' https://storage.example.com/',
+    'file:///etc/passwd',
+    'gopher://storage.example.com/',
+    'http://127.0.0.1:8080/a.csv',
+    'https://127.0.0.1/',
+    'https://169.254.169.254/latest/meta-data/',
+    '//storage.example.com/a.csv',
+    'a.csv',
+    '/\\storage.example.com/a.csv',
+    '',
+  ])('%j is not', (address) => {
+    expect(() => placeOf('x', address, places)).toThrow(ForeignOrigin);
+  });
+
+  test('a path alone is one at the platform itself', () => {
+    expect(placeOf('x', '/reports/a.csv?sig=1', places).url.href).toBe(
+      'https://api.example.com/reports/a.csv?sig=1',
+    );
+    expect(placeOf('x', '/https://storage.example.com/a', places).url.host).toBe('api.example.com');
+  });
+
+  test('http on loopback is, only where the platform itself is http on loopback', () => {
+    expect(placeOf('x', 'http://127.0.0.1:9000/a', local).mayBe('127.0.0.1')).toBe(true);
+    expect(() => placeOf('x', 'http://10.0.0.1:9000/a', local)).toThrow('not https');
+    expect(() => placeOf('x', 'https://10.0.0.1:9000/a', local)).toThrow('private network');
+    expect(() => placeOf('x', 'http://127.0.0.1:9001/a', local)).toThrow('not one of the hosts');
+  });
+
+  test('a name that stands for a private address is refused, and no connection is made to it', async () => {
+    const server = await storage(whole());
+    const refused = fetch(server, {
+      address: async () => `https://localhost:${server.port}/a.csv`,
+      places: { own: 'https://api.example.com', hosts: [`localhost:${server.port}`] },
+    });
+    await expect(refused).rejects.toThrow('an address of a private network');
+    await expect(refused).rejects.toBeInstanceOf(ForeignOrigin);
+    expect(server.connections()).toBe(0);
+  });
+
+  test('no message tells the address: it may be signed', async () => {
+    const server = await storage(play.status(500));
+    const failing = fetch(server, { limits: { tries: 1 } });
+    await expect(failing).rejects.not.toThrow('s3cret');
+    await expect(failing).rejects.not.toThrow('signature');
+  });
+
+  test.each([
+    ['8.8.8.8', true],
+    ['2a00:1450:4001::1', true],
+    ['10.1.2.3', false],
+    ['100.64.0.1', false],
+    ['127.0.0.1', false],
+    ['169.254.169.254', false],
+    ['172.31.0.1', false],
+    ['192.168.1.1', false],
+    ['0.0.0.0', false],
+    ['224.0.0.1', false],
+    ['255.255.255.255', false],
+    ['::1', false],
+    ['::', false],
+    ['fe80::1', false],
+    ['fd00:ec2::254', false],
+    ['::ffff:10.0.0.1', false],
+    ['::ffff:127.0.0.1', false],
+    ['64:ff9b::a00:1', false],
+    ['2002:a00:1::', false],
+    ['2001:db8::1', false],
+    ['example.com', false],
+    ['', false],
+  ])('%s is public: %s', (address, expected) => {
+    expect(isPublic(address)).toBe(expected);
+  });
+});

@@ -1,0 +1,123 @@
+/** Several streams at once: order, bounds, failures, and that nothing that was taken is kept. */
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { Transient } from '../../../src/core/errors.ts';
+import { mingled } from '../../../src/reading/merge-concurrent.ts';
+import { gateOf } from '../../../src/reading/stream-limit.ts';
+
+const never = new AbortController().signal;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function* numbers(name: string, count: number): AsyncGenerator<string, void, void> {
+  for (let n = 0; n < count; n += 1) {
+    await turn();
+    yield `${name}${n}`;
+  }
+}
+
+async function all<T>(items: AsyncGenerator<T, void, void>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+test('every item of every stream comes once, those of one stream in its order, and only so many streams are open', async () => {
+  let open = 0;
+  let most = 0;
+  async function* counted(name: string): AsyncGenerator<string, void, void> {
+    open += 1;
+    most = Math.max(most, open);
+    yield* numbers(name, 5);
+    open -= 1;
+  }
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const found = await all(mingled(names, 3, counted, never));
+  expect(found).toHaveLength(35);
+  for (const name of names)
+    expect(found.filter((item) => item.startsWith(name))).toEqual(
+      Array.from({ length: 5 }, (_, n) => `${name}${n}`),
+    );
+  expect(most).toBe(3);
+});
+
+test('the first failure ends it, and the other streams with it', async () => {
+  const left: string[] = [];
+  async function* some(name: string, signal: AbortSignal): AsyncGenerator<string, void, void> {
+    try {
+      yield `${name}0`;
+      if (name === 'bad') throw new Transient('cut off');
+      while (!signal.aborted) await turn();
+    } finally {
+      left.push(name);
+    }
+  }
+  await expect(all(mingled(['good', 'bad'], 2, some, never))).rejects.toThrow('cut off');
+  await expect.poll(() => left.toSorted()).toEqual(['bad', 'good']);
+});
+
+test('while one stream stands still, what the others brought is not kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const seen: WeakRef<object>[] = [];
+  const still = Promise.withResolvers<void>();
+  async function* stream(name: string): AsyncGenerator<object, void, void> {
+    if (name === 'slow') await still.promise;
+    else
+      for (let n = 0; n < 300; n += 1) {
+        await turn();
+        yield { page: new Array(1000).fill(n) };
+      }
+  }
+  let count = 0;
+  for await (const item of mingled(['slow', 'fast'], 2, stream, never)) {
+    seen.push(new WeakRef(item));
+    count += 1;
+    if (count < 300) continue;
+    await turn();
+    collect();
+    await turn();
+    collect();
+    expect(seen.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(10);
+    still.resolve();
+  }
+  expect(count).toBe(300);
+});
+
+test('through a gate only so many streams pass at once, whoever opens them; one that is left early makes room', async () => {
+  const gate = gateOf(2);
+  let open = 0;
+  let most = 0;
+  async function* counted(name: string): AsyncGenerator<string, void, void> {
+    open += 1;
+    most = Math.max(most, open);
+    try {
+      yield* numbers(name, 5);
+    } finally {
+      open -= 1;
+    }
+  }
+  const first = async (name: string): Promise<void> => {
+    for await (const _ of gate(() => counted(name), never)) break;
+  };
+  const reads = ['a', 'b', 'c'].map((name) =>
+    all(mingled([name, `${name}'`], 2, (n) => gate(() => counted(n), never), never)),
+  );
+  await Promise.all([...reads, first('x'), first('y')]);
+  expect((await Promise.all(reads)).map((found) => found.length)).toEqual([10, 10, 10]);
+  expect([most, open]).toEqual([2, 0]);
+});
+
+test('who waits at a gate stops waiting when asked to, and keeps nobody out', async () => {
+  const gate = gateOf(1);
+  const held = gate(() => numbers('a', 2), never);
+  await held.next();
+  const stop = new AbortController();
+  const waiting = all(gate(() => numbers('b', 2), stop.signal));
+  await turn();
+  stop.abort(new Transient('no longer wanted'));
+  await expect(waiting).rejects.toThrow('no longer wanted');
+  await held.return(undefined);
+  expect(await all(gate(() => numbers('c', 2), never))).toEqual(['c0', 'c1']);
+});

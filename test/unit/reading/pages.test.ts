@@ -1,0 +1,590 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  ForeignOrigin,
+  Interrupted,
+  Missing,
+  PagingLoop,
+  Refused,
+  Transient,
+  UnexpectedContent,
+} from '../../../src/core/errors.ts';
+import { elementSlice } from '../../../src/core/json.ts';
+import type { Page, PageWalk, Paging } from '../../../src/core/paging.ts';
+import type { Http, Json, Request } from '../../../src/core/request.ts';
+import type { WalkEnd, WalkLimits } from '../../../src/reading/pages.ts';
+import { pages } from '../../../src/reading/pages.ts';
+import {
+  bareArray,
+  cursor,
+  firstThatFits,
+  offset,
+  pageToken,
+  single,
+} from '../../../src/reading/paginators.ts';
+import { httpTo } from '../../support/http-to.ts';
+import * as play from '../../support/misbehaving-server.ts';
+
+const closing: (() => Promise<void>)[] = [];
+const closeAll = async (): Promise<void> => {
+  for (const close of closing.splice(0)) await close();
+};
+
+const values = (body: Json): readonly Json[] => {
+  if (Array.isArray(body)) return body;
+  const list = typeof body === 'object' && body !== null && 'values' in body ? body.values : undefined;
+  if (!Array.isArray(list)) throw new UnexpectedContent('no list of values');
+  return list;
+};
+const walkOf = (paging: Paging, extra: Partial<Request> = {}): PageWalk => ({
+  first: { method: 'GET', path: '/list', endpoint: '/list', query: { maxResults: 4 }, ...extra },
+  paging,
+  list: values,
+  id: (record) => (typeof record === 'string' ? record : ''),
+});
+
+interface Walked {
+  readonly ids: readonly Json[];
+  readonly pages: readonly Page[];
+  readonly end: WalkEnd;
+}
+const walked = async (http: Http, walk: PageWalk, limits: Partial<WalkLimits> = {}): Promise<Walked> => {
+  const all: Page[] = [];
+  const reading = pages(http, walk, new AbortController().signal, limits);
+  for (;;) {
+    const step = await reading.next();
+    if (step.done === true)
+      return { ids: all.flatMap(({ records }) => records), pages: all, end: step.value };
+    all.push(step.value);
+  }
+};
+const caught = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail('resolved'),
+    (error: unknown) => error,
+  );
+
+const serve = async (
+  script: Parameters<typeof play.misbehaving>[0],
+): Promise<{ server: play.Misbehaving; http: Http }> => {
+  const server = await play.misbehaving(script);
+  const http = httpTo(server.url);
+  closing.push(() => http.close(), server.close);
+  return { server, http };
+};
+const parameter = (arrived: play.Arrived, name: string): string | null =>
+  new URL(arrived.url, 'http://x').searchParams.get(name);
+const names = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `k${String(i).padStart(3, '0')}`);
+/** The page of `list` that was asked for, of at most `most` records. */
+const slice = (list: readonly string[], arrived: play.Arrived, most = 4, extra: object = {}): play.Reply => {
+  const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+  const maxResults = Math.min(most, Number(parameter(arrived, 'maxResults')));
+  return play.json({
+    startAt,
+    maxResults,
+    total: list.length,
+    values: list.slice(startAt, startAt + maxResults),
+    ...extra,
+  });
+};
+
+afterEach(closeAll);
+
+describe('an offset walk', () => {
+  test('delivers each record once, in order, and no request is more than needed', async () => {
+    const list = names(10);
+    const { server, http } = await serve((arrived) => slice(list, arrived));
+    const { ids, end, pages: all } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual(list);
+    expect(end).toEqual({ expected: 10, fetched: 10, passes: 1, moved: 0, matched: true });
+    expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6']);
+    expect(all.map(({ last, offset: at }) => [last, at])).toEqual([
+      [false, 0],
+      [false, 3],
+      [true, 6],
+    ]);
+  });
+
+  test("each record's place in the answer leads to its bytes, also behind a seam", async () => {
+    const { http } = await serve((arrived) => slice(names(10), arrived));
+    const { pages: all } = await walked(http, walkOf(offset()));
+    for (const page of all)
+      for (const [i, record] of page.records.entries())
+        expect(elementSlice(page.raw, ['values'], page.places?.[i] ?? i)?.toString()).toBe(
+          JSON.stringify(record),
+        );
+    expect(all[1]?.places).toEqual([1, 2, 3]);
+  });
+
+  test('a server that lowers maxResults half-way, and gives short pages, loses nothing', async () => {
+    const list = names(30);
+    const most = [4, 3, 1, 2, 1, 4];
+    const { http, server } = await serve((arrived, n) => ({
+      ...slice(list, arrived, most[n % 6] ?? 1),
+      name: `at most ${most[n % 6]}`,
+    }));
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual(list);
+    expect(end).toMatchObject({ matched: true, passes: 1, fetched: 30 });
+    expect(server.fired).toContain('at most 1');
+  });
+
+  test.each<[string, unknown, boolean]>([
+    ['missing', undefined, true],
+    ['−1', -1, true],
+    ['too small', 2, true],
+    ['text', '9', true],
+    ['too large', 40, false],
+  ])('a total that is %s neither ends the walk early nor keeps it going', async (_, total, matched) => {
+    const list = names(9);
+    const { http, server } = await serve((arrived) => slice(list, arrived, 4, { total }));
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual(list);
+    expect(end.matched).toBe(matched);
+    expect(end.passes).toBe(matched ? 1 : 3);
+    expect(server.requests.length).toBeLessThan(20);
+  });
+
+  test('a total that grows is a reason for another pass, and what was added before the place arrives', async () => {
+    const list = names(9);
+    const { http, server } = await serve((arrived, n) => {
+      if (n === 2) list.unshift('added');
+      return slice(list, arrived);
+    });
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect([...ids].sort()).toEqual([...list].sort());
+    expect(end).toMatchObject({ passes: 2, matched: true, fetched: 10, expected: 10 });
+    expect(end.moved).toBeGreaterThan(0);
+    expect(server.requests.length).toBeGreaterThan(3);
+  });
+
+  test('a record deleted before the place does not hide the one that slips behind it', async () => {
+    const list = names(12);
+    const { http } = await serve((arrived, n) => {
+      if (n === 1) list.splice(1, 1);
+      return slice(list, arrived);
+    });
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual(names(12));
+    expect(end).toMatchObject({ passes: 1, moved: 1, matched: true });
+  });
+
+  test('whole pages deleted before the place, so that the next one is empty, hide nothing', async () => {
+    const list = names(9);
+    const { http } = await serve((arrived, n) => {
+      if (n === 2) list.splice(0, 7);
+      return slice(list, arrived);
+    });
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual(expect.arrayContaining(list));
+    expect(end).toMatchObject({ moved: 1, matched: true });
+  });
+
+  test('a list that never adds up is walked three times and then said not to match', async () => {
+    const { http } = await serve((arrived) => slice(names(5), arrived, 4, { total: 7 }));
+    expect((await walked(http, walkOf(offset()))).end).toEqual({
+      expected: 7,
+      fetched: 5,
+      passes: 3,
+      moved: 0,
+      matched: false,
+    });
+  });
+
+  test('records without an id are delivered, and not twice at a seam', async () => {
+    const { http } = await serve((arrived) => {
+      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+      return play.json({
+        startAt,
+        maxResults: 4,
+        total: 3,
+        values: [{ a: 1 }, { a: 2 }, 'k'].slice(startAt, startAt + 4),
+      });
+    });
+    const { ids, end } = await walked(http, walkOf(offset()));
+    expect(ids).toEqual([{ a: 1 }, { a: 2 }, 'k']);
+    expect(end).toMatchObject({ fetched: 3, matched: true });
+  });
+});
+
+describe('a list that changes under an offset walk', () => {
+  let list: string[] = [];
+  let changes: (readonly Change[])[] = [];
+  let size = 4;
+  let added = 0;
+  let last: readonly string[] = [];
+  let server: play.Misbehaving;
+  let http: Http;
+  type Change = { readonly kind: 'insert' | 'delete'; readonly at: number };
+
+  beforeAll(async () => {
+    server = await play.misbehaving((arrived) => {
+      for (const { kind, at } of changes.shift() ?? []) {
+        const place = at % (list.length + 1);
+        if (kind === 'insert') list.splice(place, 0, `new${added++}`);
+        else list.splice(place, 1);
+      }
+      last = [...list];
+      return slice(list, arrived, size);
+    });
+    http = httpTo(server.url);
+  });
+  afterAll(async () => {
+    await http.close();
+    await server.close();
+  });
+
+  const run = async (
+    count: number,
+    pageSize: number,
+    script: readonly (readonly Change[])[],
+  ): Promise<Walked & { lasting: string[] }> => {
+    list = names(count);
+    size = pageSize;
+    changes = [[], ...script.map((one) => [...one])];
+    const before = [...list];
+    const result = await walked(http, walkOf(offset(), { query: { maxResults: pageSize } }));
+    return { ...result, lasting: before.filter((id) => last.includes(id)) };
+  };
+  const script = (...kinds: readonly Change['kind'][]) =>
+    fc.array(fc.array(fc.record({ kind: fc.constantFrom(...kinds), at: fc.nat(60) }), { maxLength: 5 }), {
+      maxLength: 40,
+    });
+
+  test('every record that was there during the entire walk is delivered, and none twice', async () => {
+    let ended = 0;
+    let moved = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(30),
+        fc.integer({ min: 2, max: 6 }),
+        script('insert', 'delete'),
+        async (count, pageSize, one) => {
+          const outcome = await run(count, pageSize, one).catch((error: unknown) => error);
+          // Enough records inserted and deleted around the place look like a circle; then it is said, and nothing is claimed.
+          if (outcome instanceof PagingLoop) return;
+          if (outcome instanceof Error) throw outcome;
+          const { ids, lasting, end } = outcome as Awaited<ReturnType<typeof run>>;
+          ended++;
+          moved += end.moved;
+          expect(ids).toEqual(expect.arrayContaining(lasting));
+          expect(new Set(ids).size).toBe(ids.length);
+          expect(end.fetched).toBe(ids.length);
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(ended).toBeGreaterThan(250);
+    expect(moved).toBeGreaterThan(100);
+  }, 60_000);
+
+  test.each<['insert' | 'delete']>([['insert'], ['delete']])(
+    'where it only sees %ss, matched means that nothing is missing at the end',
+    async (kind) => {
+      let matched = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(30),
+          fc.integer({ min: 1, max: 6 }),
+          script(kind),
+          async (count, pageSize, one) => {
+            const { ids, end } = await run(count, pageSize, one);
+            if (!end.matched) return;
+            matched++;
+            expect(ids).toEqual(expect.arrayContaining([...last]));
+          },
+        ),
+        { numRuns: 200 },
+      );
+      expect(matched).toBeGreaterThan(50);
+    },
+    60_000,
+  );
+
+  test('once it is quiet, a walk matches and has everything', async () => {
+    const { ids, end } = await run(25, 4, []);
+    expect(ids).toEqual(names(25));
+    expect(end.matched).toBe(true);
+  });
+});
+
+describe('other tongues', () => {
+  test('a page token is followed over empty and short pages to its stated end', async () => {
+    const replies = [
+      { values: ['a', 'b'], nextPageToken: 't1', isLast: false },
+      { values: [], nextPageToken: 't2', isLast: false },
+      { values: ['c'], nextPageToken: 't3' },
+      { values: ['d'], isLast: true },
+    ];
+    const { server, http } = await serve((_, n) => play.json(replies[n]));
+    const { ids, end } = await walked(http, walkOf(firstThatFits(pageToken(), offset())));
+    expect(ids).toEqual(['a', 'b', 'c', 'd']);
+    expect(end).toEqual({ expected: null, fetched: 4, passes: 1, moved: 0, matched: true });
+    expect(server.requests.map((one) => parameter(one, 'nextPageToken'))).toEqual([null, 't1', 't2', 't3']);
+  });
+
+  test('nextPage URLs are followed; one that leads elsewhere is refused and nothing is sent there', async () => {
+    const elsewhere = await serve(() => play.json({ values: ['stolen'], isLast: true }));
+    const { server, http } = await serve((arrived) =>
+      parameter(arrived, 'cursor') === null
+        ? play.json({ values: ['a'], isLast: false, nextPage: `${server.url}/list?cursor=2` })
+        : play.json({ values: ['b'], isLast: false, nextPage: `${elsewhere.server.url}/list?cursor=3` }),
+    );
+    const got: Json[] = [];
+    const reading = pages(http, walkOf(cursor()), new AbortController().signal);
+    const error = await caught(
+      (async () => {
+        for await (const { records } of reading) got.push(...records);
+      })(),
+    );
+    expect(error).toBeInstanceOf(ForeignOrigin);
+    expect(got).toEqual(['a', 'b']);
+    expect(elsewhere.server.connections()).toBe(0);
+  });
+
+  test('a bare array is walked until a page has nothing new', async () => {
+    const list = names(9);
+    const { server, http } = await serve((arrived) => {
+      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+      return play.json(list.slice(startAt, startAt + 4));
+    });
+    const { ids, end } = await walked(http, walkOf(bareArray()));
+    expect(ids).toEqual(list);
+    expect(end).toEqual({ expected: null, fetched: 9, passes: 1, moved: 0, matched: true });
+    expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6', '8']);
+  });
+
+  test('a bare array whose last record is missing for a moment, so that its beginning is shown again, is read on', async () => {
+    const list = names(8);
+    const { http } = await serve((arrived, n) => {
+      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+      // One replica does not know the third record yet.
+      const known = n === 1 ? list.filter((id) => id !== 'k002') : list;
+      return play.json(known.slice(startAt, startAt + 3));
+    });
+    const { ids, end } = await walked(http, walkOf(bareArray()));
+    expect(ids).toEqual(list);
+    expect(end).toMatchObject({ expected: null, fetched: 8, matched: true });
+  });
+
+  test('a single answer is one page', async () => {
+    const { http } = await serve(() => play.json(['a', 'b']));
+    expect((await walked(http, walkOf(single()))).end).toMatchObject({
+      fetched: 2,
+      matched: true,
+      passes: 1,
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ['an error in a page of 200', { error: 'no' }],
+    ['a list that is none', { values: {} }],
+    ['null', null],
+    ['an empty object', {}],
+  ])('%s is UnexpectedContent, not the end of the data', async (_, body) => {
+    const { server, http } = await serve(() => play.json(body));
+    expect(await caught(walked(http, walkOf(offset())))).toBeInstanceOf(UnexpectedContent);
+    expect(server.fired).toEqual(['json']);
+  });
+});
+
+describe('circles end as PagingLoop, in bounded time', () => {
+  const tokens = (next: (n: number) => string, items: (n: number) => readonly string[]) =>
+    serve((_, n) => play.json({ values: items(n), nextPageToken: next(n), isLast: false }));
+  const fresh = (n: number): readonly string[] => [`r${n}`];
+
+  test.each<[string, (n: number) => string, (n: number) => readonly string[], number]>([
+    ['the same token for ever', () => 't', fresh, 3],
+    ['two tokens in turn', (n) => `t${n % 2}`, fresh, 4],
+    ['always a new token for the same records', (n) => `t${n}`, () => ['a', 'b'], 5],
+    ['always a new token for nothing', (n) => `t${n}`, () => [], 53],
+  ])('%s', async (_, next, items, most) => {
+    const { server, http } = await tokens(next, items);
+    expect(await caught(walked(http, walkOf(pageToken())))).toBeInstanceOf(PagingLoop);
+    expect(server.requests.length).toBeLessThanOrEqual(most);
+  });
+
+  test('always new records, until the page cap', async () => {
+    const { server, http } = await tokens((n) => `t${n}`, fresh);
+    expect(await caught(walked(http, walkOf(pageToken()), { pages: 40 }))).toBeInstanceOf(PagingLoop);
+    expect(server.requests.length).toBeLessThanOrEqual(42);
+  });
+
+  test.each([
+    ['and says so', (): object => ({ startAt: 0 })],
+    ['and denies it', (startAt: number): object => ({ startAt })],
+  ])('a server that ignores startAt %s', async (_, said) => {
+    const { server, http } = await serve((arrived) =>
+      play.json({
+        ...said(Number(parameter(arrived, 'startAt') ?? 0)),
+        maxResults: 4,
+        total: 100,
+        values: names(4),
+      }),
+    );
+    expect(await caught(walked(http, walkOf(offset())))).toBeInstanceOf(PagingLoop);
+    expect(server.requests.length).toBeLessThan(10);
+  });
+
+  test('nextPage that leads to itself', async () => {
+    const { server, http } = await serve((_, n) =>
+      play.json({ values: [`r${n}`], isLast: false, nextPage: '/list?cursor=x' }),
+    );
+    expect(await caught(walked(http, walkOf(cursor())))).toBeInstanceOf(PagingLoop);
+    expect(server.requests.length).toBeLessThanOrEqual(3);
+  });
+
+  test('a list in another order each time ends without a circle, and is not said to match', async () => {
+    const list = names(16);
+    let turn = 0;
+    const { http, server } = await serve((arrived) => {
+      turn += 5;
+      return slice([...list.slice(turn % 16), ...list.slice(0, turn % 16)], arrived);
+    });
+    const outcome = await walked(http, walkOf(offset())).then(
+      ({ end }) => (end.matched ? end.fetched : 'no match'),
+      (error: unknown) => error,
+    );
+    expect([16, 'no match'].includes(outcome as number) || outcome instanceof PagingLoop).toBe(true);
+    expect(server.requests.length).toBeLessThan(2000);
+  });
+});
+
+describe('a page token that expires half-way', () => {
+  test.each([400, 410, 422])(
+    '(%d) restarts the walk once; nothing is lost and nothing comes twice',
+    async (code) => {
+      let expired = false;
+      const { server, http } = await serve((arrived) => {
+        const place = Number(parameter(arrived, 'nextPageToken')?.slice(1) ?? 0);
+        if (place === 4 && !expired) {
+          expired = true;
+          return play.json({ errorMessages: ['Der Token ist abgelaufen'] }, {}, code);
+        }
+        return play.json({
+          values: names(8).slice(place, place + 2),
+          ...(place < 6 ? { nextPageToken: `t${place + 2}` } : {}),
+        });
+      });
+      const { ids, end } = await walked(http, walkOf(pageToken()));
+      expect(ids).toEqual(names(8));
+      expect(end).toMatchObject({ fetched: 8, passes: 2, matched: true });
+      expect(server.fired).toContain(`status ${code}`);
+    },
+  );
+
+  test('again and again, it fails with what the server said', async () => {
+    const { server, http } = await serve((arrived) =>
+      parameter(arrived, 'nextPageToken') === null
+        ? play.json({ values: ['a'], nextPageToken: 't' })
+        : play.json({ message: 'expired' }, {}, 410),
+    );
+    expect(await caught(walked(http, walkOf(pageToken())))).toBeInstanceOf(Missing);
+    expect(server.fired).toEqual(['json', 'status 410', 'json', 'status 410']);
+  });
+
+  test('a first request that is refused is not sent again, nor an offset', async () => {
+    const first = await serve(() => play.json({ errorMessages: ['Unbounded JQL'] }, {}, 400));
+    expect(await caught(walked(first.http, walkOf(pageToken())))).toBeInstanceOf(Refused);
+    expect(first.server.fired).toEqual(['status 400']);
+    const later = await serve((arrived, n) => (n === 0 ? slice(names(9), arrived) : play.status(400)));
+    expect(await caught(walked(later.http, walkOf(offset())))).toBeInstanceOf(Refused);
+    expect(later.server.fired).toEqual(['json', 'status 400']);
+  });
+});
+
+describe('reading ahead', () => {
+  test('the next page is asked for while this one is worked on, and no more than one', async () => {
+    const { server, http } = await serve((arrived) => slice(names(30), arrived));
+    const reading = pages(http, walkOf(offset()), new AbortController().signal);
+    await reading.next();
+    await expect.poll(() => server.requests.length).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(server.requests).toHaveLength(2);
+    await reading.return({ expected: null, fetched: 0, passes: 0, moved: 0, matched: false });
+  });
+
+  test('a walk that is left aborts the request under way and rejects nothing behind our back', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    closing.push(async () => void process.off('unhandledRejection', note));
+    for (const second of [play.silent, play.status(400), play.reset]) {
+      let gone = false;
+      const { server, http } = await serve((arrived, n) =>
+        n === 0
+          ? slice(names(30), arrived)
+          : {
+              name: second.name,
+              run: (response, ...rest) => {
+                response.on('close', () => {
+                  gone = true;
+                });
+                return second.run(response, ...rest);
+              },
+            },
+      );
+      for await (const page of pages(http, walkOf(offset()), new AbortController().signal)) {
+        expect(page.records).toHaveLength(4);
+        await expect.poll(() => server.fired.length).toBeGreaterThanOrEqual(2);
+        break;
+      }
+      await expect.poll(() => gone).toBe(true);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(unhandled).toEqual([]);
+  });
+
+  test('a failure of the next page comes after this one was delivered', async () => {
+    const { http } = await serve((arrived, n) => (n === 0 ? slice(names(30), arrived) : play.status(503)));
+    const got: Json[] = [];
+    const error = await caught(
+      (async () => {
+        for await (const { records } of pages(http, walkOf(offset()), new AbortController().signal))
+          got.push(...records);
+      })(),
+    );
+    expect(error).toBeInstanceOf(Transient);
+    expect(got).toEqual(names(4));
+  });
+
+  test('a stop ends the walk at once', async () => {
+    const { server, http } = await serve((arrived, n) => (n === 0 ? slice(names(30), arrived) : play.silent));
+    const stop = new AbortController();
+    const reading = pages(http, walkOf(offset()), stop.signal);
+    await reading.next();
+    await expect.poll(() => server.fired.length).toBe(2);
+    stop.abort();
+    expect(await caught(reading.next())).toBeInstanceOf(Interrupted);
+  });
+});
+
+describe('a server that refuses the place behind the end of a list without a total', () => {
+  afterEach(closeAll);
+  const refusing = (list: readonly string[], code: number, body: (some: readonly string[]) => object) =>
+    serve((arrived) => {
+      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
+      return startAt > 0 && startAt >= list.length
+        ? play.status(code)
+        : play.json(body(list.slice(startAt, startAt + 4)));
+    });
+
+  test.each([
+    [404, 'an array', bareArray(), (some: readonly string[]) => some],
+    [416, 'an array', bareArray(), (some: readonly string[]) => some],
+    [400, 'an object', offset(), (values: readonly string[]) => ({ values })],
+    [422, 'an object', offset(), (values: readonly string[]) => ({ values })],
+  ])('(%d, %s) has given one record when it has given one', async (code, _, paging, body) => {
+    const { http, server } = await refusing(names(1), code, body);
+    const { ids, end } = await walked(http, walkOf(paging));
+    expect(ids).toEqual(names(1));
+    expect(end).toMatchObject({ expected: null, fetched: 1, matched: true });
+    expect(server.fired).toEqual(['json', `status ${code}`]);
+  });
+
+  test('is not believed where it states that there is more', async () => {
+    const { http } = await refusing(names(1), 404, (values) => ({ values, total: 2 }));
+    await expect(walked(http, walkOf(offset()))).rejects.toBeInstanceOf(Missing);
+  });
+});

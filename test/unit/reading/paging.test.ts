@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import { UnexpectedContent } from '../../../src/core/errors.ts';
+import type { Request } from '../../../src/core/request.ts';
+import {
+  bareArray,
+  cursor,
+  firstThatFits,
+  offset,
+  pageToken,
+  single,
+} from '../../../src/reading/paginators.ts';
+
+const search: Request = { method: 'POST', path: '/s', endpoint: '/s', body: { jql: 'x', maxResults: 100 } };
+const list: Request = { method: 'GET', path: '/l', endpoint: '/l', query: { maxResults: 100 } };
+const at = (request: Request, startAt: number): Request =>
+  request.body === undefined
+    ? { ...request, query: { ...request.query, startAt } }
+    : { ...request, body: { ...request.body, startAt } };
+
+describe('offset', () => {
+  const { next, total, rewind } = offset();
+
+  test('goes on from what the server really gave, one record back for the seam', () => {
+    expect(next({ startAt: 0, maxResults: 100, total: 250 }, search, 100)).toEqual({
+      request: at(search, 99),
+      overlap: 1,
+    });
+    expect(next({ startAt: 0, maxResults: 100, total: 250 }, list, 100)).toEqual({
+      request: at(list, 99),
+      overlap: 1,
+    });
+    expect(next({ startAt: 99, maxResults: 50, total: 250 }, at(list, 99), 50, 1)).toEqual({
+      request: at(list, 148),
+      overlap: 1,
+    });
+    expect(next({ startAt: 148, maxResults: 20, total: 250 }, at(list, 148), 20, 1)).toEqual({
+      request: at(list, 167),
+      overlap: 1,
+    });
+  });
+
+  test('a server that gives single records still gets on, without a seam', () => {
+    expect(next({ startAt: 0, maxResults: 1, total: 3 }, list, 1)).toEqual({
+      request: at(list, 1),
+      overlap: 0,
+    });
+    expect(next({ startAt: 1, maxResults: 1, total: 3 }, at(list, 1), 1, 0)).toEqual({
+      request: at(list, 2),
+      overlap: 0,
+    });
+  });
+
+  test.each<[string, object, number, number]>([
+    ['everything up to total was given', { startAt: 198, maxResults: 100, total: 250 }, 52, 1],
+    ['the only page', { startAt: 0, maxResults: 100, total: 3 }, 3, 0],
+    ['an empty list', { startAt: 0, maxResults: 100, total: 0 }, 0, 0],
+    ['isLast', { startAt: 0, maxResults: 100, total: 900, isLast: true }, 100, 0],
+    ['an empty page, whatever total says', { startAt: 100, total: 900 }, 0, 0],
+    ['a page with nothing but the seam', { startAt: 899, maxResults: 100 }, 1, 1],
+  ])('ends: %s', (_, body, count, repeated) =>
+    expect(next(body, at(list, 7), count, repeated)).toBeUndefined(),
+  );
+
+  test.each<[string, object]>([
+    ['a short page', { startAt: 0, maxResults: 100, total: 80 }],
+    ['no total', { startAt: 0, maxResults: 100 }],
+    ['total −1', { startAt: 0, maxResults: 100, total: -1 }],
+    ['a total that was passed already', { startAt: 0, maxResults: 100, total: 3 }],
+    ['a total that is text', { startAt: 0, maxResults: 100, total: '50' }],
+    ['isLast: false against total', { startAt: 0, maxResults: 100, total: 50, isLast: false }],
+  ])('does not end: %s', (_, body) =>
+    expect(next(body, list, 50)).toEqual({ request: at(list, 49), overlap: 1 }),
+  );
+
+  test('reads backwards, never before the first, and never asks for place 0 by name', () => {
+    expect(rewind?.(at(search, 99), 40)).toEqual(at(search, 59));
+    expect(rewind?.(at(search, 99), 100)).toEqual(search);
+    expect(rewind?.(at(list, 99), 99)).toEqual({ ...list, query: { maxResults: 100, startAt: undefined } });
+  });
+
+  test('believes only totals that can be one', () => {
+    expect(
+      [{ total: 5 }, { total: 0 }, { total: -1 }, { total: 1.5 }, { total: '5' }, {}, [], null].map(total),
+    ).toEqual([5, 0, undefined, undefined, undefined, undefined, undefined, undefined]);
+  });
+});
+
+describe('cursor', () => {
+  const { next } = cursor();
+
+  test('follows a URL as it is, and sends a mere cursor as the parameter', () => {
+    const url = 'https://x.example/field?cursor=abc';
+    expect(next({ isLast: false, nextPage: url }, list, 5)).toEqual({
+      request: { ...list, url },
+      overlap: 0,
+    });
+    expect(next({ isLast: false, nextPage: 'YWJj-_=' }, list, 5)).toEqual({
+      request: { ...list, query: { maxResults: 100, cursor: 'YWJj-_=' } },
+      overlap: 0,
+    });
+  });
+
+  test.each(['//evil', '/\\evil', 'https://api@evil', '\thttps://evil', 'evil:8080/x'])(
+    'what looks like an address stays one, to be judged by its origin: %j',
+    (nextPage) => expect(next({ isLast: false, nextPage }, list, 5)?.request.url).toBe(nextPage),
+  );
+
+  test('ends at isLast, at a total that is reached, or where a next page is named as none, and nowhere else', () => {
+    expect(next({ isLast: true, nextPage: 'https://x.example/more' }, list, 5)).toBeUndefined();
+    expect(next({ startAt: 5, total: 10 }, list, 5)).toBeUndefined();
+    for (const body of [{ nextPage: null }, { nextPage: '' }]) expect(next(body, list, 5)).toBeUndefined();
+    const followed = [
+      { ...list, url: 'https://x.example/field?cursor=b' },
+      { ...list, query: { cursor: 'b' } },
+    ];
+    for (const request of followed) {
+      expect(next({}, request, 5)).toBeUndefined();
+      expect(() => next({ isLast: false }, request, 5)).toThrow(UnexpectedContent);
+    }
+    for (const body of [
+      {},
+      { isLast: false },
+      { isLast: false, nextPage: '' },
+      { nextPage: null, total: 10 },
+      { startAt: 0, total: 10 },
+    ])
+      expect(() => next(body, list, 5)).toThrow(UnexpectedContent);
+  });
+});
+
+describe('pageToken', () => {
+  const { next } = pageToken();
+
+  test('sends the token beside what was sent before, also after an empty page', () => {
+    expect(next({ nextPageToken: 't1', isLast: false }, search, 0)).toEqual({
+      request: { ...search, body: { ...search.body, nextPageToken: 't1' } },
+      overlap: 0,
+    });
+  });
+
+  test.each([
+    {},
+    { nextPageToken: null },
+    { nextPageToken: '' },
+    { isLast: true },
+    { isLast: true, nextPageToken: 't' },
+  ])('ends at %j', (body) => expect(next(body, search, 5)).toBeUndefined());
+
+  test('an answer that is not the last and has no readable token is no end', () => {
+    expect(() => next({ isLast: false }, search, 5)).toThrow(UnexpectedContent);
+    expect(() => next({ nextPageToken: 7 }, search, 5)).toThrow(UnexpectedContent);
+  });
+});
+
+describe('bareArray and single', () => {
+  test('a bare array goes on until a page has nothing new, never ending at a short page', () => {
+    const { next } = bareArray();
+    expect(next([1, 2, 3], list, 3)).toEqual({ request: at(list, 2), overlap: 1 });
+    expect(next([3], at(list, 2), 1, 1)).toBeUndefined();
+    expect(next([], at(list, 2), 0)).toBeUndefined();
+    expect(next([4], at(list, 2), 1, 0)).toEqual({ request: at(list, 3), overlap: 0 });
+  });
+
+  test('a single answer is all', () => expect(single().next({ total: 5 }, list, 1)).toBeUndefined());
+});
+
+describe('firstThatFits', () => {
+  const { next } = firstThatFits(pageToken(), offset());
+  const withToken = { ...search, body: { ...search.body, nextPageToken: 't0' } };
+
+  test('the search is read in whichever tongue it answers', () => {
+    expect(next({ startAt: 0, maxResults: 100, total: 250 }, search, 100)?.request).toEqual(at(search, 99));
+    expect(next({ nextPageToken: 't1', isLast: false }, search, 100)?.request.body).toMatchObject({
+      nextPageToken: 't1',
+    });
+    expect(next({ isLast: true }, search, 100)).toBeUndefined();
+  });
+
+  test('the token leads where both are there, and a walk stays in its tongue', () => {
+    expect(next({ nextPageToken: 't1', total: 100, startAt: 0 }, search, 100)?.request.body).toMatchObject({
+      nextPageToken: 't1',
+    });
+    expect(next({ total: 900 }, withToken, 100)).toBeUndefined();
+    expect(next({ issues: [] }, at(search, 99), 100, 1)?.request).toEqual(at(search, 198));
+  });
+
+  test('an envelope or a bare array, a cursor or an offset', () => {
+    const people = firstThatFits(offset(), bareArray());
+    expect(people.next([1, 2], list, 2)?.request).toEqual(at(list, 1));
+    expect(people.next({ startAt: 0, total: 2 }, list, 2)).toBeUndefined();
+    const fields = firstThatFits(cursor(), offset());
+    expect(fields.next({ isLast: false, startAt: 0, maxResults: 2, total: 9 }, list, 2)?.request).toEqual(
+      at(list, 1),
+    );
+    expect(fields.next({ isLast: false, nextPage: 'c1' }, list, 2)?.request.query).toMatchObject({
+      cursor: 'c1',
+    });
+    const page = { isLast: false, startAt: 0, total: 9 };
+    const onward = 'https://x.example/field/search?maxResults=2&startAt=2';
+    expect(fields.next({ ...page, nextPage: onward }, list, 2)?.request).toEqual(at(list, 1));
+    expect(fields.next({ startAt: 0, nextPage: onward }, list, 2)?.request).toEqual(at(list, 1));
+    const url = 'https://x.example/field/search?cursor=c1';
+    expect(fields.next({ ...page, nextPage: url }, list, 2)?.request).toEqual({ ...list, url });
+  });
+});

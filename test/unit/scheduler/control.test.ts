@@ -1,0 +1,396 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Misconfigured } from '../../../src/core/errors.ts';
+import { takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
+import type { Ask, Control } from '../../../src/scheduler/control.ts';
+import { due } from '../../../src/scheduler/cron.ts';
+import { claim, close } from '../../../src/scheduler/queue.ts';
+import {
+  AlreadyActive,
+  NothingActive,
+  RunIdTaken,
+  UnknownDag,
+  UnknownRun,
+} from '../../../src/scheduler/request-errors.ts';
+import { append } from '../../../src/scheduler/request-log.ts';
+import { tick } from '../../../src/scheduler/ticks.ts';
+import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { catalogue, controlOf, dag, timed } from './orchestra.ts';
+
+let database: TestDatabase;
+let warehouse: Warehouse;
+let control: Control;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+  warehouse = database.warehouse;
+  control = controlOf(
+    warehouse,
+    catalogue(
+      dag('nightly', { streams: [], parts: ['tracker', 'ads'], timed: [timed('0 2 * * *')] }),
+      dag('tracker', {
+        timed: [
+          timed('0 2 * * *', { starts: false }),
+          timed('0 0 * * 0', { does: 'reconcile', starts: false }),
+        ],
+      }),
+      dag('ads'),
+      dag('workflow', { configured: false, needs: 'WORKFLOW_BASE_URL' }),
+    ),
+  );
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await warehouse.pool.query(
+    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.runs, ops.run_streams, ops.leases',
+  );
+});
+
+const query = (text: string, values: readonly unknown[] = []) =>
+  warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
+const sync = (pipeline = 'tracker'): Ask => ({ pipeline, does: 'sync' });
+const by = 'a test';
+const take = () => claim(warehouse.db, ['tracker', 'ads', 'nightly'], { worker: 'w', leaseMs: 30_000 });
+const end = async (status: 'succeeded' | 'failed' | 'stopped' = 'succeeded'): Promise<void> => {
+  const claimed = await take();
+  if (claimed === undefined) throw new Error('nothing to take up');
+  await close(
+    warehouse.db,
+    claimed,
+    [],
+    { status, error: status === 'failed' ? { code: 'auth', message: 'no' } : null },
+    async () => undefined,
+  );
+};
+
+test('a start is in the warehouse before it is answered', async () => {
+  const run = await control.start(sync(), { by });
+  expect(run).toMatchObject({
+    pipeline: 'tracker',
+    does: 'sync',
+    status: 'queued',
+    trigger: 'api',
+    params: '',
+    finishedAt: null,
+    stopping: false,
+    againAt: null,
+  });
+  expect(await query('select dag_run_id, status, asked_by from ops.dag_runs')).toEqual([
+    { dag_run_id: run.runId, status: 'queued', asked_by: by },
+  ]);
+});
+
+test('five starts at once and a tick are one run, and every answer names it', async () => {
+  for (let round = 0; round < 5; round++) {
+    await query('truncate ops.dag_runs, ops.ticks');
+    await query(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
+      values ('tracker', 'sync', '* * * * *', 'UTC', clock_timestamp() - interval '2 minutes')
+      on conflict (pipeline, does) do update set seen_to = excluded.seen_to`);
+    const when = { cron: '* * * * *', timeZone: 'UTC' };
+    const [made, ...starts] = await Promise.all([
+      tick(warehouse.db, { ...timed('* * * * *'), pipeline: 'tracker', due: due(when) }, 'here'),
+      ...Array.from({ length: 5 }, () =>
+        control.start(sync(), { by }).then(
+          ({ runId }) => runId,
+          (error: unknown) => {
+            if (error instanceof AlreadyActive) return error.active.runId;
+            throw error;
+          },
+        ),
+      ),
+    ]);
+    expect(await query('select from ops.dag_runs')).toHaveLength(1);
+    expect(new Set([made?.dagRunId, ...starts]).size).toBe(1);
+  }
+});
+
+test('the same run id with the same ask is the same run, at once, later, and when it is over', async () => {
+  const ask: Ask = { pipeline: 'tracker', does: 'sync', streams: ['projects', 'issues'] };
+  const again: Ask = { ...ask, streams: ['issues', 'projects'] };
+  const first = await Promise.all(
+    [0, 1, 2, 3, 4].map((n) => control.start(n % 2 === 0 ? ask : again, { by, runId: 'deploy-7' })),
+  );
+  expect(new Set(first.map(({ runId }) => runId))).toEqual(new Set(['deploy-7']));
+  await end();
+  expect(await control.start(ask, { by, runId: 'deploy-7' })).toMatchObject({
+    runId: 'deploy-7',
+    status: 'succeeded',
+  });
+  expect(await query('select from ops.dag_runs')).toHaveLength(1);
+});
+
+test('the same run id with another ask is refused, whatever the pipeline', async () => {
+  await control.start(sync(), { by, runId: 'x' });
+  await expect(control.start({ pipeline: 'tracker', does: 'full' }, { by, runId: 'x' })).rejects.toThrow(
+    RunIdTaken,
+  );
+  await expect(control.start(sync('ads'), { by, runId: 'x' })).rejects.toThrow(RunIdTaken);
+  const both = await Promise.allSettled(
+    ['tracker', 'ads'].map((name) =>
+      control.start({ pipeline: name, does: 'reconcile' }, { by, runId: 'y' }),
+    ),
+  );
+  expect(both.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
+});
+
+test.each(['manual-1', '', 'a b', '../x', 'ä', 'x'.repeat(101), "x';drop"])(
+  'the run id %j is refused',
+  async (runId) => {
+    await expect(control.start(sync(), { by, runId })).rejects.toThrow(Misconfigured);
+  },
+);
+
+test('a reconciliation of what has none is refused, and nothing is queued', async () => {
+  const without = controlOf(warehouse, catalogue(dag('ads', { hasReconcile: false })));
+  const refused = without.start({ pipeline: 'ads', does: 'reconcile' }, { by });
+  await expect(refused).rejects.toThrow(Misconfigured);
+  await expect(refused).rejects.toThrow('there is no reconciliation of ads');
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
+test.each<[string, Ask, string]>([
+  ['a stream that is not there', { pipeline: 'tracker', does: 'sync', streams: ['isues'] }, 'isues'],
+  ['streams of nightly', { pipeline: 'nightly', does: 'sync', streams: ['issues'] }, 'takes no STREAMS'],
+  ['a backfill without a window', { pipeline: 'tracker', does: 'backfill' }, 'FROM and TO'],
+  [
+    'a window turned round',
+    {
+      pipeline: 'tracker',
+      does: 'backfill',
+      window: { from: new Date('2024-02-01'), to: new Date('2024-01-01') },
+    },
+    'half open',
+  ],
+  [
+    'an empty window',
+    {
+      pipeline: 'tracker',
+      does: 'backfill',
+      window: { from: new Date('2024-02-01'), to: new Date('2024-02-01') },
+    },
+    'half open',
+  ],
+  [
+    'a window in the future',
+    {
+      pipeline: 'tracker',
+      does: 'backfill',
+      window: { from: new Date('2999-01-01'), to: new Date('2999-02-01') },
+    },
+    'future',
+  ],
+  [
+    'a window for a sync',
+    {
+      pipeline: 'tracker',
+      does: 'sync',
+      window: { from: new Date('2024-01-01'), to: new Date('2024-02-01') },
+    },
+    'backfill',
+  ],
+  ['what is not configured', sync('workflow'), 'WORKFLOW_BASE_URL'],
+])('%s is refused, and nothing is queued', async (_, ask, message) => {
+  const refused = control.start(ask, { by });
+  await expect(refused).rejects.toThrow(Misconfigured);
+  await expect(refused).rejects.toThrow(message);
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
+test('a backfill of ten years is taken', async () => {
+  const window = { from: new Date('2014-01-01'), to: new Date('2024-01-01') };
+  const run = await control.start({ pipeline: 'tracker', does: 'backfill', window }, { by });
+  expect(run.params).toBe('FROM=2014-01-01 TO=2024-01-01');
+  expect((await take())?.ask).toMatchObject({ window_from: window.from, window_to: window.to });
+});
+
+test('what nobody knows is unknown to every question', async () => {
+  const asks = [
+    control.status('nope'),
+    control.start(sync('nope'), { by }),
+    control.stop('nope', { by }),
+    control.history('nope', { limit: 1 }),
+  ];
+  for (const each of await Promise.allSettled(asks))
+    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(UnknownDag) });
+  const runs = [
+    control.run('tracker', 'nope'),
+    control.retry('tracker', 'nope', { by }),
+    control.log('tracker', 'nope', {}),
+    control.history('tracker', { limit: 1, before: 'nope' }),
+  ];
+  for (const each of await Promise.allSettled(runs))
+    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(UnknownRun) });
+  const { runId } = await control.start(sync('ads'), { by });
+  await expect(control.run('tracker', runId)).rejects.toThrow(UnknownRun);
+});
+
+test('a request that waits is stopped at once; stopping again, and what is over, answers with its state', async () => {
+  await expect(control.stop('tracker', { by })).rejects.toThrow(NothingActive);
+  const { runId } = await control.start(sync(), { by });
+  expect(await control.stop('tracker', { by })).toMatchObject({ runId, status: 'stopped', stopping: false });
+  expect(await control.stop('tracker', { by })).toMatchObject({ runId, status: 'stopped' });
+  expect(await take()).toBeUndefined();
+});
+
+test('a request that runs is asked to stop; a start meanwhile is told of it', async () => {
+  const { runId } = await control.start(sync(), { by });
+  await take();
+  expect(await control.stop('tracker', { by })).toMatchObject({ runId, status: 'running', stopping: true });
+  const [first] = await query('select stop_asked_at from ops.dag_runs');
+  expect(await control.stop('tracker', { by: 'another' })).toMatchObject({ runId, stopping: true });
+  expect(await query('select stop_asked_at from ops.dag_runs')).toEqual([first]);
+  await expect(control.start(sync(), { by })).rejects.toMatchObject({
+    code: 'already_active',
+    active: { runId, stopping: true },
+  });
+});
+
+test('only what did not end well is retried, with the same ask', async () => {
+  const ask: Ask = {
+    pipeline: 'tracker',
+    does: 'backfill',
+    streams: ['issues'],
+    window: { from: new Date('2024-01-01'), to: new Date('2024-02-01') },
+  };
+  const { runId } = await control.start(ask, { by, params: 'FROM=2024-01-01 TO=2024-02-01 STREAMS=issues' });
+  await expect(control.retry('tracker', runId, { by })).rejects.toThrow(AlreadyActive);
+  await end('failed');
+  const both = await Promise.allSettled([
+    control.retry('tracker', runId, { by }),
+    control.retry('tracker', runId, { by }),
+  ]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  expect(
+    await query(
+      'select does, streams, window_from, window_to, retry_of from ops.dag_runs where retry_of is not null',
+    ),
+  ).toEqual([
+    {
+      does: 'backfill',
+      streams: ['issues'],
+      window_from: ask.window?.from,
+      window_to: ask.window?.to,
+      retry_of: runId,
+    },
+  ]);
+  await end('succeeded');
+  const [newest] = await control.history('tracker', { limit: 1 });
+  await expect(control.retry('tracker', newest?.runId ?? '', { by })).rejects.toThrow(NothingActive);
+});
+
+test('history is paged without a gap or a repetition, though many were queued in one moment', async () => {
+  await query(`insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, queued_at, finished_at)
+    select 'run' || n, 'tracker', 'sync', 'api', 'x', 'succeeded', timestamptz '2026-01-01' + (n / 7) * interval '300 microseconds', clock_timestamp()
+    from generate_series(1, 50) n`);
+  const seen: string[] = [];
+  for (let before: string | undefined; ; ) {
+    const page = await control.history('tracker', { limit: 7, ...(before === undefined ? {} : { before }) });
+    seen.push(...page.map(({ runId }) => runId));
+    before = page.at(-1)?.runId;
+    if (page.length < 7) break;
+  }
+  expect(seen).toHaveLength(50);
+  expect(new Set(seen).size).toBe(50);
+});
+
+test('a run of the command line counts as active while its process lives, is in the history, and can be retried when it is lost', async () => {
+  const lease = await takeLease(warehouse.pool, 'tracker', usualTimes);
+  await query(
+    `insert into ops.runs (pipeline, source_id, kind, status, params, epoch)
+     values ('tracker', 1, 'backfill', 'running', '{"streams": ["issues"], "from": "2024-01-01T00:00:00.000Z", "to": "2024-02-01T00:00:00.000Z"}', $1)`,
+    [lease.epoch],
+  );
+  const [{ run_id: number }] = await query('select run_id::text from ops.runs');
+  const expected = {
+    runId: `manual-${number}`,
+    trigger: 'manual',
+    status: 'running',
+    params: 'FROM=2024-01-01 TO=2024-02-01 STREAMS=issues',
+  };
+  await expect(control.start(sync(), { by })).rejects.toMatchObject({ active: expected });
+  expect((await control.status('tracker')).run).toMatchObject(expected);
+  await expect(control.stop('tracker', { by })).rejects.toThrow('command line');
+  await lease.release();
+  expect(await control.history('tracker', { limit: 5 })).toMatchObject([{ ...expected, status: 'lost' }]);
+  const retried = await control.retry('tracker', expected.runId, { by });
+  expect(retried).toMatchObject({ does: 'backfill', params: expected.params, status: 'queued' });
+});
+
+test('what nightly is running now is in the way of a start, and stopped with nightly only', async () => {
+  const { runId } = await control.start(sync('nightly'), { by });
+  await take();
+  const lease = await takeLease(warehouse.pool, 'tracker', usualTimes);
+  await query(
+    `insert into ops.runs (pipeline, source_id, kind, status, epoch, trigger) values ('tracker', 1, 'sync', 'running', $1, 'schedule')`,
+    [lease.epoch],
+  );
+  await query(`insert into ops.dag_run_runs select $1, run_id from ops.runs`, [runId]);
+  await expect(control.start(sync(), { by })).rejects.toMatchObject({
+    active: { runId, pipeline: 'nightly' },
+  });
+  expect((await control.status('tracker')).run).toMatchObject({ runId });
+  await expect(control.stop('tracker', { by })).rejects.toThrow('nightly');
+  expect(await control.start(sync('ads'), { by })).toMatchObject({ status: 'queued' });
+  await lease.release();
+});
+
+test('lines of a log become visible in the order of their numbers, whoever writes them', async () => {
+  const { runId } = await control.start(sync(), { by });
+  let last = 0;
+  let read = 0;
+  let writing = true;
+  const reading = (async () => {
+    while (writing || read < 200) {
+      const lines = await control.log('tracker', runId, { after: last });
+      for (const { seq } of lines) {
+        expect(seq).toBeGreaterThan(last);
+        last = seq;
+        read += 1;
+      }
+    }
+  })();
+  await Promise.all(
+    Array.from({ length: 20 }, (_, writer) =>
+      append(
+        warehouse.db,
+        runId,
+        Array.from({ length: 10 }, (_line, n) => ({
+          at: new Date(),
+          level: 'info' as const,
+          message: `${writer} ${n}`,
+        })),
+      ),
+    ),
+  );
+  writing = false;
+  await reading;
+  expect(read).toBe(200);
+  expect((await control.log('tracker', runId, { tail: 3 })).map(({ seq }) => seq)).toEqual([
+    last - 2,
+    last - 1,
+    last,
+  ]);
+});
+
+test('a log holds nothing that moves a terminal, and no password', async () => {
+  const { runId } = await control.start(sync(), { by });
+  await append(warehouse.db, runId, [
+    { at: new Date(), level: 'warn', message: '\u001b[2J\u0000\r\npostgres://me:hunter2@db/x' },
+  ]);
+  const [line] = await control.log('tracker', runId, {});
+  expect(line?.message).toBe('\\x1b[2J\\x00\\r\\npostgres://***@db/x');
+});
+
+test('the list tells what is configured, when it is due next, and what ran last', async () => {
+  const { runId } = await control.start(sync('ads'), { by });
+  const all = await control.list();
+  expect(all.map(({ name, configured }) => [name, configured])).toEqual([
+    ['nightly', true],
+    ['tracker', true],
+    ['ads', true],
+    ['workflow', false],
+  ]);
+  expect(all[0]?.nextAt?.toISOString()).toMatch(/T02:00:00/);
+  expect(all[1]?.schedule).toHaveLength(2);
+  expect(all[2]?.last).toMatchObject({ runId });
+  expect(all[3]).toMatchObject({ nextAt: null, last: null });
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { due } from '../../../src/scheduler/cron.ts';
+import { tick } from '../../../src/scheduler/ticks.ts';
+import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
+import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';
+import { type Running, run, until } from '../../support/processes.ts';
+import { catalogue, conduct, dag, report, runnerOf, timed } from './orchestra.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+  await query('create table public.done (pipeline text, worker text)');
+});
+afterAll(() => database.drop());
+
+const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
+const program = new URL('./programs/schedule.ts', import.meta.url);
+
+/** Due once a day, and the last time two minutes ago. */
+const recently = (() => {
+  const at = new Date(Date.now() - 120_000);
+  return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
+})();
+
+/** One tick is due, and nobody has seen it. */
+beforeEach(again);
+async function again(): Promise<void> {
+  await query('truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, public.done');
+  const when = { cron: recently, timeZone: 'UTC' };
+  await tick(database.warehouse.db, { ...timed(recently), pipeline: 'tracker', due: due(when) }, 'before');
+  await query(`update ops.schedules set seen_to = clock_timestamp() - interval '5 minutes'`);
+}
+
+/** A process that makes the tick and runs it, through a wire that is cut with it at a message. Gives how many messages it took. */
+async function victim(cut?: Cut): Promise<{ readonly messages: number; readonly struck: boolean }> {
+  let process: Running | undefined;
+  const wire = await postgresProxy(database.url, cut, () => process?.child.kill('SIGKILL'));
+  process = run(program, [wire.url, 'victim', recently, 'tracker']);
+  try {
+    let isOver = false;
+    process.ended().then(() => {
+      isOver = true;
+    });
+    try {
+      await process.line();
+    } catch (error) {
+      // The first messages are those by which it comes in: it may die before it is ready.
+      if (wire.cut) return { messages: wire.heard.length, struck: true };
+      throw error;
+    }
+    process.tell('go');
+    await until(
+      'it is done or dead',
+      async () => isOver || (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1,
+      15_000,
+    );
+    return { messages: wire.heard.length, struck: wire.cut };
+  } finally {
+    await process.kill();
+    await wire.close();
+  }
+}
+
+test('killed before or after any message to the warehouse, a scheduler leaves a whole tick or none, and its heir makes it one run', async () => {
+  const whole = await victim();
+  expect(whole.messages).toBeGreaterThan(10);
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  // The first one in any case: a process that dies while it comes in.
+  const points = [
+    1,
+    ...Array.from(
+      { length: 6 },
+      (_, index) => 1 + ((seed + Math.floor((index * whole.messages) / 6)) % whole.messages),
+    ),
+  ];
+  let struck = 0;
+  for (const [index, n] of points.entries()) {
+    const cut: Cut = { n, side: index % 2 === 0 ? 'before' : 'after' };
+    const at = `${cut.side} message ${n} of ${whole.messages}`;
+    await again();
+    struck += (await victim(cut)).struck ? 1 : 0;
+    // At once: a tick without its run, or a run without its tick, would be one that is lost, or one that nobody asked for.
+    expect(
+      await query(
+        'select from ops.ticks t full join ops.dag_runs d using (dag_run_id) where t.dag_run_id is null or d.dag_run_id is null',
+      ),
+      at,
+    ).toEqual([]);
+    const known = catalogue(dag('tracker', { timed: [timed(recently)] }));
+    const heir = conduct(
+      database.warehouse,
+      known,
+      runnerOf(['tracker'], async (ask) => report(ask)),
+      { name: 'heir' },
+    );
+    try {
+      await until(
+        `it converges: ${at}`,
+        async () => (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1,
+        // Killed between its claim and the note of its session, it is believed until the claim expires.
+        45_000,
+      );
+    } finally {
+      await heir.service.end();
+    }
+    expect(await query('select from ops.ticks'), at).toHaveLength(1);
+    expect(await query('select from ops.dag_runs'), at).toHaveLength(1);
+  }
+  expect(struck).toBeGreaterThan(3);
+}, 180_000);
+
+test('two hundred requests in one process leave no connection, timer or handle behind', async () => {
+  let wished = 0;
+  const runner = runnerOf(['tracker'], async (ask) => {
+    wished += 1;
+    if (wished % 5 === 0) throw new Error('a defect');
+    return report(ask);
+  });
+  const { service, control } = conduct(database.warehouse, catalogue(dag('tracker')), runner, {
+    times: { pollMs: 5 },
+  });
+  const some = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n++) {
+      const { runId } = await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'a test' });
+      await until(`${runId} is over`, async () => (await control.run('tracker', runId)).finishedAt !== null);
+    }
+  };
+  const handles = (): number => process.getActiveResourcesInfo().length;
+  await query('truncate ops.schedules, ops.dag_runs');
+  try {
+    await some(50);
+    const before = [handles(), database.warehouse.pool.totalCount] as const;
+    await some(150);
+    expect(wished).toBe(200);
+    expect(handles()).toBeLessThanOrEqual(before[0] + 5);
+    expect(database.warehouse.pool.totalCount).toBeLessThanOrEqual(before[1] + 3);
+  } finally {
+    await service.end();
+  }
+}, 90_000);

@@ -1,0 +1,341 @@
+import fs from 'node:fs';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openapiDocument } from '../../../../docs/openapi.ts';
+import type { ServerDeps } from '../../../../src/server/api/deps.ts';
+import { isSame, patience, roleOf } from '../../../../src/server/api/tokens.ts';
+import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
+import { until } from '../../../support/processes.ts';
+import { type Api, ask, openApi, operate, post, raw, read } from './api.ts';
+
+let database: TestDatabase;
+let api: Api;
+let base: string;
+beforeAll(async () => {
+  database = await testDatabase({ max: 10 });
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.warehouse.pool.query('truncate ops.dag_runs, ops.audit');
+  // A new one each time: it remembers who showed wrong tokens.
+  api = await openApi(database);
+  base = `${api.url}/api/v1`;
+  return () => api.close();
+});
+
+const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
+
+const start = '/api/v1/dags/tracker/start';
+const refused = { status: 'error', message: 'a valid token is required: Authorization: Bearer TOKEN' };
+
+test('every kind of wrong token gets the same 401', async () => {
+  const headers: readonly (readonly string[])[] = [
+    [],
+    ['Authorization: Bearer'],
+    ['Authorization: Bearer '],
+    ['Authorization: Bearer x'],
+    [`Authorization: Bearer ${operate}x`],
+    [`Authorization: Bearer ${operate.slice(0, -1)}`],
+    [`Authorization: Bearer ${'x'.repeat(8000)}`],
+    [`Authorization: Basic ${operate}`],
+    [`Authorization: ${operate}`],
+    [`Authorization: Bearer ${operate} ${operate}`],
+    [`Authorization: Bearer ${operate}`, `Authorization: Bearer ${operate}`],
+    [`Authorization: Bearer [${operate}]`],
+    [`Cookie: token=${operate}`],
+    [`X-Api-Key: ${operate}`],
+  ];
+  for (const lines of headers) {
+    const answer = await raw(
+      api.url,
+      ['GET /api/v1/dags HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', ...lines, '', ''].join('\r\n'),
+    );
+    expect(answer, lines.join()).toMatch(/^HTTP\/1.1 401/);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)), lines.join()).toEqual(refused);
+  }
+});
+
+test('a token in the query opens nothing', async () => {
+  for (const name of ['token', 'access_token', 'authorization', 'api_key']) {
+    const answer = await fetch(`${base}/dags?${name}=${operate}`);
+    expect([answer.status, await answer.json()]).toEqual([401, refused]);
+  }
+});
+
+test('the scheme is read in any case, as HTTP has it', async () => {
+  for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+    expect((await ask(`${base}/dags`, { headers: { authorization: `${scheme} ${operate}` } })).code).toBe(
+      200,
+    );
+});
+
+test('the reading token may look at everything and change nothing', async () => {
+  const headers = { authorization: `Bearer ${read}` };
+  for (const path of ['/dags', '/dags/tracker', '/dags/tracker/status', '/dags/tracker/history'])
+    expect((await ask(`${base}${path}`, { headers })).code).toBe(200);
+  for (const path of [
+    '/dags/tracker/start',
+    '/dags/tracker/stop',
+    '/dags/tracker/retry',
+    '/dags/tracker/runs/x/retry',
+  ]) {
+    const { code, body } = await post(
+      `${base}${path}`,
+      path.endsWith('/retry') ? { runId: 'x' } : undefined,
+      headers,
+    );
+    expect([code, body]).toEqual([403, { status: 'error', message: 'this token may only read' }]);
+  }
+  // A method in disguise stays what it was sent as.
+  for (const name of ['x-http-method-override', 'x-method-override'])
+    expect((await ask(`${base}/dags/tracker/start`, { headers: { ...headers, [name]: 'POST' } })).code).toBe(
+      405,
+    );
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
+test('ten thousand wrong tokens are held back: told a few times, looked at a few times, and never written down', async () => {
+  const codes = new Map<number, number>();
+  for (let n = 0; n < 10_000; n += 100) {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, m) =>
+        api.app.inject({
+          method: 'POST',
+          url: '/api/v1/dags/tracker/start',
+          headers: { host: '127.0.0.1', authorization: `Bearer guess-${n + m}` },
+        }),
+      ),
+    );
+    for (const { statusCode } of answers) codes.set(statusCode, (codes.get(statusCode) ?? 0) + 1);
+  }
+  expect([...codes.keys()].sort()).toEqual([401, 429]);
+  expect(codes.get(401)).toBeLessThan(60);
+  expect(api.troubles.length).toBe(codes.get(401));
+  expect(api.troubles.join()).toContain('held back');
+  const lines = await query('select * from ops.audit');
+  expect(lines.length).toBe(codes.get(401));
+  expect(`${api.troubles.join()}${JSON.stringify(lines)}`).not.toContain('guess-');
+  // Guessing does not pay: the right one has to wait, too.
+  const late = await api.app.inject({
+    url: '/api/v1/dags',
+    headers: { host: '127.0.0.1', authorization: `Bearer ${operate}` },
+  });
+  expect([late.statusCode, late.json().status]).toEqual([429, 'error']);
+  expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
+}, 60_000);
+
+test('whoever has no token cannot fill the audit, nor ask without end', async () => {
+  const narrow = await openApi(database, { limits: { perMinute: 500 } });
+  const codes: number[] = [];
+  for (let n = 0; n < 600; n++)
+    codes.push((await narrow.app.inject({ method: 'POST', url: start })).statusCode);
+  expect([codes.indexOf(429), new Set(codes)]).toEqual([500, new Set([401, 429])]);
+  const lines = await query('select role, http_status from ops.audit');
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThan(60);
+  expect(lines[0]).toEqual({ role: 'nobody', http_status: 401 });
+  expect(narrow.troubles.join()).toContain('turned away too often');
+  await narrow.close();
+});
+
+test('a page of another site cannot fill the audit where no token is configured', async () => {
+  const open = await openApi(database, { tokens: {} });
+  const headers = { host: '127.0.0.1', origin: 'http://evil.example' };
+  for (let n = 0; n < 300; n++)
+    expect((await open.app.inject({ method: 'POST', url: start, headers })).statusCode).toBe(403);
+  expect((await query('select from ops.audit')).length).toBeLessThan(60);
+  expect(
+    (await open.app.inject({ method: 'POST', url: start, headers: { host: '127.0.0.1' } })).statusCode,
+  ).toBe(202);
+  expect(await query(`select from ops.audit where role = 'local' and http_status = 202`)).toHaveLength(1);
+  await open.close();
+});
+
+test('held back is the address that guessed, and not for ever', () => {
+  let now = 0;
+  const held = patience(() => now);
+  for (let n = 0; n < 30; n++) held.failed('10.0.0.1');
+  expect(held.waits('10.0.0.1')).toBeGreaterThan(0);
+  expect(held.waits('10.0.0.2')).toBe(0);
+  now += 1000 * held.waits('10.0.0.1');
+  expect(held.waits('10.0.0.1')).toBe(0);
+  for (let n = 0; n < 5000; n++) held.failed(`10.1.${n >> 8}.${n & 255}`);
+  expect(held.waits('a new one')).toBeGreaterThan(0);
+});
+
+test('tokens of any length are compared', () => {
+  expect(isSame('a', 'a')).toBe(true);
+  expect(isSame('a', 'a'.repeat(100_000))).toBe(false);
+  expect(isSame('', '')).toBe(true);
+  expect(roleOf({ operate: 'x', read: undefined }, ['Authorization', 'Bearer '])).toBeUndefined();
+  expect(roleOf({}, [])).toBe('local');
+});
+
+test('without a token only names of this machine are answered, and no page of another site', async () => {
+  const open = await openApi(database, { tokens: {} });
+  const { port } = new URL(open.url);
+  const withHost = async (host: string, more: readonly string[] = []) =>
+    (
+      await raw(
+        open.url,
+        [
+          `POST /api/v1/dags/tracker/start HTTP/1.1`,
+          `Host: ${host}`,
+          'Content-Length: 0',
+          'Connection: close',
+          ...more,
+          '',
+          '',
+        ].join('\r\n'),
+      )
+    ).slice(9, 12);
+  try {
+    for (const host of [
+      'evil.example',
+      'evil.example:8080',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+      '10.0.0.1',
+      '',
+      '127.0.0.1@evil.example',
+    ])
+      expect(await withHost(host), host).toMatch(/4(21|00|03)/);
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      `http://127.0.0.1:${Number(port) + 1}`,
+      'https://evil.example',
+    ])
+      expect(await withHost(`127.0.0.1:${port}`, [`Origin: ${origin}`]), origin).toBe('403');
+    expect(await query('select from ops.dag_runs')).toEqual([]);
+    expect(await withHost(`127.0.0.1:${port}`, [`Origin: http://127.0.0.1:${port}`])).toBe('202');
+    for (const host of ['localhost', 'LOCALHOST:1', 'tidemark.localhost', '[::1]', '127.8.8.8:80'])
+      expect(await withHost(host), host).toBe('409');
+    expect(await query(`select distinct role from ops.audit order by 1`)).toEqual([
+      { role: 'local' },
+      { role: 'nobody' },
+    ]);
+  } finally {
+    await open.close();
+  }
+});
+
+test('alive is alive, ready is what the warehouse says, and neither needs a token', async () => {
+  let why: readonly string[] = ['the warehouse does not answer'];
+  const sick = await openApi(database, { unready: async () => why });
+  try {
+    expect((await fetch(`${sick.url}/healthz`)).status).toBe(200);
+    const unready = await fetch(`${sick.url}/readyz`);
+    expect([unready.status, await unready.text()]).toEqual([503, 'the warehouse does not answer\n']);
+    why = [];
+    await until('it is ready', async () => (await fetch(`${sick.url}/readyz`)).status === 200);
+  } finally {
+    await sick.close();
+  }
+});
+
+test('a hundred questions at once whether it is ready are one question to the warehouse', async () => {
+  let asked = 0;
+  const busy = await openApi(database, {
+    unready: async () => {
+      asked += 1;
+      return [];
+    },
+  });
+  const answers = await Promise.all(Array.from({ length: 100 }, () => busy.app.inject({ url: '/readyz' })));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+  expect(asked).toBeLessThan(3);
+  await busy.close();
+});
+
+test('metrics are read from the warehouse at every scrape, in the form Prometheus reads, by those who may', async () => {
+  await query(`truncate ops.runs; insert into ops.runs (pipeline, source_id, kind, status, epoch, requests, started_at, finished_at)
+    select 'tracker', 1, 'sync', s, 1, 10, now() - interval '50 s', now() from unnest(array['succeeded', 'succeeded', 'failed']) s`);
+  expect((await fetch(`${api.url}/metrics`)).status).toBe(401);
+  const { code, text } = await ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  expect(code).toBe(200);
+  expect(text).toContain(
+    'tidemark_runs_total{source="tracker",trigger="manual",kind="sync",status="succeeded"} 2',
+  );
+  expect(text).toContain('tidemark_http_requests_total{source="tracker"} 30');
+  expect(text).toContain(
+    'tidemark_run_duration_seconds_bucket{source="tracker",status="succeeded",le="30"} 0',
+  );
+  expect(text).toContain(
+    'tidemark_run_duration_seconds_bucket{source="tracker",status="succeeded",le="60"} 2',
+  );
+  expect(text).toContain('tidemark_run_duration_seconds_count{source="tracker",status="succeeded"} 2');
+  expect(text).toMatch(/tidemark_process_resident_memory_bytes \d+/);
+  const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  // Looks that follow each other at once find nothing measured between them.
+  const looks = await Promise.all(
+    [1, 2, 3].map(() => ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } })),
+  );
+  const more = looks.flatMap((one) =>
+    one.text.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+  );
+  expect(more.some((line) => line.endsWith(' NaN'))).toBe(true);
+  for (const line of [...series, ...more])
+    expect(line).toMatch(/^tidemark_[a-z0-9_]+(\{([a-z_]+="([^"\\]|\\.)*",?)*\})? (-?[\d.e+-]+|NaN|\+Inf)$/);
+  expect(new Set(series.map((line) => line.slice(0, line.lastIndexOf(' ')))).size).toBe(series.length);
+});
+
+test('the last success in the metrics is that of a run of every stream', async () => {
+  await query(`truncate ops.runs; insert into ops.runs (pipeline, source_id, kind, status, params, epoch, finished_at)
+    select 'tracker', 1, kind, status, params::jsonb, 1, '2026-03-01Z'::timestamptz + n * interval '1 s' from (values
+      (1, 'sync', 'succeeded', '{"streams": null}'), (2, 'sync', 'partly_failed', '{"streams": null}'),
+      (3, 'sync', 'succeeded', '{"streams": ["projects"]}'), (4, 'replay', 'succeeded', '{"replay": {}}')) v (n, kind, status, params)`);
+  const { text } = await ask(`${api.url}/metrics`, { headers: { authorization: `Bearer ${read}` } });
+  const at = Date.parse('2026-03-01T00:00:01Z') / 1000;
+  expect(text).toContain(`tidemark_run_last_success_timestamp_seconds{source="tracker"} ${at}\n`);
+});
+
+test('docs/openapi.json is what the server says of itself, and every route stands in it', async () => {
+  const written = fs.readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8');
+  expect(written, 'stale: run npm run docs').toBe(await openapiDocument());
+  const served = JSON.parse(await (await fetch(`${api.url}/openapi.json`)).text());
+  expect(Object.keys(served.paths)).toEqual(Object.keys(JSON.parse(written).paths));
+  expect(Object.keys(served.paths)).toEqual(
+    expect.arrayContaining(
+      ['/start', '/stop', '/status', '/history', '/retry', '/runs'].map(
+        (path) => `/api/v1/dags/{dagName}${path}`,
+      ),
+    ),
+  );
+});
+
+test('the description asks for a body only where the server does, and says how every answer is written', async () => {
+  const { paths } = JSON.parse(await openapiDocument());
+  const bodies = Object.entries<{ post?: { requestBody?: { required: boolean } } }>(paths).flatMap(
+    ([path, { post }]) => (post?.requestBody === undefined ? [] : [[path, post.requestBody.required]]),
+  );
+  expect(bodies).toEqual([
+    ['/api/v1/dags/{dagName}/start', false],
+    ['/api/v1/dags/{dagName}/retry', true],
+  ]);
+  const { responses } = paths['/api/v1/dags/{dagName}/runs/{runId}/log/stream'].get;
+  expect(Object.keys(responses)).toEqual(['200', '4XX', '5XX']);
+  expect(Object.keys(responses[200].content)).toEqual(['text/event-stream', 'application/x-ndjson']);
+});
+
+test('pages that stand beside the API are not told as a part of it', async () => {
+  const pages: ServerDeps['pages'] = async (app) => {
+    app.get('/streams', async () => 'a page');
+    app.post('/start', async () => 'a form');
+  };
+  const served = await openApi(database, { pages });
+  try {
+    const { paths } = JSON.parse(await (await fetch(`${served.url}/openapi.json`)).text());
+    expect(Object.keys(paths).filter((path) => !path.startsWith('/api/v1/'))).toEqual([]);
+    expect(await (await fetch(`${served.url}/api`)).text()).not.toContain('<code>/start</code>');
+  } finally {
+    await served.close();
+  }
+});
+
+test('the page to read the API loads nothing from anywhere and needs no script', async () => {
+  const page = await fetch(`${api.url}/api`);
+  const text = await page.text();
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(text).toContain('/api/v1/dags/{dagName}/start');
+  expect(text).not.toMatch(/<script|<link|src=|@import|url\(/i);
+});

@@ -1,0 +1,471 @@
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { claim, close } from '../../../../src/scheduler/queue.ts';
+import { append } from '../../../../src/scheduler/request-log.ts';
+import { all } from '../../../../src/server/api/schemas.ts';
+import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
+import { until } from '../../../support/processes.ts';
+import { type Api, ask, openApi, operate, post, raw, read } from './api.ts';
+
+let database: TestDatabase;
+let api: Api;
+let base: string;
+beforeAll(async () => {
+  database = await testDatabase({ max: 20 });
+  api = await openApi(database);
+  base = `${api.url}/api/v1`;
+});
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await database.warehouse.pool.query(
+    'truncate ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.audit, ops.runs, ops.run_streams',
+  );
+});
+
+const query = (text: string, values: readonly unknown[] = []) =>
+  database.warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
+const take = () =>
+  claim(database.warehouse.db, ['tracker', 'ads', 'nightly'], { worker: 'w', leaseMs: 30_000 });
+const end = async (status: 'succeeded' | 'failed'): Promise<void> => {
+  const claimed = await take();
+  if (claimed === undefined) throw new Error('nothing to take up');
+  await close(database.warehouse.db, claimed, [], { status, error: null }, async () => undefined);
+};
+
+const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
+for (const schema of all) ajv.addSchema(JSON.parse(JSON.stringify(schema)));
+/** The answer is the envelope of a success, and its data have the promised shape. */
+const isShaped = (data: unknown, shape: string): void => {
+  expect(ajv.validate({ $ref: `${shape}#` }, data), ajv.errorsText()).toBe(true);
+};
+
+test.each([
+  ['without a body', undefined],
+  ['with an empty object', {}],
+  ['with empty params', { params: '' }],
+])('the contract: start %s starts the DAG', async (_, body) => {
+  const { code, body: answer } = await post(`${base}/dags/tracker/start`, body);
+  expect([code, answer.status]).toEqual([202, 'success']);
+  expect(answer.data).toMatchObject({ pipeline: 'tracker', does: 'sync', status: 'queued', trigger: 'api' });
+  isShaped(answer.data, 'Run');
+  expect(await query('select dag_run_id from ops.dag_runs')).toEqual([{ dag_run_id: answer.data.runId }]);
+});
+
+test.each([
+  [
+    'FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects',
+    {
+      does: 'backfill',
+      streams: ['issues', 'projects'],
+      from: '2024-01-01T00:00:00.000Z',
+      to: '2024-02-01T00:00:00.000Z',
+    },
+  ],
+  [
+    `  FROM="2024-01-01T08:00:00Z"   TO='2024-02-01' `,
+    { does: 'backfill', streams: null, from: '2024-01-01T08:00:00.000Z', to: '2024-02-01T00:00:00.000Z' },
+  ],
+  ['FULL=true', { does: 'full', streams: null, from: null, to: null }],
+  ['FULL=false STREAMS=issues', { does: 'sync', streams: ['issues'], from: null, to: null }],
+  ['DOES=reconcile', { does: 'reconcile', streams: null, from: null, to: null }],
+])('the contract: params %j are passed to the run', async (params, expected) => {
+  const { code, body } = await post(`${base}/dags/tracker/start`, { params });
+  expect(code, body.message).toBe(202);
+  expect(body.data.params).toBe(params.trim());
+  const [row] = await query('select does, streams, window_from as from, window_to as to from ops.dag_runs');
+  expect({ ...row, from: row.from?.toISOString() ?? null, to: row.to?.toISOString() ?? null }).toEqual(
+    expected,
+  );
+});
+
+test.each([
+  ['FOO=1', 'FOO'],
+  ['from=2024-01-01 TO=2024-02-01', 'from'],
+  ['FROM=2024-01-01', 'TO'],
+  ['FROM=2024-02-30 TO=2024-03-01', '2024-02-30'],
+  ['FROM=yesterday TO=2024-03-01', 'FROM'],
+  ['FROM=2024-03-01 TO=2024-02-01', 'half open'],
+  ['FROM=2999-01-01 TO=2999-02-01', 'future'],
+  ['FULL=yes', 'FULL'],
+  ['FULL=true FULL=true', 'twice'],
+  ['FULL=', 'FULL'],
+  ['FULL', 'NAME=value'],
+  ['FULL="true', 'NAME=value'],
+  ['FULL="true"x', 'NAME=value'],
+  ['STREAMS=issues,,projects', 'STREAMS'],
+  ['STREAMS=nope', 'nope'],
+  [`STREAMS=x';drop`, 'STREAMS'],
+  ['DOES=delete', 'DOES'],
+  ['FULL=true FROM=2024-01-01 TO=2024-02-01', 'FULL'],
+  ['__proto__=1', '__proto__'],
+  ['A=1\u0000', 'A'],
+])('params %j are refused with 400, and the answer names what is wrong', async (params, word) => {
+  const { code, body } = await post(`${base}/dags/tracker/start`, { params });
+  expect([code, body.status]).toEqual([400, 'error']);
+  expect(body.message).toContain(word);
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
+test('the contract: status tells the current status, the running steps and the execution', async () => {
+  expect((await ask(`${base}/dags/tracker/status`)).body.data).toMatchObject({
+    name: 'tracker',
+    status: 'never_run',
+    runId: null,
+    run: null,
+    steps: [],
+  });
+  const { body: started } = await post(`${base}/dags/tracker/start`);
+  await take();
+  await query(
+    `insert into ops.runs (run_id, pipeline, source_id, kind, trigger, status, epoch) overriding system value values (7, 'tracker', 1, 'sync', 'api', 'running', 1)`,
+  );
+  await query(`insert into ops.dag_run_runs values ($1, 7)`, [started.data.runId]);
+  await query(`insert into ops.run_streams (run_id, source_id, stream, status, received, inserted, finished_at, expected, fetched, landed)
+    values (7, 1, 'projects', 'ok', 3, 3, now(), 3, 3, 3), (7, 1, 'issues', 'running', 40, 40, null, null, 0, 0)`);
+  const { code, body } = await ask(`${base}/dags/tracker/status`);
+  expect(code).toBe(200);
+  isShaped(body.data, 'Status');
+  expect(body.data).toMatchObject({
+    status: 'running',
+    runId: started.data.runId,
+    trigger: 'api',
+    run: { received: 43, changed: 43, runs: ['7'] },
+    receipts: [{ stream: 'projects', expected: 3, fetched: 3, landed: 3 }],
+  });
+  expect(body.data.steps).toMatchObject([
+    { name: 'issues', status: 'running', received: 40 },
+    { name: 'projects', status: 'ok', expected: 3 },
+  ]);
+});
+
+test('the contract: stop stops the running execution, and asking again is no error', async () => {
+  const never = await post(`${base}/dags/tracker/stop`);
+  expect([never.code, never.body.status]).toEqual([409, 'error']);
+  const { body: started } = await post(`${base}/dags/tracker/start`);
+  await take();
+  for (let again = 0; again < 2; again++) {
+    const { code, body } = await post(`${base}/dags/tracker/stop`);
+    expect([code, body.data.runId, body.data.stopping]).toEqual([202, started.data.runId, true]);
+  }
+  const during = await post(`${base}/dags/tracker/start`);
+  expect([during.code, during.body.status, during.body.active.runId]).toEqual([
+    409,
+    'error',
+    started.data.runId,
+  ]);
+  expect(await query('select stop_asked_by from ops.dag_runs')).toEqual([{ stop_asked_by: 'api 127.0.0.1' }]);
+});
+
+test('a start is idempotent by its run id; with another ask it is refused', async () => {
+  const [first, second] = await Promise.all(
+    [1, 2].map(() => post(`${base}/dags/tracker/start`, { runId: 'deploy-1' })),
+  );
+  expect([first?.code, second?.code, first?.body.data.runId, second?.body.data.runId]).toEqual([
+    202,
+    202,
+    'deploy-1',
+    'deploy-1',
+  ]);
+  expect((await post(`${base}/dags/tracker/start`, { runId: 'deploy-1', params: 'FULL=true' })).code).toBe(
+    409,
+  );
+});
+
+test('list, one DAG, history in pages, one run, and a retry in both its forms', async () => {
+  const { body: list } = await ask(`${base}/dags`);
+  for (const each of list.data.dags) isShaped(each, 'Dag');
+  expect(list.data.dags.map(({ name }: { name: string }) => name)).toEqual([
+    'nightly',
+    'tracker',
+    'ads',
+    'workflow',
+  ]);
+  isShaped((await ask(`${base}/dags/nightly`)).body.data, 'Dag');
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    ids.unshift((await post(`${base}/dags/tracker/start`, { runId: `run-${n}` })).body.data.runId);
+    await end('failed');
+  }
+  const seen: string[] = [];
+  for (let next: string | null = ''; next !== null; ) {
+    const { body } = await ask(
+      `${base}/dags/tracker/${seen.length === 0 ? 'history' : 'runs'}?limit=2${next === '' ? '' : `&before=${next}`}`,
+    );
+    seen.push(...body.data.runs.map(({ runId }: { runId: string }) => runId));
+    next = body.data.next;
+  }
+  expect(seen).toEqual(ids);
+  await database.warehouse.pool.query(`insert into ops.handoffs (pipeline, run_key, dag, params, remote_run_id, wait, status)
+    values ('tracker', 'run-3', 'reports', 'RUN_ID=run-3', 'tidemark-tracker-run-3', true, 'started')`);
+  const { body: one } = await ask(`${base}/dags/tracker/runs/run-3`);
+  isShaped(one.data, 'Run');
+  expect(one.data).toMatchObject({
+    runId: 'run-3',
+    status: 'failed',
+    handoffs: [{ dag: 'reports', dagRunId: 'tidemark-tracker-run-3', status: 'started', error: null }],
+  });
+  const retried = await post(`${base}/dags/tracker/runs/run-3/retry`);
+  expect([retried.code, retried.body.data.status]).toEqual([202, 'queued']);
+  await end('succeeded');
+  expect((await post(`${base}/dags/tracker/retry`, { runId: 'run-2' })).code).toBe(202);
+  expect((await post(`${base}/dags/tracker/runs/run-2/retry`)).code).toBe(409);
+  expect((await post(`${base}/dags/tracker/runs/nope/retry`)).code).toBe(404);
+  expect((await ask(`${base}/dags/ads/runs/run-2`)).code).toBe(404);
+});
+
+test('the log is told by its tail, and followed as events or lines until the run is over', async () => {
+  const { body } = await post(`${base}/dags/tracker/start`, { runId: 'logged' });
+  const { db } = database.warehouse;
+  const line = (message: string) => append(db, 'logged', [{ at: new Date(), level: 'info', message }]);
+  await line('one');
+  await line('two');
+  const tail = await ask(`${base}/dags/tracker/runs/logged/log?tail=1`);
+  expect(tail.body.data.lines).toMatchObject([{ message: 'two', level: 'info' }]);
+  isShaped(tail.body.data.lines[0], 'LogLine');
+  const after = Number(tail.body.data.lines[0].seq) - 1;
+  const events = ask(`${base}/dags/${body.data.pipeline}/runs/logged/log/stream`, {
+    headers: { 'last-event-id': String(after - 1) },
+  });
+  const lines = ask(`${base}/dags/tracker/runs/logged/log/stream?after=${after}`, {
+    headers: { accept: 'application/x-ndjson' },
+  });
+  await line('three');
+  await end('succeeded');
+  expect(
+    (await lines).text
+      .trim()
+      .split('\n')
+      .filter((each) => each !== '')
+      .map((each) => JSON.parse(each).message),
+  ).toEqual(['two', 'three']);
+  const stream = await events;
+  expect(stream.headers.get('content-type')).toContain('text/event-stream');
+  expect([...stream.text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name)).toEqual([
+    'line',
+    'line',
+    'line',
+    'end',
+  ]);
+  expect(stream.text).toContain('"status":"succeeded"');
+});
+
+test('log streams are limited in number, and end when the service does', async () => {
+  const ending = new AbortController();
+  const small = await openApi(database, { limits: { streams: 1 }, signal: ending.signal });
+  await post(`${base}/dags/tracker/start`, { runId: 'endless' });
+  const address = `${small.url}/api/v1/dags/tracker/runs/endless/log/stream`;
+  const first = fetch(address, { headers: { authorization: `Bearer ${operate}` } });
+  expect((await first).status).toBe(200);
+  expect((await ask(address)).code).toBe(503);
+  ending.abort();
+  expect(await (await first).text()).not.toContain('event: end');
+  await until('its place is free', async () => (await ask(address)).code === 200);
+  await small.close();
+});
+
+test.each([
+  ['GET', '/nope', 404],
+  ['GET', '/dags/nope', 404],
+  ['GET', '/dags/nope/status', 404],
+  ['POST', '/dags/nope/start', 404],
+  ['POST', '/dags/workflow/start', 400],
+  ['GET', '/dags/tracker/runs/nope', 404],
+  ['GET', '/dags/tracker/status/', 404],
+  ['POST', '/dags/tracker/start/', 404],
+  ['GET', '/dags/tracker/history?limit=0', 400],
+  ['GET', '/dags/tracker/history?limit=201', 400],
+  ['GET', '/dags/tracker/history?limit=1e9', 400],
+  ['GET', '/dags/tracker/history?limit=1&limit=2', 400],
+  ['GET', '/dags/tracker/history?foo=1', 400],
+  ['GET', '/dags/tracker/history?before=nope', 404],
+  ['GET', '/dags/tracker/start', 405],
+  ['PUT', '/dags/tracker/start', 405],
+  ['DELETE', '/dags/tracker', 405],
+  ['PATCH', '/dags', 405],
+  ['OPTIONS', '/dags', 405],
+  ['POST', '/dags', 405],
+])('%s %s is answered with %d in the envelope', async (method, path, expected) => {
+  const { code, body, headers } = await ask(`${base}${path}`, { method });
+  expect([code, body.status, typeof body.message, Object.keys(body)]).toEqual([
+    expected,
+    'error',
+    'string',
+    ['status', 'message'],
+  ]);
+  if (code === 405) expect(headers.get('allow')).toMatch(/GET|POST/);
+});
+
+test('what is wrong with a question is said in words, not as a pattern', async () => {
+  const told = async (path: string) => (await ask(`${base}${path}`)).body.message;
+  expect(await told('/dags/tracker/history?limit=1000')).toBe('limit: a whole number from 1 to 200');
+  expect(await told('/dags/tracker/history?before=%20')).not.toContain('pattern');
+});
+
+test.each([
+  ['../../x', '..%2F..%2Fx'],
+  ["x';drop table ops.runs", `x';drop%20table%20ops.runs`],
+  ['10 kB', 'x'.repeat(10_000)],
+  ['NUL', 'x%00'],
+  ['an emoji', '%F0%9F%92%A3'],
+  ['CRLF', 'x%0d%0aset-cookie:%20a=b'],
+  ['half an escape', '%zz'],
+  ['bytes that are no text', '%ff%fe'],
+])('a DAG named with %s is refused, and not repeated', async (_, name) => {
+  for (const [method, path] of [
+    ['POST', 'start'],
+    ['GET', 'status'],
+    ['POST', 'stop'],
+    ['GET', 'runs/x/log'],
+  ] as const) {
+    const { code, body, text, headers } = await ask(`${base}/dags/${name}/${path}`, { method });
+    expect([400, 404]).toContain(code);
+    expect(body.status).toBe('error');
+    expect(text).not.toMatch(/drop|xxxx|💣|set-cookie/);
+    expect(headers.get('set-cookie')).toBeNull();
+  }
+  expect(api.troubles).toEqual([]);
+});
+
+test.each<[string, RequestInit, number]>([
+  ['of 1 MB', { body: JSON.stringify({ params: 'x'.repeat(1 << 20) }) }, 413],
+  ['100 000 deep', { body: `${'['.repeat(30_000)}${']'.repeat(30_000)}` }, 400],
+  ['that is an array', { body: '[]' }, 400],
+  ['that is a number', { body: '1' }, 400],
+  ['whose params are a number', { body: '{"params": 1}' }, 400],
+  ['with an unknown field', { body: '{"dag": "x"}' }, 400],
+  ['with __proto__', { body: '{"__proto__": {"params": "FULL=true"}}' }, 400],
+  ['with constructor', { body: '{"constructor": {"prototype": {}}}' }, 400],
+  ['with a field twice', { body: '{"params": "", "params": "FULL=true"}' }, 400],
+  ['with a field twice, written differently', { body: '{"params": "", "par\\u0061ms": "FULL=true"}' }, 400],
+  ['that is not UTF-8', { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }, 400],
+  ['that is half a document', { body: '{"params": ' }, 400],
+  ['with something behind it', { body: '{} {}' }, 400],
+  [
+    'of another type',
+    { body: 'params=FULL', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    415,
+  ],
+  ['of text', { body: '{}', headers: { 'content-type': 'text/plain' } }, 415],
+])('a body %s is refused in the envelope, and nothing is queued', async (_, init, expected) => {
+  const { code, body } = await ask(`${base}/dags/tracker/start`, {
+    method: 'POST',
+    ...init,
+    headers: { 'content-type': 'application/json', ...init.headers },
+  });
+  expect([code, body.status]).toEqual([expected, 'error']);
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+  expect(Object.hasOwn(Object.prototype, 'params')).toBe(false);
+});
+
+test('a body of 100 MB is refused before it is read', async () => {
+  const head = `POST /api/v1/dags/tracker/start HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${operate}\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n{`;
+  const answer = await raw(api.url, head);
+  expect(answer).toMatch(/^HTTP\/1.1 413/);
+  expect(answer).toContain('{"status":"error"');
+});
+
+test('a body that comes in drops is given up with 408, in the envelope', async () => {
+  const impatient = await openApi(database, { limits: { requestMs: 300 } });
+  const head = `POST /api/v1/dags/tracker/start HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${operate}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+  const at = performance.now();
+  const answer = await raw(impatient.url, head, 5000);
+  expect(answer).toMatch(/^HTTP\/1.1 408/);
+  expect(answer).toContain('{"status":"error","message":"the request took too long to arrive"}');
+  expect(performance.now() - at).toBeLessThan(4000);
+  await impatient.close();
+});
+
+test('what is no HTTP is answered in the envelope, and the server lives', async () => {
+  for (const bytes of [
+    '\u0000\u0001\u0002\r\n\r\n',
+    'BREW /api/v1/dags HTTP/1.1\r\n\r\n',
+    `GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`,
+    'GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n',
+  ]) {
+    const answer = await raw(api.url, bytes);
+    expect(answer).toMatch(/^HTTP\/1.1 4\d\d/);
+    expect(answer).toContain('{"status":"error"');
+  }
+  expect((await ask(`${base}/dags`)).code).toBe(200);
+});
+
+test('too many requests of one address are answered with 429, in the envelope', async () => {
+  const narrow = await openApi(database, { limits: { perMinute: 3 } });
+  const answers = [];
+  for (let n = 0; n < 5; n++) answers.push(await ask(`${narrow.url}/api/v1/dags`));
+  expect(answers.map(({ code }) => code)).toEqual([200, 200, 200, 429, 429]);
+  expect(answers[4]?.body).toMatchObject({ status: 'error', message: expect.stringContaining('too many') });
+  expect(Number(answers[4]?.headers.get('retry-after'))).toBeGreaterThan(0);
+  await narrow.close();
+});
+
+test('an error of ours tells nothing of itself, and its operator everything', async () => {
+  await query('alter table ops.dag_runs rename to hidden');
+  try {
+    const { code, text, body } = await ask(`${base}/dags/tracker/status`);
+    expect([code, body.status]).toEqual([500, 'error']);
+    expect(text).not.toMatch(/dag_runs|select|relation|\/src\/|node_modules|postgres|at \w+/i);
+    expect(api.troubles.at(-1)).toContain('dag_runs');
+  } finally {
+    await query('alter table ops.hidden rename to dag_runs');
+  }
+});
+
+test('what cannot be written into the audit is not done', async () => {
+  await query('alter table ops.audit rename to hidden');
+  try {
+    expect((await post(`${base}/dags/tracker/start`)).code).toBe(500);
+  } finally {
+    await query('alter table ops.hidden rename to audit');
+  }
+  expect(await query('select from ops.dag_runs')).toEqual([]);
+});
+
+test('each attempt to change something has a line, also those that were refused, and none holds a token', async () => {
+  const started = await post(`${base}/dags/tracker/start`, { params: 'FULL=true' });
+  await post(`${base}/dags/tracker/start`);
+  await post(`${base}/dags/nope/stop`);
+  await post(`${base}/dags/tracker/start`, { params: 'FOO=1' });
+  await ask(`${base}/dags/tracker/start`, { method: 'POST', headers: { authorization: `Bearer ${read}` } });
+  await ask(`${base}/dags/tracker/start`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer wrong-secret' },
+  });
+  await ask(`${base}/dags/tracker/start`, {
+    method: 'POST',
+    body: 'x',
+    headers: { 'content-type': 'text/plain' },
+  });
+  await ask(`${base}/dags/tracker/status`);
+  const lines = await query(
+    'select role, action, pipeline, dag_run_id, params, http_status, message from ops.audit order by audit_id',
+  );
+  const action = 'POST /api/v1/dags/:dagName/start';
+  expect(lines).toMatchObject([
+    {
+      role: 'operate',
+      action,
+      pipeline: 'tracker',
+      dag_run_id: started.body.data.runId,
+      params: 'FULL=true',
+      http_status: 202,
+    },
+    {
+      role: 'operate',
+      action,
+      pipeline: 'tracker',
+      http_status: 409,
+      message: expect.stringContaining('already'),
+    },
+    { role: 'operate', action: 'POST /api/v1/dags/:dagName/stop', pipeline: 'nope', http_status: 404 },
+    { role: 'operate', params: 'FOO=1', http_status: 400, message: expect.stringContaining('FOO') },
+    { role: 'read', http_status: 403 },
+    { role: 'nobody', http_status: 401 },
+    { role: 'operate', http_status: 415 },
+  ]);
+  expect(lines).toHaveLength(7);
+  expect(JSON.stringify(lines)).not.toMatch(/token-0123|wrong-secret/);
+});

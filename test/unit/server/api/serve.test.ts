@@ -1,0 +1,335 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { everyNight } from '../../../../pipelines/schedules.ts';
+import { startWorkflow } from '../../../../simulators/dagu/server.ts';
+import { startTracker, type TrackerSimulator } from '../../../../simulators/jira/server.ts';
+import { freePort } from '../../../../src/embedded/ports.ts';
+import { differences } from '../../../support/oracle.ts';
+import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
+import { type Running, until } from '../../../support/processes.ts';
+import { proxy } from '../../../support/proxy.ts';
+import { environment, tidemark } from '../../../support/tidemark.ts';
+import { startReceiver } from '../../outbound/receiver.ts';
+import { type Answer, ask, operate, post } from './api.ts';
+
+let tracker: TrackerSimulator;
+let database: TestDatabase;
+let running: Running[] = [];
+beforeAll(async () => {
+  tracker = await startTracker({ seed: 7, issues: 120, projects: 2, latencyMs: 40 });
+});
+afterAll(() => tracker.close());
+beforeEach(async () => {
+  database = await testDatabase();
+  return () => database.drop();
+});
+afterEach(async () => {
+  await Promise.all(running.map((each) => each.kill()));
+  running = [];
+});
+
+interface Serving extends Running {
+  readonly base: string;
+}
+
+const settings = () => environment(tracker, database.url, { TIDEMARK_API_TOKEN: operate });
+
+async function serve(more: NodeJS.ProcessEnv = {}): Promise<Serving> {
+  const process = tidemark(['serve', '--port', '0', '--json'], { ...settings(), ...more });
+  running.push(process);
+  const { url } = JSON.parse(await process.line());
+  return { ...process, base: `${url}/api/v1` };
+}
+
+const remote = async (words: string, { base }: Serving) => {
+  const command = tidemark(
+    ['remote', ...words.split(' '), '--url', new URL(base).origin, '--json'],
+    settings(),
+  );
+  return { code: await command.ended(), said: command.said };
+};
+
+const rows = <R extends object>(query: string): Promise<R[]> =>
+  database.warehouse.pool.query<R>(query).then((all) => all.rows);
+const compare = () =>
+  differences({
+    tracker,
+    rows: (query, values = []) => database.warehouse.pool.query(query, [...values]).then((all) => all.rows),
+  });
+const statusOf = async ({ base }: Serving, name = 'tracker'): Promise<Answer['body']> =>
+  (await ask(`${base}/dags/${name}/status`)).body.data;
+const isNow = (at: Serving, status: string, name = 'tracker') =>
+  until(`${name} is ${status}`, async () => (await statusOf(at, name)).status === status, 30_000);
+const isLoading = () =>
+  until('rows come in', async () => (await rows('select from tracker.projects')).length > 0, 30_000);
+
+test('kill -9 in mid-run: another process takes the run up, and the warehouse equals the source', async () => {
+  const first = await serve();
+  const started = await post(`${first.base}/dags/tracker/start`);
+  expect(started.code).toBe(202);
+  await isLoading();
+  const second = await serve();
+  await first.kill();
+  await isNow(second, 'succeeded');
+  const run = (await statusOf(second)).run;
+  expect(run).toMatchObject({ runId: started.body.data.runId, status: 'succeeded', error: null });
+  expect(run.runs).toHaveLength(2);
+  expect(await rows('select status from ops.runs order by run_id')).toEqual([
+    { status: 'lost' },
+    { status: 'succeeded' },
+  ]);
+  expect(await rows('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
+  expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('SIGTERM in mid-run ends a process with 0 in good order; the run goes on after the restart', async () => {
+  const first = await serve();
+  const { body } = await post(`${first.base}/dags/nightly/start`);
+  await isLoading();
+  const at = performance.now();
+  first.child.kill('SIGTERM');
+  expect(await first.ended(), first.said()).toBe(0);
+  expect(performance.now() - at).toBeLessThan(20_000);
+  expect(await rows('select status, losses from ops.dag_runs')).toEqual([
+    { status: 'interrupted', losses: 0 },
+  ]);
+  expect(await rows('select holder from ops.leases')).toEqual([{ holder: null }]);
+  const second = await serve();
+  await isNow(second, 'succeeded', 'nightly');
+  expect((await statusOf(second, 'nightly')).runId).toBe(body.data.runId);
+  expect(await rows('select status from ops.runs order by run_id')).toEqual([
+    { status: 'interrupted' },
+    { status: 'succeeded' },
+  ]);
+  expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('a run goes on, and its state is right, while the process that was asked for it restarts', async () => {
+  const [first, second] = [await serve(), await serve()];
+  const { body } = await post(`${first.base}/dags/tracker/start`);
+  await isLoading();
+  const [row] = await rows<{ worker: string }>('select worker from ops.dag_runs');
+  // Whoever does not run it is the one that ends.
+  const [worker, other] = row?.worker.endsWith(` ${first.pid}`) ? [first, second] : [second, first];
+  expect(row?.worker).toContain(`process ${worker.pid}`);
+  other.child.kill('SIGTERM');
+  expect(await other.ended()).toBe(0);
+  const back = await serve();
+  expect((await statusOf(back)).runId).toBe(body.data.runId);
+  await isNow(back, 'succeeded');
+  expect(await rows('select status from ops.runs')).toEqual([{ status: 'succeeded' }]);
+}, 60_000);
+
+test('a sync of the command line and the API agree about who runs', async () => {
+  const at = await serve();
+  const command = tidemark(['sync', '--quiet'], settings());
+  running.push(command);
+  await isLoading();
+  const refused = await post(`${at.base}/dags/tracker/start`);
+  expect([refused.code, refused.body.active.trigger]).toEqual([409, 'manual']);
+  expect(await command.ended(), command.said()).toBe(0);
+  expect((await post(`${at.base}/dags/tracker/start`)).code).toBe(202);
+  await until(
+    'the API runs it',
+    async () => (await rows(`select from ops.runs where trigger = 'api'`)).length === 1,
+    30_000,
+  );
+  const late = tidemark(['sync', '--quiet'], settings());
+  expect([0, 5]).toContain(await late.ended());
+  await isNow(at, 'succeeded');
+}, 60_000);
+
+test('whoever asks while the warehouse is away or read-only is told so at once', async () => {
+  const { hostname: host, port } = new URL(database.url);
+  const wire = await proxy({ host, port: Number(port) });
+  onTestFinished(() => wire.close().catch(() => undefined));
+  const far = new URL(database.url);
+  far.port = String(wire.port);
+  const at = await serve({ DATABASE_URL: far.href, TIDEMARK_API_TOKEN: '' });
+  const told = async (path: string) => {
+    const began = performance.now();
+    const { code, text } = await ask(new URL(path, at.base).href, { headers: { authorization: '' } });
+    return {
+      path,
+      code,
+      says: text.includes('the warehouse does not answer'),
+      inTime: performance.now() - began < 10_000,
+    };
+  };
+  const paths = ['/readyz', '/metrics', '/api/v1/dags'];
+  const all = () => Promise.all(paths.map(told));
+  const readOnly = (how: 'on' | 'off') =>
+    rows(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
+    );
+  await readOnly('on');
+  wire.cut();
+  expect((await told('/readyz')).code).toBe(503);
+  const refused = await post(`${at.base}/dags/tracker/start`, undefined, { authorization: '' });
+  expect([refused.code, refused.body.message]).toEqual([
+    503,
+    'the warehouse takes no writes; try again later',
+  ]);
+  await readOnly('off');
+  wire.freeze();
+  wire.cut();
+  await sleep(1_000);
+  expect(await told('/readyz')).toEqual({ path: '/readyz', code: 503, says: true, inTime: true });
+  await wire.close();
+  expect(await all()).toEqual(paths.map((path) => ({ path, code: 503, says: true, inTime: true })));
+  expect(await told('/')).toMatchObject({ code: 503, inTime: true });
+}, 30_000);
+
+test('two processes, five starts at once at either: one run', async () => {
+  const both = [await serve(), await serve()];
+  const answers = await Promise.all(
+    [0, 1, 2, 3, 4].map((n) => post(`${both[n % 2]?.base}/dags/tracker/start`)),
+  );
+  const ids = answers.map(({ code, body }) => (code === 202 ? body.data.runId : body.active.runId));
+  expect(answers.map(({ code }) => code).sort()).toEqual([202, 409, 409, 409, 409]);
+  expect(new Set(ids).size).toBe(1);
+  const [first] = both;
+  if (first === undefined) throw new Error('nobody serves');
+  await isNow(first, 'succeeded');
+  expect(await rows('select from ops.runs')).toHaveLength(1);
+}, 60_000);
+
+test('remote starts, looks, stops and retries over HTTP, and its exit codes say how it went', async () => {
+  const at = await serve();
+  expect(await remote('status tracker', at)).toMatchObject({ code: 0 });
+  expect((await remote('start nope', at)).code).toBe(2);
+  expect((await remote('start tracker --params FOO=1', at)).code).toBe(2);
+  expect((await remote('start tracker --run-id mine', at)).code).toBe(0);
+  await isLoading();
+  expect((await remote('start tracker --run-id other', at)).code).toBe(5);
+  expect((await remote('stop tracker', at)).code).toBe(0);
+  await isNow(at, 'stopped');
+  expect((await remote('retry tracker mine', at)).code).toBe(0);
+  expect((await remote('status tracker mine', at)).code).toBe(0);
+  expect((await remote('status tracker none', at)).code).toBe(2);
+  await isNow(at, 'succeeded');
+  expect((await remote('runs tracker', at)).code).toBe(0);
+  const log = tidemark(['remote', 'log', 'tracker', 'mine', '--url', new URL(at.base).origin], settings());
+  expect(await log.line()).toContain('taken up by');
+  const stranger = tidemark(['remote', 'status', 'tracker', '--url', new URL(at.base).origin], {
+    ...settings(),
+    TIDEMARK_API_TOKEN: 'wrong',
+  });
+  expect(await stranger.ended()).toBe(4);
+  expect(stranger.said()).not.toContain('wrong');
+  expect(await remote('status tracker', { ...at, base: 'http://127.0.0.1:9/api/v1' })).toMatchObject({
+    code: 4,
+  });
+  expect(await compare()).toEqual([]);
+}, 90_000);
+
+test('serve does not listen where others could reach it without a token, and ends with 2', async () => {
+  const bare = environment(tracker, database.url);
+  for (const words of [
+    ['serve', '--host', '0.0.0.0'],
+    ['serve', '--host', '::'],
+    ['serve', '--host', '192.0.2.1'],
+  ]) {
+    const refused = tidemark(words, bare);
+    running.push(refused);
+    expect(await refused.ended(), words.join(' ')).toBe(2);
+    expect(refused.said()).toContain('TIDEMARK_API_TOKEN');
+  }
+});
+
+test('what was missed while nobody served is made up for by one nightly run', async () => {
+  const first = await serve();
+  await until('the schedule is known', async () => (await rows('select from ops.schedules')).length === 1);
+  first.child.kill('SIGTERM');
+  await first.ended();
+  await rows(`update ops.schedules set seen_to = clock_timestamp() - interval '3 days'`);
+  const both = [await serve(), await serve()];
+  await until(
+    'it ran',
+    async () => (await rows(`select from ops.dag_runs where status = 'succeeded'`)).length > 0,
+    30_000,
+  );
+  await sleep(1500);
+  expect(await rows('select pipeline, does, covers, joined from ops.ticks')).toEqual([
+    { pipeline: 'nightly', does: 'sync', covers: 3, joined: false },
+  ]);
+  expect(await rows('select trigger, status from ops.dag_runs')).toEqual([
+    { trigger: 'schedule', status: 'succeeded' },
+  ]);
+  expect(await rows(`select trigger, kind, status from ops.runs`)).toEqual([
+    { trigger: 'schedule', kind: 'sync', status: 'succeeded' },
+  ]);
+  expect(both).toHaveLength(2);
+  expect(await compare()).toEqual([]);
+}, 60_000);
+
+test('a source that is away at night is asked again later, it alone, and then the night is whole', async () => {
+  const port = await freePort();
+  const engine = { WORKFLOW_BASE_URL: `http://127.0.0.1:${port}`, WORKFLOW_DAGS: 'etl' };
+  const { cron, timeZone } = everyNight;
+  await rows(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
+    values ('nightly', 'sync', '${cron}', '${timeZone}', clock_timestamp() - interval '1 day')`);
+  const at = await serve(engine);
+  const requests = () => rows<{ status: string }>('select status from ops.dag_runs order by seq');
+  await until('it failed', async () => (await requests())[0]?.status === 'partly_failed', 30_000);
+  const failed = await statusOf(at, 'nightly');
+  expect(failed.run.error).toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+  expect(new Date(failed.run.againAt).getTime() - Date.now()).toBeGreaterThan(4 * 60_000);
+  const workflow = await startWorkflow({ port });
+  onTestFinished(() => workflow.close());
+  workflow.state.add('etl');
+  await rows(`update ops.dag_runs set not_before = clock_timestamp() where status = 'queued'`);
+  await until('it succeeded', async () => (await requests())[1]?.status === 'succeeded', 30_000);
+  expect((await statusOf(at, 'nightly')).runId).toBe(`${failed.runId}-again-1`);
+  expect(await rows('select pipeline, trigger, status from ops.runs order by run_id')).toEqual([
+    { pipeline: 'tracker', trigger: 'schedule', status: 'succeeded' },
+    { pipeline: 'workflow', trigger: 'schedule', status: 'failed' },
+    { pipeline: 'workflow', trigger: 'schedule', status: 'succeeded' },
+  ]);
+}, 60_000);
+
+test('people are told of a request that fails before it becomes a run, once, and that it is well again', async () => {
+  const hook = await startReceiver();
+  onTestFinished(() => hook.close());
+  const heard = () => hook.received.map(({ body }) => JSON.parse(body));
+  const at = await serve({ TIDEMARK_WEBHOOK_URL: hook.url });
+  // Another machine has a newer version, which has migrated the warehouse.
+  await rows(`insert into ops.migrations (name, timestamp) values ('9999_later', '')`);
+  for (const name of ['nightly', 'tracker']) {
+    await post(`${at.base}/dags/${name}/start`);
+    await isNow(at, 'failed', name);
+  }
+  await until('it is told', async () => heard().length > 0, 10_000);
+  expect(heard()).toMatchObject([
+    {
+      type: 'pipeline.failed',
+      data: { pipeline: 'tracker', state: 'failed', run: null, cause: expect.stringContaining('newer') },
+    },
+  ]);
+  expect(await rows('select from ops.runs')).toEqual([]);
+  await rows(`delete from ops.migrations where name = '9999_later'`);
+  await post(`${at.base}/dags/nightly/start`);
+  await isNow(at, 'succeeded', 'nightly');
+  await until('it is told', async () => heard().length > 1, 10_000);
+  expect(heard().map(({ type }) => type)).toEqual(['pipeline.failed', 'pipeline.recovered']);
+}, 60_000);
+
+test.each(['tracker', 'nightly'])(
+  'nobody is told of a run that lost its lease and was taken up again: %s',
+  async (name) => {
+    const hook = await startReceiver();
+    onTestFinished(() => hook.close());
+    const at = await serve({ TIDEMARK_WEBHOOK_URL: hook.url });
+    await post(`${at.base}/dags/${name}/start`);
+    await isLoading();
+    // As where this process was frozen, and another took the pipeline meanwhile.
+    await rows('update ops.leases set epoch = epoch + 1');
+    await isNow(at, 'succeeded', name);
+    expect(await rows('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
+    expect(hook.received.map(({ body }) => JSON.parse(body).type)).toEqual([]);
+  },
+  60_000,
+);

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openScene, type Scene } from './scene.ts';
+import { csrfOf, host, type Visitor, visitor } from './visitor.ts';
+
+const token = 'a token of some length';
+const readToken = 'another for looking';
+let scene: Scene;
+let open: Scene;
+let now = new Date('2026-03-10T09:00:00Z');
+let person: Visitor;
+
+beforeAll(async () => {
+  scene = await openScene({ token, readToken, now: () => now });
+  open = await openScene({ now: () => now });
+});
+afterAll(() => Promise.all([scene.close(), open.close()]));
+beforeEach(() => {
+  person = visitor(scene.app);
+});
+
+describe('with a token', () => {
+  test('no page, event or form is answered before signing in, and the sign-in leads back', async () => {
+    const page = await person.get('/runs?pipeline=tracker');
+    expect(page.status).toBe(303);
+    expect(page.headers.location).toBe('/login?next=%2Fruns%3Fpipeline%3Dtracker');
+    expect((await person.get('/events', { accept: 'text/event-stream' })).status).toBe(401);
+    expect((await person.get('/events/log/tracker/x', { accept: '*/*' })).status).toBe(401);
+    for (const path of ['/start', '/backfill', '/stop', '/retry', '/again', '/logout'])
+      expect((await person.post(path, { pipeline: 'tracker' })).status).toBe(401);
+    expect(await scene.asked()).toEqual([]);
+  });
+
+  test('the right token makes a session that scripts cannot read and other sites cannot send', async () => {
+    const answer = await person.signIn(token);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.location).toBe('/');
+    expect(answer.headers['set-cookie']).toMatch(
+      /^tidemark_[a-zA-Z0-9]{8}=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    );
+    expect(answer.headers['set-cookie']).not.toContain(token);
+    expect((await person.get('/')).status).toBe(200);
+  });
+
+  test('a wrong token is refused, and who shows too many waits, with the right one, too', async () => {
+    const wrong = ['', 'wrong', `${token} `, token.toUpperCase(), 'x'.repeat(4000)];
+    for (let tries = 0; tries < 20; tries++)
+      expect((await person.signIn(wrong[tries % wrong.length] ?? '')).status).toBe(403);
+    const waiting = await person.signIn(token);
+    expect(waiting.status).toBe(429);
+    expect(Number(waiting.headers['retry-after'])).toBeGreaterThan(0);
+    expect(waiting.body).toContain('Too many wrong tokens');
+    expect(person.cookies.size).toBe(0);
+    expect(scene.troubles.at(-1)).toBe(
+      '127.0.0.1 signed in with a wrong token once too often; it is held back',
+    );
+    await expect
+      .poll(async () => (await person.signIn(token)).status, { timeout: 10_000, interval: 200 })
+      .toBe(303);
+  });
+
+  test('a session that is forged, changed, over or left is none', async () => {
+    await person.signIn(token);
+    const [[name, value] = ['', '']] = person.cookies;
+    const [nonce, expires, role, signature] = value.split('.');
+    expect(role).toBe('operate');
+    const later = Number(expires) + 1;
+    for (const forged of [
+      `${nonce}.${later}.${role}.${signature}`,
+      `${nonce}.${expires}.local.${signature}`,
+      `x${value}`,
+      `${value}x`,
+      '..',
+      '',
+      `${nonce}.${expires}`,
+    ])
+      expect((await visitor(scene.app).get('/', { cookie: `${name}=${forged}` })).status).toBe(303);
+    expect((await visitor(scene.app).get('/', { cookie: `${name}=${value}` })).status).toBe(200);
+    const before = now;
+    now = new Date(Number(expires));
+    expect((await person.get('/')).status).toBe(303);
+    now = before;
+    expect((await person.send('/', '/logout', {})).headers.location).toBe('/login');
+    // The cookie is gone at the browser, and worth nothing to whoever copied it.
+    expect(person.cookies.size).toBe(0);
+    expect((await visitor(scene.app).get('/', { cookie: `${name}=${value}` })).status).toBe(303);
+  });
+
+  test('a form counts only with the token of its own session, from our own pages', async () => {
+    await person.signIn(token);
+    const other = visitor(scene.app);
+    await other.signIn(token);
+    const mine = csrfOf((await person.get('/')).body);
+    const theirs = csrfOf((await other.get('/')).body);
+    const start = { pipeline: 'nothing' };
+    expect((await person.post('/start', start)).status).toBe(403);
+    expect((await person.post('/start', { ...start, csrf: theirs })).status).toBe(403);
+    expect((await person.post('/start', { ...start, csrf: `${mine}x` })).status).toBe(403);
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      `http://${host}.evil.example`,
+      'http://127.0.0.1:9999',
+    ])
+      expect((await person.post('/start', { ...start, csrf: mine }, { origin })).status).toBe(403);
+    expect(await scene.asked()).toEqual([]);
+    // The same form as it should be reaches the control, which knows no such pipeline.
+    expect((await person.post('/start', { ...start, csrf: mine })).status).toBe(404);
+  });
+
+  test('who may only look sees everything and no button, and no form of theirs is taken', async () => {
+    await person.signIn(readToken);
+    const { body } = await person.get('/');
+    expect(body).not.toContain('action="/start"');
+    const csrf = csrfOf(body);
+    for (const path of ['/start', '/backfill', '/stop', '/retry', '/again'])
+      expect((await person.post(path, { csrf, pipeline: 'tracker' })).status).toBe(403);
+    expect(await scene.asked()).toEqual([]);
+    expect((await person.post('/logout', { csrf })).headers.location).toBe('/login');
+  });
+
+  test('a form is text of a form, and small', async () => {
+    await person.signIn(token);
+    const csrf = csrfOf((await person.get('/')).body);
+    const json = await person.post('/start', { csrf }, { 'content-type': 'application/json' });
+    expect([400, 403, 415]).toContain(json.status);
+    expect((await person.post('/start', { csrf, pipeline: 'x'.repeat(20_000) })).status).toBe(413);
+  });
+
+  test('every answer forbids foreign scripts, frames and guesses about its type', async () => {
+    await person.signIn(token);
+    const answers = [
+      await person.get('/'),
+      await person.get('/runs/999999'),
+      await visitor(scene.app).get('/login'),
+      await visitor(scene.app).get('/runs'),
+      await person.post('/start', {}),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 303, 403]);
+    for (const { headers } of answers) {
+      expect(headers['content-security-policy']).toContain("default-src 'self'");
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['content-security-policy']).not.toContain('unsafe');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['referrer-policy']).toBe('same-origin');
+      expect(headers['cache-control']).toBe('no-store');
+    }
+  });
+});
+
+describe('without a token', () => {
+  test('nobody has to sign in, and forms are guarded all the same', async () => {
+    const guest = visitor(open.app);
+    expect((await guest.get('/')).status).toBe(200);
+    expect((await guest.post('/start', { pipeline: 'tracker' })).status).toBe(403);
+    expect(await open.asked()).toEqual([]);
+    expect((await guest.send('/', '/start', { pipeline: 'tracker' })).status).toBe(303);
+    expect(await open.asked()).toEqual(['tracker sync by dashboard']);
+  });
+
+  test('a name that only leads here is not answered', async () => {
+    const guest = visitor(open.app);
+    for (const name of ['evil.example', 'localhost.evil.example:8080', '10.0.0.1', '127.0.0.1.evil.example'])
+      expect((await guest.get('/', { host: name })).status).toBe(421);
+    for (const name of ['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080'])
+      expect((await guest.get('/', { host: name })).status).toBe(200);
+  });
+});
+
+test('what is named by what the warehouse cannot take as text is not there, and no fault of ours', async () => {
+  const guest = visitor(open.app);
+  for (const path of [
+    '/runs?pipeline=%00',
+    '/rejects?stream=x%00',
+    '/requests/tracker/%00',
+    '/events/log/tracker/%00',
+  ])
+    expect([path, (await guest.get(path)).status]).toEqual([path, 404]);
+  expect((await guest.send('/', '/retry', { pipeline: 'tracker', runId: 'x\0' })).status).toBe(404);
+  expect(open.troubles).toEqual([]);
+});
+
+test('assets bear their hash and are kept; what is none is not there', async () => {
+  const page = (await visitor(scene.app).get('/login')).body;
+  const paths = [...page.matchAll(/"(\/assets\/[^"]+)"/g)].map((found) => found[1] ?? '');
+  expect(paths.length).toBeGreaterThanOrEqual(6);
+  for (const path of paths) {
+    expect(path).toMatch(/\.[0-9a-f]{10}\.(css|js|svg)$/);
+    const { status, headers, body } = await visitor(scene.app).get(path);
+    expect(status).toBe(200);
+    expect(headers['cache-control']).toContain('immutable');
+    expect(body.length).toBeGreaterThan(100);
+  }
+  for (const path of ['/assets/style.css', '/assets/..%2f..%2fpackage.json', '/assets/x'])
+    expect((await visitor(scene.app).get(path)).status).toBe(404);
+});

@@ -1,0 +1,338 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { status, tooManyRequests } from '../../../../simulators/shared/faults.ts';
+import { openScene, type Scene } from './scene.ts';
+import { textOf, type Visitor, visitor } from './visitor.ts';
+
+let scene: Scene;
+let person: Visitor;
+const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
+
+/** One of each: a good first sync that was throttled, rejects with hostile text, a sync that failed, a backfill. */
+beforeAll(async () => {
+  scene = await openScene();
+  const { rig, control, idle } = scene;
+  const [first = '', second = ''] = [...rig.tracker.oracle().issues.keys()];
+  rig.tracker.state.setRaw(first, 'created', JSON.stringify(hostile));
+  rig.tracker.state.setRaw(second, 'summary', '"half \\ud800 a pair \\u202e and \\u001b[31m"');
+  const throttle = rig.tracker.script.at(
+    { match: ({ endpoint }) => endpoint.includes('sprint'), nth: 2 },
+    tooManyRequests(1),
+  );
+  await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
+  await idle();
+  expect(throttle.fired).toBe(1);
+  const failing = rig.tracker.script.at(
+    { match: ({ endpoint }) => endpoint.includes('search/jql'), times: 200 },
+    status(500, { body: hostile }),
+  );
+  await control.start({ pipeline: 'tracker', does: 'sync' }, { by: 'test' });
+  await idle();
+  expect(failing.fired).toBeGreaterThan(0);
+  rig.tracker.script.clear();
+  const window = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-03-01T00:00:00Z') };
+  await control.start(
+    { pipeline: 'tracker', does: 'backfill', window },
+    { by: 'test', params: 'FROM=2026-01-01 TO=2026-03-01' },
+  );
+  await idle();
+  await rig.rows(
+    `insert into ops.schema_changes (source_id, stream, note, run_id) values (1, 'issues', $1, 1)`,
+    [hostile],
+  );
+  person = visitor(scene.app);
+});
+afterAll(() => scene.close());
+
+const paths = async (): Promise<readonly string[]> => {
+  const runs = await scene.rig.rows<{ id: string }>(
+    'select run_id::text as id from ops.runs order by run_id',
+  );
+  const rejects = await scene.rig.rows<{ id: string }>(
+    'select reject_id::text as id from ops.rejects order by 1',
+  );
+  const requests = await scene.control.history('tracker', { limit: 10 });
+  return [
+    '/',
+    '/streams',
+    '/streams?pipeline=tracker',
+    '/streams/tracker/issues',
+    '/streams/tracker/boards',
+    '/runs',
+    '/runs?status=failed&kind=sync&pipeline=tracker',
+    ...runs.map(({ id }) => `/runs/${id}`),
+    ...requests.map(({ runId }) => `/requests/tracker/${runId}`),
+    '/backfill',
+    '/backfill/plan?pipeline=tracker&from=2026-01-01&to=2026-02-01',
+    '/rejects',
+    '/rejects?all=1&stream=issues',
+    ...rejects.map(({ id }) => `/rejects/${id}`),
+    '/schema-changes',
+  ];
+};
+
+describe('every page', () => {
+  test('is answered, whole, and holds nothing a browser would run or fetch elsewhere', async () => {
+    for (const path of await paths()) {
+      const { status: code, body } = await person.get(path);
+      expect([path, code]).toEqual([path, 200]);
+      expect(body).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
+      expect(body.match(/<h1/g)).toHaveLength(1);
+      // Neither script nor style but ours, by address.
+      for (const [tag] of body.matchAll(/<script[^>]*>/g)) expect(tag).toMatch(/src="\/assets\//);
+      expect(body).not.toMatch(/<style|\sstyle="|\son[a-z]+="|javascript:|<script>|<img/i);
+      for (const [, address] of body.matchAll(/(?:href|src|action)="([^"]*)"/g))
+        expect(address).toMatch(/^[/#]/);
+      // Nothing that was meant as a value came out as its absence.
+      expect(textOf(body)).not.toMatch(/undefined|NaN|\[object|Invalid Date/);
+      // Every id once, every label-less field named.
+      const ids = [...body.matchAll(/\sid="([^"]+)"/g)].map((found) => found[1]);
+      expect([path, ids.length]).toEqual([path, new Set(ids).size]);
+    }
+  });
+
+  test('says the text of the source as text, with what would reorder it written out', async () => {
+    const list = (await person.get('/rejects')).body;
+    expect(list).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    const [{ id = '' } = {}] = await scene.rig.rows<{ id: string }>(
+      `select reject_id::text as id from ops.rejects where code = 'bad_text'`,
+    );
+    const record = (await person.get(`/rejects/${id}`)).body;
+    expect(record).toContain('&quot;summary&quot;: &quot;half \\ud800 a pair');
+    expect((await person.get('/schema-changes')).body).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    const [{ run = '' } = {}] = await scene.rig.rows<{ run: string }>(
+      `select run_id::text as run from ops.runs where status in ('failed', 'partly_failed') order by run_id desc limit 1`,
+    );
+    expect((await person.get(`/runs/${run}`)).body).not.toContain('<script>alert');
+  });
+});
+
+test('the overview begins with one sentence of truth, and says what needs a look', async () => {
+  const text = textOf((await person.get('/')).body);
+  expect(text).toMatch(
+    /All \d+ streams fresh(, \d+ not available from the source)?; last run .* \((partly )?failed\)\./,
+  );
+  expect(text).toContain('could not become rows');
+  expect(text).toContain('Next');
+  await scene.rig.rows(`update ops.streams set freshness_seconds = 0 where stream = 'sprints'`);
+  const stale = (await person.get('/')).body;
+  expect(textOf(stale)).toMatch(/1 of \d+ streams not fresh \(sprints as of/);
+  // The stale one is the first of all.
+  expect(/<h2>Streams[\s\S]*?<td[^>]*><a href="\/streams\/tracker\/(\w+)"/.exec(stale)?.[1]).toBe('sprints');
+  await scene.rig.rows(`update ops.streams set freshness_seconds = 93600 where stream = 'sprints'`);
+});
+
+test('a run is drawn with its slices, and hatched where the source wanted quiet', async () => {
+  const { body } = await person.get('/runs/1');
+  expect(body.match(/class="slice good"/g)?.length).toBeGreaterThan(10);
+  expect(body).toContain('class="hatched"');
+  const text = textOf(body);
+  expect(text).toMatch(/the source wanted quiet \(\d\.\d s in all\)/);
+  expect(text).toMatch(/Requests \d+, 1 throttled/);
+  const [{ quiet = 0 } = {}] = await scene.rig.rows<{ quiet: number }>(
+    `select sum(extract(epoch from upper(q) - lower(q)))::float8 as quiet from ops.runs, unnest(quiet) q where run_id = 1`,
+  );
+  expect(quiet).toBeGreaterThan(0.9);
+  expect(quiet).toBeLessThan(3);
+});
+
+test('a stream shows its freshness, its columns with their comments, what went wrong, and a query that runs', async () => {
+  const { body } = await person.get('/streams/tracker/issues');
+  const text = textOf(body);
+  expect(text).toContain('at most 1 d 2 h old');
+  expect(text).toContain('Issue id; stable, unlike the key.');
+  expect(text).toMatch(/What went wrong .* failed/);
+  const query = /<pre class="code"><code>([^<]*)<\/code>/.exec(body)?.[1] ?? '';
+  expect(query).toMatch(/^select id, key,/);
+  expect((await scene.rig.rows(query)).length).toBe(20);
+});
+
+test('rows over time are what the table held after each run', async () => {
+  const [{ rows = 0 } = {}] = await scene.rig.rows<{ rows: number }>(
+    'select count(*)::float8 as rows from tracker.issues where _deleted_at is null',
+  );
+  const [{ kept = 0 } = {}] = await scene.rig.rows<{ kept: number }>(
+    `select rows::float8 as kept from ops.run_streams where stream = 'issues' and run_id = 1`,
+  );
+  expect(kept).toBe(rows);
+  expect(kept).toBe(148);
+});
+
+test('runs are filtered and paged by the address', async () => {
+  expect(textOf((await person.get('/runs?kind=backfill')).body)).toMatch(/tracker backfill/);
+  expect(textOf((await person.get('/runs?kind=reconcile')).body)).toContain('No run fits.');
+  expect(textOf((await person.get(`/runs?status=${encodeURIComponent("' or 1=1 --")}`)).body)).toContain(
+    'No run fits.',
+  );
+  const older = (await person.get('/runs?before=2')).body;
+  expect(
+    new Set([...older.matchAll(/<td class=""><a href="\/runs\/(\d+)">/g)].map((found) => found[1])),
+  ).toEqual(new Set(['1']));
+});
+
+test('what is not there is said so, and nothing of the inside with it', async () => {
+  for (const path of [
+    '/runs/999999',
+    '/runs/999999999999999999',
+    '/runs/x',
+    '/runs/1%27',
+    '/streams/tracker/none',
+    '/rejects/999999',
+    '/rejects/x',
+    '/requests/none/x',
+    '/requests/tracker/none',
+  ]) {
+    const { status: code, body } = await person.get(path);
+    expect([path, code]).toEqual([path, 404]);
+    expect(body).not.toMatch(/select |\.ts:|node_modules/);
+  }
+});
+
+describe('the backfill form', () => {
+  test('says what is wrong beside what was typed', async () => {
+    const plan = async (query: string) =>
+      textOf((await person.get(`/backfill/plan?pipeline=tracker&${query}`)).body);
+    expect(await plan('from=2026-02-30&to=2026-03-01')).toContain('From: 2026-02-30 is not a day');
+    expect(await plan('from=2026-02-01&to=')).toContain('To: say the day at which it ends');
+    expect(await plan('from=2026-02-02&to=2026-02-02')).toContain('From must be before To');
+    expect(await plan('from=2026-02-01&to=2026-02-02&streams=none')).toContain('none');
+  });
+
+  test('plans first, starts on a second click, and shows the slices', async () => {
+    const page = (
+      await person.get('/backfill/plan?pipeline=tracker&from=2026-01-01&to=2026-02-01&streams=issues')
+    ).body;
+    expect(textOf(page)).toMatch(/1 stream, about \d+ records, about \d+ requests?/);
+    const before = (await scene.asked()).length;
+    const fields = { pipeline: 'tracker', from: '2026-01-01', to: '2026-02-01', streams: 'issues' };
+    const started = await person.send(`/backfill/plan?${new URLSearchParams(fields)}`, '/backfill', fields);
+    expect((await scene.asked()).slice(before)).toEqual(['tracker backfill by dashboard']);
+    const where = started.headers.location ?? '';
+    expect(where).toMatch(/^\/requests\/tracker\/tracker-backfill-[0-9a-f-]+$/);
+    await scene.idle();
+    const text = textOf((await person.get(where)).body);
+    expect(text).toContain('1 of 1 slice done');
+    expect(text).toContain('FROM=2026-01-01 TO=2026-02-01 STREAMS=issues');
+    const [{ params } = {}] = await scene.rig.rows(
+      'select params from ops.runs order by run_id desc limit 1',
+    );
+    expect(params).toEqual({
+      from: '2026-01-01T00:00:00.000Z',
+      to: '2026-02-01T00:00:00.000Z',
+      streams: ['issues'],
+    });
+  });
+});
+
+describe('a run of the command line', () => {
+  test('can be asked for again with the same words', async () => {
+    await scene.rig.sync({ streams: ['projects'] });
+    const [{ id = '' } = {}] = await scene.rig.rows<{ id: string }>(
+      'select max(run_id)::text as id from ops.runs',
+    );
+    const page = await person.get(`/runs/${id}`);
+    expect(textOf(page.body)).toContain('started from a command line');
+    const again = await person.send(`/runs/${id}`, '/again', { run: id });
+    expect(again.status).toBe(303);
+    await scene.idle();
+    const [{ params } = {}] = await scene.rig.rows(
+      'select params from ops.runs order by run_id desc limit 1',
+    );
+    expect(params).toMatchObject({ streams: ['projects'] });
+  });
+});
+
+test('a run that goes on is stopped from its page, once, and only that one', async () => {
+  const { rig, control, idle } = scene;
+  const held = rig.tracker.script.at(
+    { match: ({ endpoint }) => endpoint.includes('search/jql'), times: Number.POSITIVE_INFINITY },
+    {
+      name: 'held',
+      send: (_answer, { signal }) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    },
+  );
+  const started = await person.send('/', '/start', { pipeline: 'tracker' });
+  const where = started.headers.location ?? '';
+  await expect.poll(() => held.fired, { timeout: 10_000 }).toBeGreaterThan(0);
+  const going = (await person.get(where)).body;
+  expect(going).toContain('action="/stop"');
+  const runId = where.split('/').at(-1) ?? '';
+  // Asked for again while it goes on: the same run is shown, no second one is queued.
+  expect((await person.send('/', '/start', { pipeline: 'tracker' })).headers.location).toBe(where);
+  expect((await person.send(where, '/stop', { pipeline: 'tracker', runId: 'another' })).status).toBe(409);
+  expect((await control.run('tracker', runId)).stopping).toBe(false);
+  expect((await person.send(where, '/stop', { pipeline: 'tracker', runId })).status).toBe(303);
+  rig.tracker.script.clear();
+  await idle();
+  expect(textOf((await person.get(where)).body)).toMatch(/State ▲ stopped/);
+  expect((await control.run('tracker', runId)).status).toBe('stopped');
+  const retried = await person.send(where, '/retry', { pipeline: 'tracker', runId });
+  expect(retried.status).toBe(303);
+  await idle();
+  expect(textOf((await person.get(retried.headers.location ?? '')).body)).toMatch(/State .{0,4}succeeded/);
+});
+
+test('what people do is written down, with what came of it', async () => {
+  const lines = await scene.rig.rows(
+    'select role, address, action, pipeline, http_status, dag_run_id is not null as named from ops.audit order by audit_id',
+  );
+  expect(lines).toContainEqual({
+    role: 'local',
+    address: '127.0.0.1',
+    action: 'POST /backfill of the dashboard',
+    pipeline: 'tracker',
+    http_status: 303,
+    named: true,
+  });
+  const actions = lines.map(({ action, http_status }) => `${action} ${http_status}`);
+  for (const each of [
+    '/start of the dashboard 303',
+    '/stop of the dashboard 409',
+    '/stop of the dashboard 303',
+  ])
+    expect(actions).toContain(`POST ${each}`);
+  expect(lines.filter(({ http_status }) => http_status === null)).toEqual([]);
+  await person.post('/start', { pipeline: 'tracker' });
+  const [refused] = await scene.rig.rows(
+    'select role, http_status from ops.audit order by audit_id desc limit 1',
+  );
+  expect(refused).toEqual({ role: 'local', http_status: 403 });
+});
+
+test('a fault of ours is told, and nothing of the inside with it', async () => {
+  const { pool } = scene.rig.database.warehouse;
+  await pool.query('alter table ops.streams rename to streams_away');
+  try {
+    const { status: code, body } = await person.get('/streams');
+    expect(code).toBe(500);
+    expect(body).toContain('Something went wrong here');
+    expect(body).not.toContain('streams_away');
+    expect(body).not.toContain('ops.streams');
+    expect(scene.troubles.at(-1)).toMatch(/^GET \/streams of the dashboard failed: .*ops\.streams/);
+  } finally {
+    await pool.query('alter table ops.streams_away rename to streams');
+  }
+});
+
+test('a warehouse that takes no writes is told as that: nobody is sent to look for a fault of ours', async () => {
+  const { pool } = scene.rig.database.warehouse;
+  const readOnly = async (how: 'on' | 'off'): Promise<void> => {
+    await pool.query('set default_transaction_read_only = off');
+    await pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${how}', current_database()); end $$`,
+    );
+    await pool
+      .query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() order by pid = pg_backend_pid()',
+      )
+      .catch(() => undefined);
+    await expect.poll(() => pool.totalCount).toBe(0);
+  };
+  await readOnly('on');
+  try {
+    const refused = await person.send('/', '/start', { pipeline: 'tracker' });
+    expect([refused.status, textOf(refused.body)]).toEqual([503, expect.stringContaining('takes no writes')]);
+  } finally {
+    await readOnly('off');
+  }
+});

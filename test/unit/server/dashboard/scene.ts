@@ -1,0 +1,64 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import type { TrackerOptions } from '../../../../simulators/jira/server.ts';
+import type { Control } from '../../../../src/scheduler/control.ts';
+import { dashboard } from '../../../../src/server/dashboard/dashboard.ts';
+import { openRig, type Rig } from '../../../support/rig.ts';
+import { smallSite } from '../../../support/small-site.ts';
+import { openTestControl, type TestControl } from './control.ts';
+
+/** A dashboard on a real port, over a warehouse that real runs fill. */
+export interface Scene extends Pick<TestControl, 'asked' | 'idle'> {
+  readonly rig: Rig;
+  readonly control: Control;
+  readonly app: FastifyInstance;
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  /** Errors of ours that the dashboard told of. */
+  readonly troubles: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface SceneOptions {
+  readonly token?: string;
+  readonly readToken?: string;
+  readonly tracker?: TrackerOptions;
+  readonly now?: () => Date;
+}
+
+export async function openScene({
+  token,
+  readToken,
+  tracker = {},
+  now = () => new Date(),
+}: SceneOptions = {}): Promise<Scene> {
+  const rig = await openRig({ ...smallSite, dialect: 'vendor', ...tracker });
+  const { control, asked, idle, close } = await openTestControl(rig);
+  const troubles: string[] = [];
+  const app = fastify({ logger: false });
+  await app.register(dashboard, {
+    control,
+    db: rig.database.warehouse.db,
+    token,
+    readToken,
+    now,
+    version: 'test',
+    trouble: (what: string, error?: unknown) =>
+      troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
+    pulseMs: 100,
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    rig,
+    control,
+    asked,
+    idle,
+    app,
+    url,
+    troubles,
+    async close() {
+      await app.close();
+      await close();
+      await rig.close();
+    },
+  };
+}

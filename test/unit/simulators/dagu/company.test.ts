@@ -1,0 +1,195 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Company, inhabit } from '../../../../simulators/dagu/company.ts';
+import {
+  startWorkflow,
+  type WorkflowOptions,
+  type WorkflowSimulator,
+} from '../../../../simulators/dagu/server.ts';
+
+const now = new Date('2026-03-01T12:00:00Z');
+const minute = 60_000;
+const day = 86_400_000;
+
+type Inhabited = WorkflowSimulator & { readonly jobs: Company };
+
+let engines: readonly WorkflowSimulator[] = [];
+const company = async (seed = 7, options: WorkflowOptions = {}): Promise<Inhabited> => {
+  const engine = await startWorkflow({ now, ...options });
+  engines = [...engines, engine];
+  return { ...engine, jobs: inhabit(engine, { seed }) };
+};
+afterEach(async () => {
+  for (const engine of engines) {
+    expect(engine.errors).toEqual([]);
+    await engine.close();
+  }
+  engines = [];
+});
+
+const ask = async (engine: WorkflowSimulator, route: string, method = 'GET') => {
+  const answer = await fetch(`${engine.url}/api/v1/dags/${route}`, { method });
+  return { status: answer.status, body: JSON.parse(await answer.text()) };
+};
+
+test('the same seed gives the same runs, another seed others', async () => {
+  const [one, again, other] = [await company(5), await company(5), await company(6)];
+  expect(again.truth()).toEqual(one.truth());
+  expect(other.truth()).not.toEqual(one.truth());
+  const ids = one.truth().map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+describe('four weeks of runs', () => {
+  test('start at the ticks of their schedule, and what is switched off never does', async () => {
+    const { state } = await company();
+    const starts = (name: string) =>
+      state.dag(name).runs.map(({ madeAt }) => madeAt.toISOString().slice(0, 16));
+    expect(starts('train_recommendations')).toEqual([
+      ...['2026-02-01T20:00', '2026-02-08T20:00', '2026-02-15T20:00', '2026-02-22T20:00'],
+    ]);
+    expect(starts('nightly_etl')).toHaveLength(28);
+    expect(starts('nightly_etl').at(-1)).toBe('2026-03-01T02:10');
+    // 2026-02-28 is a Saturday.
+    expect(starts('sales_report').slice(-2)).toEqual(['2026-02-26T06:00', '2026-02-27T06:00']);
+    expect(starts('sync_stock').slice(-2)).toEqual(['2026-03-01T01:15', '2026-03-01T07:15']);
+    expect(starts('archive_logs')).toEqual([]);
+    expect(state.dag('archive_logs').suspended).toBe(true);
+    expect(state.dag('sales_report').schedule).toBe('0 6 * * 1-5');
+  });
+
+  test('end as their steps say: one after the other, and nothing is reached behind a failure', async () => {
+    const { state } = await company();
+    const runs = [...state.dags.values()].flatMap((dag) => dag.runs).filter(({ finishedAt }) => finishedAt);
+    for (const { id, status, startedAt, finishedAt, queuedAt, steps } of runs) {
+      const words = steps.map((step) => step.status).join(' ');
+      const expected = {
+        succeeded: /^(succeeded ?)+$/,
+        failed: /^(succeeded )*failed( aborted)*$/,
+        partially_succeeded: /^(succeeded )*failed( succeeded)*$/,
+      }[status];
+      expect(`${id} ${status}: ${words}`).toMatch(new RegExp(`: ${expected?.source.slice(1)}`));
+      const reached = steps.flatMap((step) => (step.startedAt && step.finishedAt ? [step] : []));
+      let at = startedAt;
+      for (const step of reached) {
+        expect(step.startedAt).toEqual(at);
+        expect(step.finishedAt?.getTime()).toBeGreaterThan(step.startedAt?.getTime() ?? 0);
+        at = step.finishedAt;
+      }
+      expect(finishedAt).toEqual(at);
+      if (queuedAt !== undefined) expect(startedAt?.getTime()).toBeGreaterThan(queuedAt.getTime());
+    }
+    const found = new Set(runs.map(({ status }) => status));
+    expect([...found].sort()).toEqual(['failed', 'partially_succeeded', 'succeeded']);
+  });
+
+  test('hold a night in which the database was down, and one run that has not ended', async () => {
+    const { state } = await company();
+    const night = (name: string) =>
+      state.dag(name).runs.find(({ madeAt }) => madeAt.toISOString().startsWith('2026-02-24'));
+    for (const name of ['nightly_etl', 'billing_export'])
+      expect([
+        night(name)?.status,
+        ...(night(name)?.steps ?? []).slice(0, 2).map(({ status }) => status),
+      ]).toEqual([...['failed', 'failed', 'aborted']]);
+    expect(night('billing_export')?.steps[0]?.stderr).toContain('Connection refused');
+    expect(
+      [...state.dags.values()].flatMap((dag) => dag.runs).filter((run) => run.status === 'running'),
+    ).toEqual([
+      expect.objectContaining({ startedAt: new Date(now.getTime() - 25 * minute), finishedAt: undefined }),
+    ]);
+  });
+});
+
+describe('time goes on', () => {
+  test('whoever looks every ten minutes sees the same as who comes back after two days', async () => {
+    const [patient, restless] = [await company(), await company()];
+    const words = new Set<string>();
+    for (let at = 0; at < 2 * day; at += 10 * minute) {
+      restless.clock.advance(10 * minute);
+      restless.jobs.live();
+      for (const { status } of restless.truth()) words.add(status);
+    }
+    patient.clock.advance(2 * day);
+    patient.jobs.live();
+    expect(restless.truth()).toEqual(patient.truth());
+    expect([...words]).toContain('running');
+    const made = patient
+      .truth()
+      .filter(({ startedAt }) => startedAt !== null && startedAt > now.toISOString());
+    // Two nights, eight times the stock, one Monday and one Tuesday, and the Sunday's model.
+    expect(made).toHaveLength(2 * 2 + 8 + 2 + 1);
+  });
+
+  test('every request sees the engine as it is now; a run that is started over the API takes its time and ends', async () => {
+    const engine = await company();
+    expect(await ask(engine, 'sales_report/start', 'POST')).toMatchObject({ status: 200 });
+    expect(await ask(engine, 'sales_report/status')).toMatchObject({ body: { data: { status: 'running' } } });
+    expect(await ask(engine, 'sales_report/start', 'POST')).toMatchObject({ status: 409 });
+    engine.clock.advance(60 * minute);
+    const { body } = await ask(engine, 'sales_report/status');
+    expect(body.data.status).toMatch(/^(succeeded|failed)$/);
+    expect(body.data.details.finishedAt).toMatch(/^2026-03-01T12:\d\d/);
+  });
+
+  test('a run that is stopped keeps the steps that were done, and stays stopped', async () => {
+    const engine = await company();
+    await ask(engine, 'nightly_etl/start', 'POST');
+    const run = engine.state.dag('nightly_etl').runs.at(-1);
+    if (run === undefined) throw new Error('nothing has started');
+    engine.jobs.decide(run, 'well');
+    while (run.steps[1]?.status !== 'running') {
+      engine.clock.advance(minute);
+      engine.jobs.live();
+    }
+    expect(await ask(engine, 'nightly_etl/stop', 'POST')).toMatchObject({ status: 200 });
+    const stopped = ['succeeded', 'aborted', 'aborted', 'aborted'];
+    expect(run.steps.map(({ status }) => status)).toEqual(stopped);
+    engine.clock.advance(60 * minute);
+    expect(await ask(engine, 'nightly_etl/status')).toMatchObject({ body: { data: { status: 'aborted' } } });
+    expect(run.steps.map(({ status }) => status)).toEqual(stopped);
+  });
+
+  test('how a run ends can be decided while it runs, and changes nothing of what has been', async () => {
+    const { state, clock, jobs } = await company();
+    const run = state.start('nightly_etl');
+    jobs.decide(run, 'well');
+    while (run.steps[2]?.status !== 'running') {
+      clock.advance(minute);
+      jobs.live();
+    }
+    const been = structuredClone(run.steps.slice(0, 2));
+    jobs.decide(run, { fails: 'build_marts' });
+    clock.advance(120 * minute);
+    jobs.live();
+    expect(run.steps.slice(0, 2)).toEqual(been);
+    expect(run).toMatchObject({
+      status: 'failed',
+      steps: [{}, {}, { status: 'succeeded' }, { status: 'failed' }],
+    });
+
+    state.retry('nightly_etl', run.id);
+    jobs.decide(run, 'well');
+    clock.advance(120 * minute);
+    jobs.live();
+    expect(run.status).toBe('succeeded');
+    expect(run.steps[3]?.retries).toBe(3);
+    expect(() => {
+      const other = state.start('nightly_etl');
+      jobs.decide(other, { fails: 'no such step' });
+      jobs.live();
+    }).toThrow('nightly_etl has no step no such step');
+  });
+});
+
+test('the contract tells the current run of each DAG, and of one that never ran that it has not', async () => {
+  const engine = await company();
+  for (const name of engine.state.dags.keys()) expect((await ask(engine, `${name}/status`)).status).toBe(200);
+  expect((await ask(engine, 'archive_logs/status')).body).toEqual({
+    status: 'success',
+    data: { name: 'archive_logs', status: 'not_started', runningSteps: [] },
+  });
+  expect((await ask(engine, 'reload_orders/status')).body.data).toMatchObject({
+    status: 'running',
+    runningSteps: [{ name: 'export', status: 'running' }],
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  startWorkflow,
+  type WorkflowOptions,
+  type WorkflowSimulator,
+} from '../../../../simulators/dagu/server.ts';
+import { status } from '../../../../simulators/shared/faults.ts';
+
+let engine: WorkflowSimulator;
+const start = async (options: WorkflowOptions = {}): Promise<void> => {
+  engine = await startWorkflow({ now: new Date('2026-03-01T12:00:00Z'), ...options });
+  engine.state.add('load');
+};
+afterEach(async () => {
+  expect(engine.errors).toEqual([]);
+  await engine.close();
+});
+
+const ask = async (route: string, method = 'GET', body?: string, headers: Record<string, string> = {}) => {
+  const answer = await fetch(`${engine.url}${route}`, {
+    ...{ method, headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers } },
+    ...(body !== undefined && { body }),
+  });
+  const text = await answer.text();
+  return {
+    status: answer.status,
+    body: answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text,
+  };
+};
+
+describe('the contract', () => {
+  test('every answer is the envelope: data on success, a message on error', async () => {
+    await start();
+    for (const [route, method, code] of [
+      ['/api/v1/dags/load/start', 'POST', 200],
+      ['/api/v1/dags/load/status', 'GET', 200],
+      ['/api/v1/dags/load/stop', 'POST', 200],
+      ['/api/v1/dags/load/stop', 'POST', 400],
+      ['/api/v1/dags/none/status', 'GET', 404],
+      ['/api/v1/dags/none/start', 'POST', 404],
+    ] as const) {
+      const answer = await ask(route, method);
+      expect(answer).toMatchObject(
+        code === 200
+          ? { status: code, body: { status: 'success', data: expect.any(Object) } }
+          : { status: code, body: { status: 'error', message: expect.any(String) } },
+      );
+      expect(Object.keys(answer.body)).toHaveLength(2);
+    }
+  });
+
+  test('the body of a start may be absent; params are given to the run', async () => {
+    await start();
+    await ask('/api/v1/dags/load/start', 'POST');
+    engine.state.finish('load', 'run-1', 'succeeded');
+    await ask('/api/v1/dags/load/start', 'POST', '{"params":"A=1 B=2"}');
+    expect(engine.truth().map(({ params }) => params)).toEqual([null, 'A=1 B=2']);
+  });
+
+  test('there is nothing else', async () => {
+    await start();
+    for (const route of ['/api/v1/dags', '/api/v1/dags/load', '/api/v2/dags', '/api/v1/dags/load/history'])
+      expect((await ask(route)).status).toBe(404);
+    expect((await ask('/api/v1/dags/load/status', 'POST')).status).toBe(405);
+  });
+});
+
+describe('the vendor until 1.30', () => {
+  test('answers as was measured: null for empty lists, 500 for a start without a body, 409 for an id that is there', async () => {
+    await start({ dialect: 'dagu-v2' });
+    expect(await ask('/api/v2/dag-runs/load')).toEqual({ status: 200, body: { dagRuns: null } });
+    expect(await ask('/api/v2/dags/load/start', 'POST')).toMatchObject({ status: 500, body: '' });
+    expect(await ask('/api/v2/dags/load/start', 'POST', '{"dagRunId":"a"}')).toEqual({
+      status: 200,
+      body: { dagRunId: 'a' },
+    });
+    expect(await ask('/api/v2/dags/load/start', 'POST', '{"dagRunId":"a"}')).toMatchObject({
+      status: 409,
+      body: { code: 'already_exists' },
+    });
+    expect(await ask('/api/v2/dag-runs/load/b')).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await ask('/api/v2/dag-runs/load/a/stop', 'POST')).toEqual({ status: 200, body: '' });
+    expect(await ask('/api/v2/dag-runs/load/a/stop', 'POST')).toMatchObject({
+      status: 400,
+      body: { code: 'not_running' },
+    });
+    expect(await ask('/api/v2/dag-runs/load/a/steps/one/log')).toMatchObject({
+      status: 500,
+      body: { code: 'internal_error' },
+    });
+    expect(await ask('/api/v2/dag-runs/load/a/steps/one/log?stream=stdout&tail=1')).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test('lists are bounded by when a run was made, half open, and cut without a word', async () => {
+    await start({ dialect: 'dagu-v2', most: 2 });
+    for (let count = 0; count < 3; count++) {
+      engine.state.start('load', { id: `${count}` });
+      engine.clock.advance(1000);
+    }
+    const first = Date.parse('2026-03-01T12:00:00Z') / 1000;
+    const ids = async (query: string) =>
+      (await ask(`/api/v2/dag-runs/load?${query}`)).body.dagRuns?.map(
+        ({ dagRunId }: { dagRunId: string }) => dagRunId,
+      );
+    expect(await ids(`fromDate=${first}&toDate=${first + 1}`)).toEqual(['0']);
+    expect(await ids('fromDate=1')).toEqual(['2', '1']);
+  });
+});
+
+test('the vendor since 2.0 gives pages by cursor under /api/v1', async () => {
+  await start({ dialect: 'dagu-2.x', most: 2 });
+  for (let count = 0; count < 3; count++) engine.state.start('load', { id: `${count}` });
+  const first = await ask('/api/v1/dag-runs/load?limit=500');
+  expect(first.body.dagRuns).toHaveLength(2);
+  const second = await ask(`/api/v1/dag-runs/load?limit=500&cursor=${first.body.nextCursor}`);
+  expect(second.body.dagRuns).toHaveLength(1);
+  expect(second.body.nextCursor).toBeUndefined();
+});
+
+test('a token is demanded, faults fire, and every request is written down', async () => {
+  await start({ token: 'right' });
+  expect((await ask('/api/v1/dags/load/status')).status).toBe(401);
+  expect(
+    (await ask('/api/v1/dags/load/status', 'GET', undefined, { authorization: 'Bearer right' })).status,
+  ).toBe(200);
+  engine.script.at(3, status(503));
+  expect((await ask('/api/v1/dags/load/status')).status).toBe(503);
+  expect(engine.script.fired).toEqual([{ name: 'status 503', request: 3 }]);
+  expect(engine.log.map(({ status: code }) => code)).toEqual([401, 200, 503]);
+});

@@ -1,0 +1,314 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startTracker, type TrackerSimulator } from '../../../../simulators/jira/server.ts';
+import { type Ask, ask, type Got } from '../ask.ts';
+
+const start = new Date('2026-01-15T12:00:00Z');
+const everything = 'created >= "2000-01-01" ORDER BY key ASC';
+let tracker: TrackerSimulator;
+let site: Ask;
+beforeEach(async () => {
+  tracker = await startTracker({ issues: 120, now: start });
+  site = ask(tracker);
+  tracker.clock.advance(60_000);
+});
+afterEach(async () => {
+  expect(tracker.errors).toEqual([]);
+  await tracker.close();
+});
+
+const shown = async (jql: string): Promise<Got> => {
+  const [issue, ...others] = await site.walk(jql, { expand: 'changelog' });
+  if (issue === undefined || others.length > 0)
+    throw new Error(`${jql} finds ${others.length + (issue === undefined ? 0 : 1)} issues`);
+  return issue;
+};
+const keys = async (jql = everything): Promise<readonly string[]> =>
+  (await site.walk(jql, { fields: ['id'] })).map((one) => one.key);
+const fresh = async (): Promise<readonly string[]> =>
+  keys(`updated >= ${start.getTime() + 1} ORDER BY key ASC`);
+
+describe('issues', () => {
+  test('a new issue is found, with the next number and a larger id', async () => {
+    const before = await keys('project = PAY');
+    const made = tracker.state.create('PAY', { summary: 'Hello', labels: ['x'] });
+    expect(Number(made.id)).toBe(10001 + 120);
+    expect(await fresh()).toEqual([`PAY-${made.number}`]);
+    expect(before).not.toContain(`PAY-${made.number}`);
+    expect((await keys('project = PAY')).at(-1)).toBe(`PAY-${made.number}`);
+    expect((await shown(`id = ${made.id}`)).fields).toMatchObject({
+      summary: 'Hello',
+      labels: ['x'],
+      created: '2026-01-15T13:01:00.000+0100',
+    });
+  });
+
+  test('an update bumps updated and is in the changelog; one without a bump is neither', async () => {
+    const issue = tracker.state.issue('10050');
+    tracker.state.update('10050', { statusId: '10003', summary: 'Changed' });
+    const changed = await shown('id = 10050');
+    expect(changed.fields).toMatchObject({ summary: 'Changed', status: { id: '10003', name: 'Blocked' } });
+    expect(changed.changelog?.total).toBe(issue.history.length + 1);
+    expect(changed.changelog?.histories[0]).toMatchObject({
+      created: '2026-01-15T13:01:00.000+0100',
+      items: [
+        { field: 'status', from: issue.statusId, to: '10003', toString: 'Blocked' },
+        { field: 'summary', fromString: issue.summary, toString: 'Changed' },
+      ],
+    });
+    expect(await fresh()).toEqual([changed.key]);
+    tracker.state.update('10051', { summary: 'Silent' }, { bump: false });
+    expect(await fresh()).toEqual([changed.key]);
+    expect((await shown('id = 10051')).fields.summary).toBe('Silent');
+    tracker.state.touch('10052');
+    expect(await fresh()).toHaveLength(2);
+  });
+
+  test('a deleted issue is nowhere, and can come back', async () => {
+    const key = tracker.state.keyOf('10050');
+    tracker.state.delete('10050');
+    expect(await keys()).not.toContain(key);
+    expect((await site.get('/rest/api/3/issue/10050')).status).toBe(404);
+    expect((await site.get(`/rest/api/3/issue/${key}`)).status).toBe(404);
+    expect(tracker.oracle().issues.get('10050')).toMatchObject({ deleted: true, key });
+    tracker.state.restore('10050');
+    expect(await keys()).toContain(key);
+    expect((await site.get(`/rest/api/3/issue/${key}`)).body.id).toBe('10050');
+  });
+
+  test('a moved issue keeps its id, gets a key, and its old key leads to it', async () => {
+    const oldKey = tracker.state.keyOf('10050');
+    const target = oldKey.startsWith('WEB-') ? 'PAY' : 'WEB';
+    const moved = tracker.state.move(oldKey, target);
+    const key = `${target}-${moved.number}`;
+    expect(await keys()).toContain(key);
+    expect(await keys()).not.toContain(oldKey);
+    const got = await site.get(`/rest/api/3/issue/${oldKey}?expand=changelog`);
+    expect(got.status).toBe(200);
+    expect(got.body).toMatchObject({ id: '10050', key });
+    expect(JSON.stringify(got.body.changelog)).toContain(
+      `"fromString":"${oldKey}","to":null,"toString":"${key}"`,
+    );
+    expect(tracker.oracle().issues.get('10050')).toMatchObject({
+      key,
+      oldKeys: [oldKey],
+      projectKey: target,
+    });
+    expect((await keys()).length).toBe(120);
+  });
+
+  test('a key that moved is new in the issues that show it, too', async () => {
+    const child = [...tracker.oracle().issues.values()].find((one) => one.parentId !== null);
+    if (child?.parentId == null) throw new Error('the seed has no child');
+    const before = await shown(`id = ${child.id}`);
+    const parent = tracker.state.move(child.parentId, child.projectKey === 'WEB' ? 'PAY' : 'WEB');
+    const after = await shown(`id = ${child.id}`);
+    expect(before.fields.parent).toMatchObject({ id: parent.id });
+    expect(after.fields.parent).toMatchObject({ id: parent.id, key: tracker.state.keyOf(parent.id) });
+    expect(after.fields.parent).not.toEqual(before.fields.parent);
+  });
+
+  test('labels, links, comments and worklogs come and go', async () => {
+    const { state, clock } = tracker;
+    state.update('10050', { labels: [] });
+    state.addLabel('10050', 'one');
+    state.addLabel('10050', 'two');
+    state.removeLabel('10050', 'one');
+    state.link('10050', '10051');
+    const comment = state.addComment('10050', 'first');
+    const other = state.addComment('10050', 'second');
+    const worklog = state.addWorklog('10050', 3600);
+    clock.advance(1000);
+    state.editComment('10050', comment.id, 'first, edited');
+    state.editWorklog('10050', worklog.id, 7200);
+    const issue = await shown('id = 10050');
+    expect(issue.fields.labels).toEqual(['two']);
+    expect(JSON.stringify(issue.fields.issuelinks)).toContain('"outwardIssue":{"id":"10051"');
+    expect(JSON.stringify((await shown('id = 10051')).fields.issuelinks)).toContain(
+      '"inwardIssue":{"id":"10050"',
+    );
+    const comments = (await site.get('/rest/api/3/issue/10050/comment')).body.comments;
+    expect(JSON.stringify(comments)).toContain('first, edited');
+    expect(issue.fields.updated).toBe('2026-01-15T13:01:01.000+0100');
+    const logged = await site.get('/rest/api/3/issue/10050/worklog');
+    expect(JSON.stringify(logged.body.worklogs)).toContain('"timeSpent":"2h","timeSpentSeconds":7200');
+    state.deleteComment('10050', other.id);
+    state.deleteWorklog('10050', worklog.id);
+    expect((await site.get('/rest/api/3/issue/10050/worklog')).body.total).toBe(logged.body.total - 1);
+    expect(JSON.stringify((await site.get('/rest/api/3/issue/10050/comment')).body)).not.toContain('second');
+  });
+
+  test('unknown things cannot be changed', () => {
+    expect(() => tracker.state.update('PAY-99999', {})).toThrow(RangeError);
+    expect(() => tracker.state.deleteComment('10050', '1')).toThrow(RangeError);
+    expect(() => tracker.state.moveToSprint('10050', 99_999)).toThrow(RangeError);
+    expect(() => tracker.state.create('NOPE')).toThrow(RangeError);
+  });
+});
+
+describe('texts served as they are', () => {
+  const bytesOf = async (field: string): Promise<Buffer> => {
+    const response = await fetch(`${tracker.url}/rest/api/3/search/jql`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`${tracker.email}:${tracker.token}`)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ jql: 'id = 10050', fields: [field] }),
+    });
+    return Buffer.from(await response.arrayBuffer());
+  };
+
+  test.each([
+    ['a NUL', 'summary', '"a\\u0000b"'],
+    ['a lone surrogate', 'summary', '"\\ud800"'],
+    ['an integer beyond 2^53', 'customfield_10016', '9007199254740993'],
+    ['a deep document', 'customfield_10030', `${'['.repeat(20_000)}${']'.repeat(20_000)}`],
+    ['a date that is none', 'created', '"2024-02-30T00:00:00.000+0000"'],
+    ['a field named like a trap', '__proto__', '{"polluted":true}'],
+    ['a key twice', 'summary', '"x","summary":"y"'],
+  ])('%s', async (_name, field, json) => {
+    tracker.state.setRaw('10050', field, json);
+    expect((await bytesOf(field)).toString('latin1')).toContain(`"fields":{"${field}":${json}}`);
+    expect((await fresh()).length).toBe(1);
+    tracker.state.setRaw('10050', field, undefined);
+    expect((await bytesOf(field)).toString('latin1')).not.toContain(`"${field}":${json}`);
+  });
+
+  test('bytes that are no UTF-8', async () => {
+    tracker.state.setRaw('10050', 'summary', Buffer.from([0x22, 0xff, 0xfe, 0x22]));
+    expect((await bytesOf('summary')).includes(Buffer.from([0x3a, 0x22, 0xff, 0xfe, 0x22, 0x7d]))).toBe(true);
+  });
+
+  test('an entire record, its id or its key', async () => {
+    tracker.state.setRaw('10050', 'issue.key', '"K"');
+    expect((await bytesOf('summary')).toString()).toContain('"key":"K"');
+    tracker.state.setRaw('10050', 'issue', '{"id":');
+    expect((await bytesOf('summary')).toString()).toMatch(/"issues":\[\{"id":\]\}$/);
+  });
+});
+
+describe('the index lags', () => {
+  test('a write is found only when its time has come, but read at once', async () => {
+    tracker.state.indexLagMs = 30_000;
+    const made = tracker.state.create('PAY', { summary: 'late' });
+    const was = tracker.state.issue('10050');
+    tracker.state.update('10050', { summary: 'changed' });
+    tracker.state.delete('10051');
+    const gone = tracker.oracle().issues.get('10051')?.key;
+    expect(await fresh()).toEqual([]);
+    expect((await shown('id = 10050')).fields.summary).toBe(was.summary);
+    expect(await keys()).toContain(gone);
+    expect((await site.get('/rest/api/3/issue/10050')).body.fields).toMatchObject({ summary: 'changed' });
+    expect((await site.get(`/rest/api/3/issue/${made.id}`)).status).toBe(200);
+    expect((await site.get('/rest/api/3/issue/10051')).status).toBe(404);
+    tracker.clock.advance(29_999);
+    expect(await fresh()).toEqual([]);
+    tracker.clock.advance(1);
+    expect(await fresh()).toHaveLength(2);
+    expect((await shown('id = 10050')).fields.summary).toBe('changed');
+    expect(await keys()).not.toContain(gone);
+  });
+
+  test('of several writes the search shows the newest whose time has come', async () => {
+    tracker.state.indexLagMs = 10_000;
+    tracker.state.update('10050', { summary: 'one' });
+    tracker.clock.advance(5000);
+    tracker.state.update('10050', { summary: 'two' });
+    tracker.clock.advance(5000);
+    expect((await shown('id = 10050')).fields.summary).toBe('one');
+    tracker.clock.advance(5000);
+    expect((await shown('id = 10050')).fields.summary).toBe('two');
+  });
+
+  test('the vendor shows issues fresh that it is asked to reconcile', async () => {
+    const vendor = await startTracker({ issues: 20, now: start, dialect: 'vendor', indexLagMs: 60_000 });
+    try {
+      vendor.state.update('10005', { summary: 'fresh' });
+      const { search } = ask(vendor);
+      const stale = await search({ jql: 'id = 10005', fields: ['summary'] });
+      const sure = await search({ jql: 'id = 10005', fields: ['summary'], reconcileIssues: [10005] });
+      expect(stale.body.issues[0]?.fields.summary).not.toBe('fresh');
+      expect(sure.body.issues[0]?.fields.summary).toBe('fresh');
+    } finally {
+      await vendor.close();
+    }
+  });
+});
+
+describe('the site', () => {
+  test('a hidden project takes its issues, board and sprints with it', async () => {
+    const count = (await keys('project = WEB')).length;
+    expect(count).toBeGreaterThan(0);
+    const one = [...tracker.oracle().issues.values()].find((issue) => issue.projectKey === 'WEB');
+    tracker.state.hideProject('WEB');
+    expect(await keys()).toHaveLength(120 - count);
+    expect((await site.get(`/rest/api/3/issue/${one?.id}`)).status).toBe(404);
+    expect(
+      (await site.get('/rest/api/3/project/search')).body.values.map((project) => project.key),
+    ).not.toContain('WEB');
+    expect(tracker.oracle().issues.get(one?.id ?? '')).toMatchObject({ deleted: false, visible: false });
+    tracker.state.showProject('WEB');
+    expect(await keys()).toHaveLength(120);
+  });
+
+  test('a renamed status has its name in issues that were served before', async () => {
+    const before = await shown('id = 10050');
+    tracker.state.renameStatus(tracker.state.issue('10050').statusId, 'Quite another');
+    expect((await shown('id = 10050')).fields.status).toMatchObject({ name: 'Quite another' });
+    expect(before.fields.status).not.toMatchObject({ name: 'Quite another' });
+  });
+
+  test('a new field is listed and shown', async () => {
+    tracker.state.addField({
+      id: 'customfield_10999',
+      name: 'New',
+      custom: true,
+      schema: { type: 'string', customId: 10_999 },
+    });
+    tracker.state.update('10050', {
+      custom: { ...tracker.state.issue('10050').custom, customfield_10999: 'value' },
+    });
+    const first = await site.get('/rest/api/3/field/search');
+    expect((await site.get(String(first.body.nextPage))).body.values.at(-1)?.id).toBe('customfield_10999');
+    expect((await shown('id = 10050')).fields.customfield_10999).toBe('value');
+  });
+
+  test('people leave, and groups change', async () => {
+    const user = tracker.state.addUser({ displayName: 'Newcomer' });
+    tracker.state.addToGroup('site-admins', user.accountId);
+    tracker.state.deactivateUser(user.accountId);
+    const members = async () =>
+      (await site.get('/rest/api/3/group/member?groupname=site-admins')).body.values;
+    expect((await members()).at(-1)).toMatchObject({ displayName: 'Newcomer', active: false });
+    tracker.state.removeFromGroup('site-admins', user.accountId);
+    expect(await members()).toHaveLength(3);
+    tracker.state.addGroup('new group', [user.accountId]);
+    expect((await site.get('/rest/api/3/group/member?groupname=new%20group')).body.total).toBe(1);
+    expect((await site.get('/rest/api/3/user/search?maxResults=1000')).body.values.at(-1)).toMatchObject({
+      active: false,
+    });
+  });
+
+  test('sprints are added, shown on other boards, filled and emptied', async () => {
+    const sprint = tracker.state.addSprint(1, { name: 'Extra', state: 'active' });
+    tracker.state.showSprint(sprint.id, 2);
+    for (const board of [1, 2]) {
+      const listed = (await site.get(`/rest/agile/1.0/board/${board}/sprint?startAt=50&maxResults=100`)).body
+        .values;
+      expect(listed.map((one) => one.id)).toContain(sprint.id);
+    }
+    tracker.state.moveToSprint('10050', sprint.id);
+    tracker.state.moveToSprint('10051', sprint.id);
+    const members = async () =>
+      (await site.get(`/rest/agile/1.0/sprint/${sprint.id}/issue`)).body.issues.map((one) => one.id);
+    expect(await members()).toEqual(['10050', '10051']);
+    expect(JSON.stringify((await shown('id = 10050')).fields.customfield_10020)).toContain('"name":"Extra"');
+    tracker.state.moveToSprint('10050', null);
+    expect(await members()).toEqual(['10051']);
+    tracker.state.updateSprint(sprint.id, { state: 'closed', complete: start.getTime() });
+    expect((await site.get(`/rest/agile/1.0/sprint/${sprint.id}`)).body).toMatchObject({
+      state: 'closed',
+      completeDate: start.toISOString(),
+    });
+  });
+});

@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type AdsOptions, type AdsSimulator, startAds } from '../../../../simulators/spotify-ads/server.ts';
+import { adsAsk } from './ask.ts';
+
+const now = new Date('2026-06-30T02:00:00Z');
+let ads: AdsSimulator;
+let ask: ReturnType<typeof adsAsk>;
+const start = async (options: AdsOptions = {}): Promise<void> => {
+  ads = await startAds({ now, days: 10, ...options });
+  ask = adsAsk(ads);
+};
+afterEach(async () => {
+  expect(ads.errors).toEqual([]);
+  await ads.close();
+});
+
+const all = ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'];
+const good = {
+  name: 'nightly_1',
+  granularity: 'DAY',
+  dimensions: ['CAMPAIGN_NAME', 'AD_SET_NAME', 'AD_NAME'],
+  metrics: ['SPEND', 'IMPRESSIONS_ON_SPOTIFY'],
+  statuses: all,
+  report_start: '2026-06-20T00:00:00Z',
+  report_end: '2026-06-29T00:00:00Z',
+};
+const reports = () => `${ask.account}/async_reports`;
+const look = async (id: string) => (await ask.get(`${reports()}/${id}`)).body;
+/** The address of a finished report. */
+const addressOf = async (asked: unknown = good): Promise<string> => {
+  const { body } = await ask.post(reports(), asked);
+  for (let i = 0; i < 5; i += 1) {
+    const { status, report_url } = await look(body.id);
+    if (status === 'READY' && report_url !== undefined) return report_url;
+  }
+  throw new Error('the report is not ready');
+};
+const file = async (asked: unknown = good): Promise<string> => {
+  const response = await fetch(await addressOf(asked));
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer()).toString();
+};
+
+describe('a report job', () => {
+  test('is created with 201, is PROCESSING for so many looks and seconds, then READY with an address elsewhere', async () => {
+    await start({ csv: { polls: 2, seconds: 60 } });
+    const { status, body } = await ask.post(reports(), good);
+    expect(status).toBe(201);
+    expect(Object.keys(body)).toEqual(['id']);
+    for (let i = 0; i < 3; i += 1) expect((await look(body.id)).status).toBe('PROCESSING');
+    ads.clock.advance(60_000);
+    const ready = await look(body.id);
+    expect(ready).toMatchObject({ status: 'READY', submitted_at: '2026-06-30T02:00:00Z' });
+    expect(new URL(ready.report_url ?? '').origin).toBe(ads.storage.origin);
+    expect(ads.storage.origin).not.toBe(new URL(ads.url).origin);
+    expect((await ask.get(`${reports()}/unknown`)).status).toBe(404);
+    const [, other = ''] = ads.state.accounts.keys();
+    expect((await ask.get(`/ad_accounts/${other}/async_reports/${body.id}`)).status).toBe(404);
+  });
+
+  test.each(['FAILED', 'EXPIRED'] as const)(
+    'becomes %s where the script says so, and the next one is well',
+    async (outcome) => {
+      await start({ csv: { polls: 0 } });
+      ads.storage.outcomes.push(outcome);
+      const first = await ask.post(reports(), good);
+      const second = await ask.post(reports(), good);
+      expect((await look(first.body.id)).status).toBe(outcome);
+      expect(await look(first.body.id)).not.toHaveProperty('report_url');
+      expect((await look(second.body.id)).status).toBe('READY');
+    },
+  );
+
+  test('is refused where it asks for what there is not', async () => {
+    await start();
+    const wrong = {
+      'no name': { ...good, name: undefined },
+      'a name with blanks': { ...good, name: 'two words' },
+      hours: { ...good, granularity: 'HOUR' },
+      'a metric by its other name': { ...good, metrics: ['COMPLETES'] },
+      'an unknown dimension': { ...good, dimensions: ['AD_ID'] },
+      'days without dates': { ...good, report_start: undefined, report_end: undefined },
+      'more than a year': { ...good, report_start: '2025-01-01T00:00:00Z' },
+      'no metrics': { ...good, metrics: [] },
+    };
+    for (const [what, body] of Object.entries(wrong))
+      expect([what, (await ask.post(reports(), body)).status]).toEqual([what, 400]);
+  });
+});
+
+describe('a CSV file', () => {
+  test('has the columns asked for and the rows that the truth has', async () => {
+    await start();
+    const [header, ...rows] = (await file()).trimEnd().split('\n');
+    expect(header).toBe('DATE,CAMPAIGN_NAME,AD_SET_NAME,AD_NAME,SPEND,IMPRESSIONS_ON_SPOTIFY');
+    const owner = ask.account.slice('/ad_accounts/'.length);
+    const [from, to] = [new Date('2026-06-20T00:00:00Z'), new Date('2026-06-30T00:00:00Z')];
+    const truth = [...ads.truth().days('AD', from, to)].filter(({ accountId }) => accountId === owner);
+    const numbers = (line: string): string =>
+      line.slice(0, 10) + line.slice(line.lastIndexOf(',', line.lastIndexOf(',') - 1));
+    expect(rows.map(numbers).sort()).toEqual(
+      truth
+        .map(
+          ({ start: at, fields }) =>
+            `${at?.toISOString().slice(0, 10)},${fields.get('SPEND')},${fields.get('IMPRESSIONS')}`,
+        )
+        .sort(),
+    );
+  });
+
+  test('leaves out what is not active unless the statuses say otherwise', async () => {
+    await start();
+    const owner = ask.account.slice('/ad_accounts/'.length);
+    const [campaign] = [...ads.state.campaigns.values()].filter(({ accountId }) => accountId === owner);
+    ads.state.pause(campaign?.id ?? '');
+    const { statuses: _, ...standard } = good;
+    const count = async (asked: unknown) =>
+      (await file(asked)).split('\n').filter((line) => line.includes(campaign?.name ?? '')).length;
+    expect(await count(good)).toBeGreaterThan(20);
+    expect(await count(standard)).toBe(0);
+    expect(await count({ ...good, campaign_ids: [campaign?.id] })).toBe(await count(good));
+  });
+
+  test('is spoiled as the test wishes: mark, line ends, footer, order, added and missing columns, ragged rows, wild names', async () => {
+    await start({ accounts: 1, campaigns: 1, adSetsPerCampaign: 1, adsPerAdSet: 1 });
+    const { spoiling } = ads.storage;
+    const plain = await file();
+    spoiling.bom = true;
+    spoiling.crlf = true;
+    spoiling.footer = true;
+    const marked = await file();
+    expect(marked).toBe(`\ufeff${plain.replaceAll('\n', '\r\n')}Total,,,,,\r\n`);
+    Object.assign(spoiling, { bom: false, crlf: false, footer: false, reordered: true, without: 'SPEND' });
+    expect((await file()).split('\n')[0]).toBe(
+      'MYSTERY,IMPRESSIONS_ON_SPOTIFY,AD_NAME,AD_SET_NAME,CAMPAIGN_NAME,DATE',
+    );
+    Object.assign(spoiling, { reordered: false, without: undefined, ragged: 2 });
+    expect((await file()).split('\n')[2]?.split(',').length).toBe(
+      (plain.split('\n')[2]?.split(',').length ?? 0) - 1,
+    );
+    Object.assign(spoiling, { ragged: undefined, wild: true });
+    expect(await file()).toContain(', ""the\r\nfirst"""');
+    Object.assign(spoiling, { wild: false, truncated: 3 });
+    const short = await file();
+    expect(plain.startsWith(short)).toBe(true);
+    expect(short.endsWith('\n')).toBe(false);
+    Object.assign(spoiling, { truncated: undefined, cut: 3 });
+    const url = await addressOf();
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow('terminated');
+  });
+
+  test('is refused with credentials, with 403 and XML when its address has expired, and each is remembered', async () => {
+    await start();
+    const url = await addressOf();
+    const authorization = `Bearer ${ads.tokens.token}`;
+    expect((await fetch(url, { headers: { authorization } })).status).toBe(400);
+    expect((await fetch(url, { headers: { [ads.sdkHeader]: 't/1' } })).status).toBe(400);
+    expect(ads.storage.leaked).toEqual(['authorization', ads.sdkHeader.toLowerCase()]);
+    ads.storage.spoiling.expired = 1;
+    const expired = await fetch(url);
+    expect(expired.status).toBe(403);
+    expect(await expired.text()).toContain('<Code>ExpiredToken</Code>');
+    ads.storage.spoiling.failing = { status: 500, times: 1 };
+    expect((await fetch(url)).status).toBe(500);
+    expect((await fetch(url)).status).toBe(200);
+    expect(ads.storage.downloads).toBe(1);
+    expect((await fetch(`${ads.storage.origin}/reports/none.csv`)).status).toBe(404);
+  });
+
+  test('of a hundred thousand rows comes as a stream that is never held whole', async () => {
+    await start({ csv: { copies: 900 } });
+    const response = await fetch(await addressOf());
+    let [lines, bytes, pieces] = [0, 0, 0];
+    for await (const piece of response.body ?? []) {
+      bytes += piece.length;
+      pieces += 1;
+      for (const byte of piece) if (byte === 10) lines += 1;
+    }
+    expect(lines).toBeGreaterThan(90_000);
+    expect(pieces).toBeGreaterThan(20);
+    expect(bytes).toBeGreaterThan(5_000_000);
+    expect(response.headers.get('content-length')).toBeNull();
+  });
+});

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Embedded, openEmbedded } from '../../../src/embedded/embedded.ts';
+import { tidyTables } from '../../../src/warehouse/upkeep.ts';
+
+let folder: string;
+let home: string;
+let placed: string | undefined;
+
+beforeAll(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-upkeep-'));
+  fs.chmodSync(folder, 0o755);
+  home = path.join(folder, 'home');
+});
+
+afterAll(() => {
+  if (placed !== undefined) fs.rmSync(path.dirname(placed), { recursive: true, force: true, maxRetries: 5 });
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+async function used<T>(work: (client: pg.Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const embedded: Embedded = await openEmbedded(home, { ...(signal === undefined ? {} : { signal }) });
+  placed = embedded.data;
+  const client = new pg.Client({ connectionString: embedded.url, application_name: 'tidemark' });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+    await embedded.release();
+  }
+}
+
+const facts = async (client: pg.Client, table: string) =>
+  (
+    await client.query(
+      `select c.reltuples::int as rows, c.relallvisible > 0 as visible, s.n_dead_tup::int as dead
+       from pg_class c join pg_stat_all_tables s on s.relid = c.oid where c.oid = $1::regclass`,
+      [table],
+    )
+  ).rows[0];
+
+test('a server that runs for seconds leaves its tables vacuumed and analyzed, and only those that are due', async () => {
+  const told = new AbortController();
+  await used(async (client) => {
+    await client.query('create table large (n int primary key, words text)');
+    await client.query('create table small (n int)');
+    await client.query(`insert into large select n, repeat('words ', 60) from generate_series(1, 5000) n`);
+    await client.query('insert into small select n from generate_series(1, 10) n');
+    // Whoever is told to stop does not stay for it.
+    told.abort();
+  }, told.signal);
+  await used(async (client) =>
+    expect(await facts(client, 'large')).toMatchObject({ rows: -1, visible: false }),
+  );
+  await used(async (client) => {
+    expect(await facts(client, 'large')).toEqual({ rows: 5000, visible: true, dead: 0 });
+    expect(await facts(client, 'small')).toMatchObject({ rows: -1 });
+    const { rows } = await client.query('explain (costs off) select count(*) from large');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('Index Only Scan');
+    await client.query('delete from large where n > 3000');
+  });
+  await used(async (client) =>
+    expect(await facts(client, 'large')).toEqual({ rows: 3000, visible: true, dead: 0 }),
+  );
+});
+
+test('a table that somebody else is at is passed by, and what is in order is left alone', async () => {
+  const embedded = await openEmbedded(home);
+  placed = embedded.data;
+  const other = new pg.Client({ connectionString: embedded.url });
+  await other.connect();
+  try {
+    await other.query('create table busy as select n from generate_series(1, 5000) n');
+    await other.query('select pg_stat_force_next_flush()');
+    await other.query('begin; lock table busy in access exclusive mode');
+    expect(await tidyTables(embedded.url)).toContain('public.busy');
+    await other.query('commit');
+    expect(await facts(other, 'busy')).toMatchObject({ rows: -1 });
+    expect(await tidyTables(embedded.url)).toContain('public.busy');
+    expect(await facts(other, 'busy')).toMatchObject({ rows: 5000, dead: 0 });
+    expect(await tidyTables(embedded.url)).not.toContain('public.busy');
+  } finally {
+    await other.end();
+    await embedded.release();
+  }
+});
+
+test('a server that hangs keeps nobody who ends', async () => {
+  const hanging = net.createServer();
+  const sockets = new Set<net.Socket>();
+  hanging.on('connection', (socket) => sockets.add(socket));
+  await once(hanging.listen(0, '127.0.0.1'), 'listening');
+  const { port } = hanging.address() as net.AddressInfo;
+  try {
+    await expect(tidyTables(`postgres://nobody:secret@127.0.0.1:${port}/none`)).rejects.toThrow(/timeout/);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    hanging.close();
+  }
+}, 60_000);
