@@ -7,10 +7,11 @@ import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import type { Ask, Control, Dag, DagRun, DagStatus } from './control.ts';
 import { type Due, due } from './cron.ts';
 import { type Catalogue, checkAsk, dagOf, type KnownDag } from './pipelines.ts';
-import { insert, turnFor } from './queue.ts';
+import type { Queue } from './queue.ts';
 import { AlreadyActive, NothingActive, RunIdTaken, UnknownRun } from './request-errors.ts';
 import { append, readLog } from './request-log.ts';
 import { activeRun, anyDagRun, askRow, dagRun, dagRuns } from './request-records.ts';
+import { enqueue, lockPipeline } from './requests.ts';
 import { dropLater, giveUpLater } from './retry.ts';
 import { type AskRow, askOf, paramsOf, rowOf, sameAsk } from './run-request.ts';
 import { stepsOf } from './steps.ts';
@@ -21,14 +22,13 @@ export interface ControlDeps {
   readonly catalogue: Catalogue;
   /** Plans a backfill; makes requests to the source. */
   readonly preview: Control['plan'];
-  /** Told when something was queued here. */
-  readonly nudge: () => void;
+  readonly queue: Pick<Queue, 'prepare' | 'offer' | 'wake'>;
 }
 
 /** Run ids that callers may give. Those of the command line's runs are not among them. */
 const ids = /^(?!manual-)[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
-export function openControl({ warehouse, catalogue, preview, nudge }: ControlDeps): Control {
+export function openControl({ warehouse, catalogue, preview, queue }: ControlDeps): Control {
   const { db } = warehouse;
   const dags = catalogue.dags.map(
     (dag): Shown => ({ ...dag, due: dag.configured ? dag.timed.map(due) : [] }),
@@ -42,7 +42,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
   };
   const check = async (ask: Ask): Promise<void> => checkAsk(catalogue, ask, new Date(await databaseNow(db)));
 
-  const queue = async (
+  const add = async (
     row: AskRow,
     how: {
       readonly id: string;
@@ -52,14 +52,15 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
       readonly retryOf?: string;
     },
   ): Promise<DagRun> => {
+    await queue.prepare(row.pipeline);
     const queued = await db.transaction().execute(async (trx) => {
-      await turnFor(trx, row.pipeline);
+      await lockPipeline(trx, row.pipeline);
       const repeated = how.given ? await repetition(trx, row, how.id) : undefined;
       if (repeated !== undefined) return repeated;
       const active = await activeRun(trx, row.pipeline);
       if (active !== undefined) throw new AlreadyActive(inTheWay(row.pipeline, active), active);
       const retryOf = how.retryOf === undefined ? {} : { retryOf: how.retryOf };
-      const isNew = await insert(trx, {
+      const isNew = await enqueue(trx, queue, {
         id: how.id,
         ask: row,
         params: how.params,
@@ -72,7 +73,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
       if (row.streams === null) await dropLater(trx, row, how.id);
       return found(await anyDagRun(trx, how.id), how.id);
     });
-    nudge();
+    queue.wake(row.pipeline);
     return queued;
   };
 
@@ -100,7 +101,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
           'runId: give 1 to 100 letters, digits, dots, colons, hyphens or underscores, a letter or digit first',
         );
       const id = runId ?? `${ask.pipeline}-${ask.does}-${crypto.randomUUID()}`;
-      return queue(rowOf(ask), { id, given: runId !== undefined, params: params ?? paramsOf(ask), by });
+      return add(rowOf(ask), { id, given: runId !== undefined, params: params ?? paramsOf(ask), by });
     },
 
     async stop(name, { by }) {
@@ -141,7 +142,7 @@ export function openControl({ warehouse, catalogue, preview, nudge }: ControlDep
       const ask = askOf(row);
       await check(ask);
       const id = `${name}-${row.does}-${crypto.randomUUID()}`;
-      return queue(rowOf(ask), { id, given: false, params: before.params, by, retryOf: runId });
+      return add(rowOf(ask), { id, given: false, params: before.params, by, retryOf: runId });
     },
 
     async history(name, { limit, before }) {

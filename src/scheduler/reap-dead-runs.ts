@@ -1,10 +1,9 @@
 /** Ends the leases of runs whose process died, so that such a run is `lost` within one lease time also where nobody takes its place. */
 
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { LockHeld } from '../core/errors.ts';
 import { takeLease, usualTimes } from '../engine/state/lease.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { instantOf, isHereFor } from './queue.ts';
 
 /** So many missed beats of a lease whose session is gone are a death, in milliseconds. */
 export const missedMs = 3 * usualTimes.heartbeatMs;
@@ -32,3 +31,14 @@ export async function fenceDead({ db, pool }: Warehouse, at?: Date): Promise<rea
   }
   return fenced;
 }
+
+/**
+ * Whether this session lasts for so long. After a restart of the server all sessions are gone, and the first process to come back would take the
+ * others for dead. So a missing session counts only for a process that has been connected for as long as the others need to come back.
+ */
+const isHereFor = (ms: number): RawBuilder<boolean> =>
+  sql`exists (select from pg_stat_activity where pid = pg_backend_pid()
+    and backend_start < clock_timestamp() - ${ms} * interval '1 millisecond')`;
+
+const instantOf = (at: Date | undefined): RawBuilder<Date> =>
+  at === undefined ? sql<Date>`clock_timestamp()` : sql<Date>`${at}::timestamptz`;

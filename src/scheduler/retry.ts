@@ -4,12 +4,14 @@
  * whatever is asked for meanwhile that does the same takes its place.
  */
 
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { minute } from '../core/format.ts';
 import type { Db } from '../queries/db.ts';
+import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Done } from './control.ts';
-import { type Claimed, insert, turnFor } from './queue.ts';
+import type { Queue } from './queue.ts';
 import { appendIn } from './request-log.ts';
+import { type Claimed, enqueue, lockPipeline } from './requests.ts';
 import { type AskRow, askOf, paramsOf } from './run-request.ts';
 
 /** Of a row `d` of `ops.dag_runs`: it was asked for by itself, in place of one that failed. */
@@ -32,13 +34,14 @@ const triesOf = (id: string): RawBuilder<unknown> => sql`recursive tries (id, pl
  * already.
  */
 export async function askAgain(
-  trx: Db,
+  trx: Kysely<AnyDatabase>,
+  queue: Queue,
   { id, ask, trigger }: Pick<Claimed, 'id' | 'ask' | 'trigger'>,
   passesAfterMs: number,
   pauses: readonly number[],
 ): Promise<void> {
   if (trigger !== 'schedule') return;
-  await turnFor(trx, ask.pipeline);
+  await lockPipeline(trx, ask.pipeline);
   const { rows } = await sql<{ first: string; tries: number }>`
     with ${triesOf(id)}
     select t.id as first, t.place as tries from tries t
@@ -51,7 +54,7 @@ export async function askAgain(
   const pause = pauses[known.tries - 1];
   if (pause === undefined) return;
   const pauseMs = Math.max(pause, passesAfterMs);
-  await insert(trx, {
+  await enqueue(trx, queue, {
     id: `${known.first}-again-${known.tries}`,
     ask,
     params: paramsOf(askOf(ask)),

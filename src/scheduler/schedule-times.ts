@@ -1,30 +1,28 @@
 import { days, hours, minutes, seconds } from '../core/time.ts';
 
-/** How long things take and wait, in milliseconds. All of it is measured by the database clock or by one that only grows. */
+/** Durations of the scheduler, in milliseconds. */
 export interface Times {
-  /** Between looks for work, and for schedules that came due. */
+  /** Between looks for requests; pg-boss allows no less than half a second. */
   readonly pollMs: number;
-  /** Between signs of life of a worker; a wish to stop is heard as often. */
+  /** Between reports of progress; a wish to stop is heard as often. */
   readonly heartbeatMs: number;
-  /** A worker that gave no sign for so long has lost its runs. */
+  /** After so long without an answer of the warehouse a worker stops its runs. */
   readonly leaseMs: number;
   /** Between looks for workers that died. */
   readonly reapMs: number;
-  /** A run whose worker died for the second time waits so long, for the third twice as long; the first is taken up at once. */
-  readonly backoffMs: number;
-  /** A run whose pipeline is held by another one waits so long before it tries again. */
+  /** A request whose pipeline is held by another run waits so long before the next try. */
   readonly heldMs: number;
-  /** So long after each failure of what may pass the schedule's request is asked for again; after as many tries more it is left. */
+  /** Pauses before a scheduled request that failed of a passing cause is tried again, one for each further try. */
   readonly againMs: readonly number[];
-  /** A run that does not get ahead for so long is stuck. */
+  /** A run without progress for so long is stuck. */
   readonly stuckMs: number;
-  /** Between looks for what people are to be told. */
+  /** Between looks for what people should hear of. */
   readonly lookMs: number;
-  /** A service that ends waits so long for its runs to end in good order; then it leaves them to whoever takes them up. */
+  /** A service that ends waits so long for its runs to end in good order. */
   readonly endMs: number;
-  /** Lines of the log are written so often. */
+  /** Between writes of log lines. */
   readonly logMs: number;
-  /** How long log lines, and how long ticks and audit lines are kept. */
+  /** How long log lines are kept, and how long ticks and audit lines. */
   readonly keepLogMs: number;
   readonly keepMs: number;
 }
@@ -34,7 +32,6 @@ export const usualTimes: Times = {
   heartbeatMs: seconds(1),
   leaseMs: seconds(30),
   reapMs: seconds(3),
-  backoffMs: seconds(30),
   heldMs: seconds(5),
   againMs: [minutes(5), minutes(15), minutes(30), hours(1), hours(2)],
   stuckMs: minutes(15),
@@ -44,6 +41,3 @@ export const usualTimes: Times = {
   keepLogMs: days(90),
   keepMs: days(400),
 };
-
-/** So many deaths of its worker a run survives: with the next one it is parked as failed. */
-export const mostLosses = 3;

@@ -1,7 +1,8 @@
-/** What `serve` does besides answering: makes ticks, takes up requests, finds dead workers, looks whether somebody is to be told. */
+/** What `serve` does besides answering: fires schedules, runs requests, finds dead workers, and looks at what people should hear of. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
+import nodeCron from 'node-cron';
 import { Interrupted } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { usualTimes as runTimes } from '../engine/state/lease.ts';
@@ -10,28 +11,31 @@ import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
 import { unlessAway } from './clock-gap.ts';
 import type { Runner } from './control.ts';
 import type { Catalogue } from './pipelines.ts';
-import { type Claimed, type Ended, type Lost, reap } from './queue.ts';
+import { type Queue, refreshSeconds } from './queue.ts';
 import { fenceDead, missedMs } from './reap-dead-runs.ts';
 import { append } from './request-log.ts';
+import { type Claimed, type Ended, type Lost, markLost } from './requests.ts';
 import type { Times } from './schedule-times.ts';
-import { scheduled, type Tick, tick } from './ticks.ts';
-import { databaseNow, openWorker } from './worker.ts';
+import { type Scheduled, scheduled, type Tick, tick } from './ticks.ts';
+import { databaseNow, Worker } from './worker.ts';
 
-/** Who is told of what happens. Each may be called from any of the loops; what it throws is trouble, not an end. */
+/** Callbacks. An error in one is reported as trouble and ends nothing. */
 export interface Told {
   /** A schedule came due and its run is queued. */
   readonly ticked: (tick: Tick) => void;
-  /** What else is written when a request that ran here is over, in the transaction that says so. */
+  /** What else is written when a request that ran here is over, in the transaction that closes it. */
   readonly ended: (claimed: Claimed, ended: Ended, trx: Kysely<AnyDatabase>) => Promise<void>;
-  /** Once around: what is stale or stuck now, and whatever else is due outside. `findings`: what was found out here. */
+  /** Once a minute: what is stale or stuck now, and what is due outside. `findings`: what was found here. */
   readonly look: (findings: readonly Finding[], signal: AbortSignal) => Promise<void>;
-  /** Something beside the runs went wrong: the loop goes on. */
+  /** Something beside the runs went wrong: the service goes on. */
   readonly trouble: (what: string, error: unknown) => void;
 }
 
 export interface ServiceDeps {
   /** For the queue and the bookkeeping alone: runs must not be able to take its connections. */
   readonly warehouse: Warehouse;
+  /** Opened over `warehouse`; ended by `end`. */
+  readonly queue: Queue;
   readonly catalogue: Catalogue;
   readonly runner: Runner;
   /** The name of this process, for people. */
@@ -41,121 +45,112 @@ export interface ServiceDeps {
 }
 
 export interface Service {
-  /** A request was queued in this process: it need not wait for the next look. */
-  nudge(): void;
-  /** Requests that run here. */
+  /** Number of requests that run here. */
   readonly busy: number;
   /**
-   * Ends in good order: nothing new is taken up, what runs is interrupted and waits for somebody else. False if that took too long, because
-   * the warehouse does not answer: then its runs are lost, and taken up when their leases are over.
+   * Ends in good order: nothing new is taken, what runs is interrupted and waits for another process. False if that took too long because
+   * the warehouse does not answer: then its runs are lost, and taken when their leases are over.
    */
   end(): Promise<boolean>;
 }
 
 /** Throws Misconfigured where a schedule cannot be read. */
 export function startService(deps: ServiceDeps): Service {
-  const { warehouse, catalogue, runner, name, times, told } = deps;
-  const { db } = warehouse;
-  const schedules = scheduled(catalogue);
+  const { warehouse, queue, catalogue, runner, name, times, told } = deps;
   const { trouble, ended } = told;
-  const lost = (gone: Lost): Promise<void> => tellLost(deps, gone);
-  const worker = openWorker({ warehouse, runner, name, times, trouble, ended, lost });
+  const schedules = scheduled(catalogue);
+  const lost = (gone: Lost): Promise<void> => reportLost(deps, gone);
+  const worker = new Worker({ warehouse, queue, runner, name, times, trouble, ended, lost });
+  const pipelines = [...runner.configured, 'nightly'];
   const over = new AbortController();
-  const loops: Loop[] = [];
-  const every = (what: string, ms: number, work: () => Promise<void>): Loop => {
-    const loop = repeat(ms, over.signal, work, (error) => told.trouble(what, error));
-    loops.push(loop);
-    return loop;
-  };
+  const every = (what: string, ms: number, work: () => Promise<void>, signal = over.signal): Loop =>
+    repeat(ms, signal, work, (error) => trouble(what, error));
 
-  const looking = every('looking for requests', times.pollMs, async () => {
-    while (!over.signal.aborted && (await worker.take()));
+  const taking = every('looking for requests', hourMs, async () => {
+    for (const pipeline of pipelines) await queue.work(pipeline, (job) => worker.handle(job));
   });
-  // Not one of the loops that end first: a run that is being interrupted still has to show that it lives.
-  const beating = repeat(
-    times.heartbeatMs,
-    new AbortController().signal,
-    () => worker.beat(),
-    (error) => told.trouble('giving signs of life', error),
-    // Whoever waits longer each time for a warehouse that is away is taken for dead when it is back.
-    times.heartbeatMs,
+  const look = looking(deps, over.signal);
+  const ticking = every('looking at the schedules', hourMs, async () => {
+    for (const schedule of schedules) await look(schedule);
+  });
+  const cron = schedules.map((schedule) =>
+    // A schedule that could not be looked at is looked at again with all others, until the warehouse answers.
+    nodeCron.schedule(schedule.cron, () => look(schedule).catch(() => ticking.wake()), {
+      timezone: schedule.timeZone,
+    }),
   );
-  every(
-    'looking at the schedules',
-    times.pollMs,
-    ticking(deps, schedules, () => looking.wake()),
-  );
-  const reaping = unlessAway(
-    db,
-    { longestMs: times.leaseMs / 2, graceMs: 3 * times.heartbeatMs },
-    async (at) => {
-      for (const gone of await reap(db, times, { at })) await lost(gone);
-    },
-  );
-  const fencing = unlessAway(db, { longestMs: runTimes.ttlMs / 2, graceMs: missedMs }, async (at) => {
+  const graceMs = 2 * refreshSeconds * 1000;
+  const reap = unlessAway(warehouse.db, { longestMs: graceMs, graceMs }, async () => {
+    await queue.reap(pipelines);
+    for (const gone of await markLost(warehouse.db)) await lost(gone);
+  });
+  const fence = unlessAway(warehouse.db, { longestMs: runTimes.ttlMs / 2, graceMs: missedMs }, async (at) => {
     await fenceDead(warehouse, at);
   });
-  every('looking for dead workers', times.reapMs, async () => {
-    await reaping(over.signal);
-    await fencing(over.signal);
-  });
-  every('looking around', times.lookMs, async () => told.look(await stuck(deps), over.signal));
-  every('cleaning up', cleanEvery, () => clean(deps));
+  const loops = [
+    taking,
+    ticking,
+    every('looking for dead workers', times.reapMs, () => reap(over.signal)),
+    every('looking for dead runs', times.reapMs, () => fence(over.signal)),
+    every('looking around', times.lookMs, async () => told.look(await stuck(deps), over.signal)),
+    every('cleaning up', hourMs, () => clean(deps)),
+  ];
+  // Ends last: a run that is being interrupted still shows that it makes progress.
+  const reported = new AbortController();
+  const reports = every('reporting progress', times.heartbeatMs, () => worker.report(), reported.signal);
 
   return {
-    nudge: () => looking.wake(),
     get busy() {
       return worker.busy;
     },
     async end() {
       over.abort(new Interrupted('the service is ending'));
+      for (const task of cron) void task.destroy();
       const reason = new Interrupted(
-        'its process was told to end; it goes on elsewhere, or after the restart',
+        'its process was asked to end; it goes on elsewhere, or after the restart',
       );
       const inOrder = async (): Promise<boolean> => {
-        // What runs is told at once, whatever the loops are waiting for; and once more what they had just taken up.
-        await Promise.all([worker.end(reason), ...loops.map((loop) => loop.done)]);
+        // Runs are interrupted at once, whatever the loops wait for, and once more what was taken meanwhile.
+        await Promise.all([queue.pause(), worker.end(reason), ...loops.map((loop) => loop.done)]);
         await worker.end(reason);
-        beating.stop();
-        await beating.done;
+        reported.abort();
+        await Promise.all([reports.done, queue.end()]);
         return true;
       };
       const isInOrder = await Promise.race([inOrder(), sleep(times.endMs, false, { ref: false })]);
-      beating.stop();
+      reported.abort();
       return isInOrder;
     },
   };
 }
 
-/** The database clock is asked this often; in between ours, which only grows, carries it on. */
-const clockEvery = 30_000;
+const hourMs = 3_600_000;
 
-/** Looks at each schedule when its next instant has passed by the database clock, and in any case with each look at that clock. */
-function ticking(
-  { warehouse, name, told }: ServiceDeps,
-  schedules: readonly ReturnType<typeof scheduled>[number][],
-  wake: () => void,
-): () => Promise<void> {
-  let clock: { readonly at: number; readonly now: number } | undefined;
-  const nextAt = new Map<string, number>();
-  return async () => {
-    const since = clock === undefined ? Number.POSITIVE_INFINITY : performance.now() - clock.at;
-    const fresh = clock === undefined || since >= clockEvery;
-    if (clock === undefined || fresh) clock = { now: await databaseNow(warehouse.db), at: performance.now() };
-    const now = clock.now + (performance.now() - clock.at);
-    for (const schedule of schedules) {
-      const key = `${schedule.pipeline} ${schedule.does}`;
-      if (!fresh && now < (nextAt.get(key) ?? 0)) continue;
-      const made = await tick(warehouse.db, schedule, name);
-      nextAt.set(key, schedule.due.next(new Date(now)).getTime());
-      if (made === undefined) continue;
-      told.ticked(made);
-      wake();
-    }
+/** Clocks of machines may differ by so much. */
+const soonMs = 120_000;
+
+/**
+ * Looks at one schedule. node-cron calls by this process's clock; `tick` decides by the database clock and makes each tick once over all
+ * processes. Where the database clock comes to the next instant soon, it looks again then: this process's clock may be ahead.
+ */
+function looking({ warehouse, queue, name, told }: ServiceDeps, signal: AbortSignal) {
+  const waiting = new Set<Scheduled>();
+  const look = async (schedule: Scheduled): Promise<void> => {
+    const made = await tick(warehouse.db, queue, schedule, name);
+    if (made !== undefined) told.ticked(made);
+    const now = await databaseNow(warehouse.db);
+    const wait = schedule.due.next(new Date(now)).getTime() - now;
+    if (wait > soonMs || waiting.has(schedule)) return;
+    waiting.add(schedule);
+    sleep(wait, undefined, { signal, ref: false })
+      .finally(() => waiting.delete(schedule))
+      .then(() => look(schedule))
+      .catch((error: unknown) => (signal.aborted ? undefined : told.trouble('looking at a schedule', error)));
   };
+  return look;
 }
 
-async function tellLost({ warehouse, told }: ServiceDeps, lost: Lost): Promise<void> {
+async function reportLost({ warehouse, told }: ServiceDeps, lost: Lost): Promise<void> {
   const { id, pipeline, status } = lost;
   const message = lost.message ?? `its worker (${lost.worker}) died while it was being stopped`;
   await append(warehouse.db, id, [{ at: new Date(), level: status === 'lost' ? 'warn' : 'error', message }]);
@@ -166,7 +161,7 @@ async function tellLost({ warehouse, told }: ServiceDeps, lost: Lost): Promise<v
     );
 }
 
-/** Runs that do not get ahead, as their workers say. */
+/** Requests without progress, as their workers report it. */
 async function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; id: string }>`
     select pipeline, dag_run_id as id from ops.dag_runs where status = 'running' and stuck_since is not null`.execute(
@@ -180,79 +175,45 @@ async function stuck({ warehouse, times }: ServiceDeps): Promise<readonly Findin
   }));
 }
 
-const cleanEvery = 3_600_000;
-
 async function clean({ warehouse: { db }, times }: ServiceDeps): Promise<void> {
-  await sql`delete from ops.run_log where at < clock_timestamp() - ${times.keepLogMs} * interval '1 millisecond'`.execute(
-    db,
-  );
-  await sql`delete from ops.ticks where scheduled_for < clock_timestamp() - ${times.keepMs} * interval '1 millisecond'`.execute(
-    db,
-  );
-  await sql`delete from ops.audit where at < clock_timestamp() - ${times.keepMs} * interval '1 millisecond'`.execute(
-    db,
-  );
+  const olderThan = (ms: number) => sql`clock_timestamp() - ${ms} * interval '1 millisecond'`;
+  await sql`delete from ops.run_log where at < ${olderThan(times.keepLogMs)}`.execute(db);
+  await sql`delete from ops.ticks where scheduled_for < ${olderThan(times.keepMs)}`.execute(db);
+  await sql`delete from ops.audit where at < ${olderThan(times.keepMs)}`.execute(db);
 }
 
-/** Something that is done again and again. */
+/** Work that is repeated. */
 interface Loop {
   /** Does it now instead of later. */
   wake(): void;
-  stop(): void;
   readonly done: Promise<void>;
 }
 
 /**
- * Does the work, then waits `ms`, until the signal or `stop`. What the work throws is told, and the next try waits longer, up to `longest`,
- * and not all at once with those of other processes.
+ * Does the work, then waits `ms`, until the signal. An error is reported; the next try comes after a second, then after twice as long each time
+ * up to half a minute, at random so that processes do not try together.
  */
 function repeat(
   ms: number,
   signal: AbortSignal,
   work: () => Promise<void>,
   trouble: (error: unknown) => void,
-  longest = longestPause,
 ): Loop {
-  let stopped = signal.aborted;
-  let woken = false;
-  let rouse = (): void => undefined;
-  const wait = (pause: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, woken || stopped ? 0 : pause);
-      rouse = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  const stop = (): void => {
-    stopped = true;
-    rouse();
-  };
-  signal.addEventListener('abort', stop, { once: true });
+  let nap = new AbortController();
   const run = async (): Promise<void> => {
-    let failures = 0;
-    while (!stopped) {
-      woken = false;
+    for (let failures = 0; !signal.aborted; ) {
+      nap = new AbortController();
       try {
         await work();
         failures = 0;
       } catch (error) {
-        if (stopped) return;
+        if (signal.aborted) return;
         failures += 1;
         trouble(error);
       }
-      const longer = Math.min(ms * 2 ** failures, Math.max(ms, longest));
-      await wait(failures === 0 ? ms : longer * (0.5 + Math.random() / 2));
+      const pause = failures === 0 ? ms : Math.min(500 * 2 ** failures, 30_000) * (0.5 + Math.random() / 2);
+      await sleep(pause, undefined, { signal: AbortSignal.any([signal, nap.signal]) }).catch(() => undefined);
     }
   };
-  return {
-    wake: () => {
-      woken = true;
-      rouse();
-    },
-    stop,
-    done: run(),
-  };
+  return { wake: () => nap.abort(), done: run() };
 }
-
-const longestPause = 30_000;

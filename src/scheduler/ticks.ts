@@ -8,7 +8,8 @@ import { type Kysely, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Due, due } from './cron.ts';
 import type { Catalogue, Timed } from './pipelines.ts';
-import { insert, turnFor } from './queue.ts';
+import type { Queue } from './queue.ts';
+import { enqueue, lockPipeline } from './requests.ts';
 import { dropLater, isAgain } from './retry.ts';
 import { paramsOf, rowOf } from './run-request.ts';
 
@@ -47,10 +48,16 @@ const mostMissed = 1000;
  * Looks at one schedule: makes its tick if an instant has passed that nobody has seen to. Whatever was missed becomes one tick, for the newest
  * instant. A schedule that nobody knew before begins now; one that was changed is first seen to as it was.
  */
-export function tick(db: Kysely<AnyDatabase>, schedule: Scheduled, by: string): Promise<Tick | undefined> {
+export async function tick(
+  db: Kysely<AnyDatabase>,
+  queue: Queue,
+  schedule: Scheduled,
+  by: string,
+): Promise<Tick | undefined> {
   const { pipeline, does, cron, timeZone } = schedule;
+  await queue.prepare(pipeline);
   return db.transaction().execute(async (trx) => {
-    await turnFor(trx, pipeline);
+    await lockPipeline(trx, pipeline);
     await sql`insert into ops.schedules (pipeline, does, cron, time_zone) values (${pipeline}, ${does}, ${cron}, ${timeZone})
       on conflict do nothing`.execute(trx);
     const { rows } = await sql<{ cron: string; time_zone: string; seen_to: Date; now: Date }>`
@@ -71,7 +78,7 @@ export function tick(db: Kysely<AnyDatabase>, schedule: Scheduled, by: string): 
           seen_to = ${changed || ahead ? known.now : newest}, changed_at = case when ${changed} then clock_timestamp() else changed_at end
         where pipeline = ${pipeline} and does = ${does}`.execute(trx);
     if (newest === undefined) return undefined;
-    return make(trx, { pipeline, does, missed: [newest, ...missed.slice(1)], by });
+    return make(trx, queue, { pipeline, does, missed: [newest, ...missed.slice(1)], by });
   });
 }
 
@@ -94,6 +101,7 @@ interface Missed {
 
 async function make(
   trx: Kysely<AnyDatabase>,
+  queue: Queue,
   { pipeline, does, missed, by }: Missed,
 ): Promise<Tick | undefined> {
   const [newest] = missed;
@@ -109,7 +117,7 @@ async function make(
   const ask = { pipeline, does };
   await dropLater(trx, { pipeline, does }, dagRunId);
   if (there === undefined)
-    await insert(trx, {
+    await enqueue(trx, queue, {
       id: dagRunId,
       ask: rowOf(ask),
       params: paramsOf(ask),

@@ -7,6 +7,7 @@ import { unprivileged } from '../../src/embedded/data-directory.ts';
 import { copied, installed, runsAs } from '../../src/embedded/native.ts';
 import { running } from '../../src/embedded/pid-file.ts';
 import { freePort } from '../../src/embedded/ports.ts';
+import { installQueue } from '../../src/scheduler/queue.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { placeOfData } from './memory.ts';
@@ -174,10 +175,12 @@ async function prepare(
     await admin.pool.query(`create database ${template}`);
     const warehouse = await connect(url(template), { max: 1 });
     try {
-      const broken = await migrate(warehouse).then(
-        () => undefined,
-        (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
-      );
+      const broken = await migrate(warehouse)
+        .then(() => installQueue(warehouse))
+        .then(
+          () => undefined,
+          (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+        );
       return { broken, pristine: await pristine(warehouse.pool) };
     } finally {
       await warehouse.close();

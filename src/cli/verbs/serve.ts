@@ -7,6 +7,7 @@ import { connectionsFor } from '../../engine/context/concurrency.ts';
 import { due } from '../../scheduler/cron.ts';
 import { openControl } from '../../scheduler/open-control.ts';
 import type { Catalogue } from '../../scheduler/pipelines.ts';
+import { openQueue } from '../../scheduler/queue.ts';
 import { type Times, usualTimes } from '../../scheduler/schedule-times.ts';
 import { type Service, startService, type Told } from '../../scheduler/service.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
@@ -64,8 +65,8 @@ export const serve: Verb<{
   let service: Service | undefined;
   const { hurried } = await import('../../warehouse/connect.ts');
   const asked: Warehouse = { ...warehouse, db: hurried(warehouse, askedPatience) };
-  const nudge = (): void => service?.nudge();
-  const control = openControl({ warehouse: asked, catalogue, preview: runner.preview, nudge });
+  const queue = openQueue(warehouse, (error) => trouble('the queue of runs', error), times.pollMs);
+  const control = openControl({ warehouse: asked, catalogue, preview: runner.preview, queue });
   const { buildApp } = await import('../../server/api/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -97,6 +98,7 @@ export const serve: Verb<{
     // Behind the address: a process that cannot have it must not take up anything.
     service = startService({
       warehouse,
+      queue,
       catalogue,
       runner,
       name,

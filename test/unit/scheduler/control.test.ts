@@ -3,7 +3,6 @@ import { Misconfigured } from '../../../src/core/errors.ts';
 import { takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
 import type { Ask, Control } from '../../../src/scheduler/control.ts';
 import { due } from '../../../src/scheduler/cron.ts';
-import { claim, close } from '../../../src/scheduler/queue.ts';
 import {
   AlreadyActive,
   NothingActive,
@@ -15,7 +14,16 @@ import { append } from '../../../src/scheduler/request-log.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
-import { catalogue, controlOf, dag, timed } from './orchestra.ts';
+import {
+  catalogue,
+  close,
+  controlOf,
+  dag,
+  emptyRequests,
+  queueOf,
+  take as taken,
+  timed,
+} from './orchestra.ts';
 
 let database: TestDatabase;
 let warehouse: Warehouse;
@@ -40,26 +48,21 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await warehouse.pool.query(
-    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.runs, ops.run_streams, ops.leases',
-  );
+  await emptyRequests(warehouse);
 });
 
 const query = (text: string, values: readonly unknown[] = []) =>
   warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
 const sync = (pipeline = 'tracker'): Ask => ({ pipeline, does: 'sync' });
 const by = 'a test';
-const take = () => claim(warehouse.db, ['tracker', 'ads', 'nightly'], { worker: 'w', leaseMs: 30_000 });
+const take = () => taken(warehouse, ['tracker', 'ads', 'nightly']);
 const end = async (status: 'succeeded' | 'failed' | 'stopped' = 'succeeded'): Promise<void> => {
   const claimed = await take();
-  if (claimed === undefined) throw new Error('nothing to take up');
-  await close(
-    warehouse.db,
-    claimed,
-    [],
-    { status, error: status === 'failed' ? { code: 'auth', message: 'no' } : null },
-    async () => undefined,
-  );
+  if (claimed === undefined) throw new Error('no request waits');
+  await close(warehouse, claimed, {
+    status,
+    error: status === 'failed' ? { code: 'auth', message: 'no' } : null,
+  });
 };
 
 test('a start is in the warehouse before it is answered', async () => {
@@ -81,13 +84,18 @@ test('a start is in the warehouse before it is answered', async () => {
 
 test('five starts at once and a tick are one run, and every answer names it', async () => {
   for (let round = 0; round < 5; round++) {
-    await query('truncate ops.dag_runs, ops.ticks');
+    await query('truncate ops.dag_runs, ops.ticks, pgboss.job');
     await query(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
       values ('tracker', 'sync', '* * * * *', 'UTC', clock_timestamp() - interval '2 minutes')
       on conflict (pipeline, does) do update set seen_to = excluded.seen_to`);
     const when = { cron: '* * * * *', timeZone: 'UTC' };
     const [made, ...starts] = await Promise.all([
-      tick(warehouse.db, { ...timed('* * * * *'), pipeline: 'tracker', due: due(when) }, 'here'),
+      tick(
+        warehouse.db,
+        queueOf(warehouse),
+        { ...timed('* * * * *'), pipeline: 'tracker', due: due(when) },
+        'here',
+      ),
       ...Array.from({ length: 5 }, () =>
         control.start(sync(), { by }).then(
           ({ runId }) => runId,

@@ -4,7 +4,7 @@ import { tick } from '../../../src/scheduler/ticks.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';
 import { type Running, run, until } from '../../support/processes.ts';
-import { catalogue, conduct, dag, report, runnerOf, timed } from './orchestra.ts';
+import { catalogue, conduct, dag, queueOf, report, runnerOf, timed } from './orchestra.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -25,9 +25,16 @@ const recently = (() => {
 /** One tick is due, and nobody has seen it. */
 beforeEach(again);
 async function again(): Promise<void> {
-  await query('truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, public.done');
+  await query(
+    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, public.done, pgboss.job',
+  );
   const when = { cron: recently, timeZone: 'UTC' };
-  await tick(database.warehouse.db, { ...timed(recently), pipeline: 'tracker', due: due(when) }, 'before');
+  await tick(
+    database.warehouse.db,
+    queueOf(database.warehouse),
+    { ...timed(recently), pipeline: 'tracker', due: due(when) },
+    'before',
+  );
   await query(`update ops.schedules set seen_to = clock_timestamp() - interval '5 minutes'`);
 }
 

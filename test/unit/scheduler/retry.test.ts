@@ -14,7 +14,17 @@ import { scheduled, tick } from '../../../src/scheduler/ticks.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
-import { catalogue, conduct, controlOf, dag, report, runnerOf, timed } from './orchestra.ts';
+import {
+  catalogue,
+  conduct,
+  controlOf,
+  dag,
+  emptyRequests,
+  queueOf,
+  report,
+  runnerOf,
+  timed,
+} from './orchestra.ts';
 
 const known = catalogue(
   dag('nightly', { streams: [], parts: ['tracker', 'ads'], timed: [timed('0 2 * * *')] }),
@@ -32,9 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await warehouse.pool.query(
-    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.runs, ops.run_streams, ops.leases',
-  );
+  await emptyRequests(warehouse);
 });
 
 const query = (text: string, values: readonly unknown[] = []) =>
@@ -44,12 +52,12 @@ const query = (text: string, values: readonly unknown[] = []) =>
 async function comeDue(pipeline: string): Promise<string> {
   const schedule = scheduled(known).find((each) => each.pipeline === pipeline);
   if (schedule === undefined) throw new Error(`${pipeline} has no schedule`);
-  await tick(warehouse.db, schedule, 'a test');
+  await tick(warehouse.db, queueOf(warehouse), schedule, 'a test');
   await query(`update ops.schedules set seen_to = clock_timestamp() - interval '1 day' where pipeline = $1`, [
     pipeline,
   ]);
   await query('delete from ops.ticks');
-  const made = await tick(warehouse.db, schedule, 'a test');
+  const made = await tick(warehouse.db, queueOf(warehouse), schedule, 'a test');
   if (made === undefined) throw new Error(`${pipeline} did not come due`);
   return made.dagRunId;
 }

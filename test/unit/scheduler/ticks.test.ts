@@ -4,7 +4,7 @@ import { type Scheduled, scheduled, tick } from '../../../src/scheduler/ticks.ts
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run } from '../../support/processes.ts';
-import { catalogue, conduct, dag, report, runnerOf, timed } from './orchestra.ts';
+import { catalogue, conduct, dag, emptyRequests, queueOf, report, runnerOf, timed } from './orchestra.ts';
 
 let database: TestDatabase;
 let warehouse: Warehouse;
@@ -14,9 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await warehouse.pool.query(
-    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log',
-  );
+  await emptyRequests(warehouse);
 });
 
 const rows = async <R extends object>(
@@ -46,17 +44,17 @@ const ticks = () =>
   );
 
 test('a schedule that nobody knew before begins now: what was due earlier is not made up for', async () => {
-  expect(await tick(warehouse.db, schedule('tracker', recently), 'a')).toBeUndefined();
+  expect(await tick(warehouse.db, queueOf(warehouse), schedule('tracker', recently), 'a')).toBeUndefined();
   expect(await ticks()).toEqual([]);
 });
 
 test('three days of nobody there become one run, which says how many times it stands for', async () => {
   const nightly = schedule('nightly', '0 2 * * *');
-  await tick(warehouse.db, nightly, 'a');
+  await tick(warehouse.db, queueOf(warehouse), nightly, 'a');
   await away('3 days');
-  const made = await tick(warehouse.db, nightly, 'a');
+  const made = await tick(warehouse.db, queueOf(warehouse), nightly, 'a');
   expect(made).toMatchObject({ pipeline: 'nightly', covers: 3, joined: false });
-  expect(await tick(warehouse.db, nightly, 'a')).toBeUndefined();
+  expect(await tick(warehouse.db, queueOf(warehouse), nightly, 'a')).toBeUndefined();
   const [only, ...others] = await ticks();
   expect(others).toEqual([]);
   expect(only?.first_missed?.getTime()).toBe((made?.scheduledFor.getTime() ?? 0) - 2 * 86_400_000);
@@ -67,12 +65,14 @@ test('three days of nobody there become one run, which says how many times it st
 
 test('ten schedulers that see one instant at once make one tick and one run', async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   for (let round = 0; round < 5; round++) {
-    await warehouse.pool.query('truncate ops.ticks, ops.dag_runs');
+    await warehouse.pool.query('truncate ops.ticks, ops.dag_runs, pgboss.job');
     await away('5 minutes');
     const made = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => tick(warehouse.db, daily, `process ${index}`)),
+      Array.from({ length: 10 }, (_, index) =>
+        tick(warehouse.db, queueOf(warehouse), daily, `process ${index}`),
+      ),
     );
     expect(made.filter((each) => each !== undefined)).toHaveLength(1);
     expect(await rows('select from ops.dag_runs')).toHaveLength(1);
@@ -81,7 +81,7 @@ test('ten schedulers that see one instant at once make one tick and one run', as
 
 test("the process's own clock does not matter: neither an hour fast or slow, nor 1970, nor 2038", async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   await away('5 minutes');
   const clocks = [Date.now() + 3_600_000, Date.now() - 3_600_000, 0, Date.UTC(2038, 0, 19, 4)];
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -89,7 +89,7 @@ test("the process's own clock does not matter: neither an hour fast or slow, nor
     const made = [];
     for (const at of clocks) {
       vi.setSystemTime(at);
-      made.push(await tick(warehouse.db, daily, `at ${at}`));
+      made.push(await tick(warehouse.db, queueOf(warehouse), daily, `at ${at}`));
     }
     expect(made.map((each) => each !== undefined)).toEqual([true, false, false, false]);
   } finally {
@@ -100,12 +100,12 @@ test("the process's own clock does not matter: neither an hour fast or slow, nor
 
 test('a database clock that is set back makes nothing run twice, and nothing wait for ever', async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   await away('5 minutes');
-  expect(await tick(warehouse.db, daily, 'a')).toBeDefined();
+  expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toBeDefined();
   // As if it had been in 2038 and came back.
   await warehouse.pool.query(`update ops.schedules set seen_to = '2038-01-19'`);
-  expect(await tick(warehouse.db, daily, 'a')).toBeUndefined();
+  expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toBeUndefined();
   const [seen] = await rows<{ back: boolean }>(
     'select seen_to <= clock_timestamp() as back from ops.schedules',
   );
@@ -115,13 +115,13 @@ test('a database clock that is set back makes nothing run twice, and nothing wai
 
 test('a run longer than its interval is not stacked: one waits behind it, and later ticks join that one', async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   await warehouse.pool.query(`insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
     values ('long', 'tracker', 'sync', 'schedule', 'schedule', 'running', clock_timestamp() - interval '1 hour')`);
   for (let later = 0; later < 4; later++) {
     await warehouse.pool.query('update ops.ticks set scheduled_for = scheduled_for - interval $$1 day$$');
     await away('5 minutes');
-    expect(await tick(warehouse.db, daily, 'a')).toBeDefined();
+    expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toBeDefined();
   }
   const made = await ticks();
   expect(made.map(({ joined }) => joined)).toEqual([false, true, true, true]);
@@ -131,20 +131,28 @@ test('a run longer than its interval is not stacked: one waits behind it, and la
 
 test('a tick joins a run of everything that began after its instant, not one of a few streams', async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   await warehouse.pool.query(`insert into ops.dag_runs (dag_run_id, pipeline, does, trigger, asked_by, status, started_at)
     values ('whole', 'tracker', 'full', 'api', 'api', 'running', clock_timestamp())`);
   await away('5 minutes');
-  expect(await tick(warehouse.db, daily, 'a')).toMatchObject({ dagRunId: 'whole', joined: true });
+  expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toMatchObject({
+    dagRunId: 'whole',
+    joined: true,
+  });
   await warehouse.pool.query(`truncate ops.ticks; update ops.dag_runs set streams = '{issues}'`);
   await away('5 minutes');
-  expect(await tick(warehouse.db, daily, 'a')).toMatchObject({ joined: false });
+  expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toMatchObject({ joined: false });
 });
 
 test('a schedule that was changed is first seen to as it was, and then goes by its new times', async () => {
-  await tick(warehouse.db, schedule('tracker', '0 2 * * *'), 'a');
+  await tick(warehouse.db, queueOf(warehouse), schedule('tracker', '0 2 * * *'), 'a');
   await away('25 hours');
-  const made = await tick(warehouse.db, schedule('tracker', '30 5 1 1 *', 'Europe/Berlin'), 'b');
+  const made = await tick(
+    warehouse.db,
+    queueOf(warehouse),
+    schedule('tracker', '30 5 1 1 *', 'Europe/Berlin'),
+    'b',
+  );
   expect(made?.scheduledFor.toISOString()).toMatch(/T02:00:00/);
   expect(
     await rows(
@@ -165,23 +173,23 @@ test('only what is configured and starts by itself is scheduled', () => {
 
 test('a tick that cannot be completed leaves nothing behind, and is made by the next look', async () => {
   const daily = schedule('tracker', recently);
-  await tick(warehouse.db, daily, 'a');
+  await tick(warehouse.db, queueOf(warehouse), daily, 'a');
   await away('5 minutes');
   await warehouse.pool.query('alter table ops.dag_runs rename to dag_runs_gone');
   try {
-    await expect(tick(warehouse.db, daily, 'a')).rejects.toThrow('dag_runs');
+    await expect(tick(warehouse.db, queueOf(warehouse), daily, 'a')).rejects.toThrow('dag_runs');
   } finally {
     await warehouse.pool.query('alter table ops.dag_runs_gone rename to dag_runs');
   }
   expect(await ticks()).toEqual([]);
-  expect(await tick(warehouse.db, daily, 'a')).toBeDefined();
+  expect(await tick(warehouse.db, queueOf(warehouse), daily, 'a')).toBeDefined();
 });
 
 test('two processes share twenty ticks: each is one run, done once', async () => {
   const program = new URL('./programs/schedule.ts', import.meta.url);
   await warehouse.pool.query('create table if not exists public.done (pipeline text, worker text)');
   const names = Array.from({ length: 20 }, (_, index) => `dag${index}`);
-  for (const name of names) await tick(warehouse.db, schedule(name, recently), 'before');
+  for (const name of names) await tick(warehouse.db, queueOf(warehouse), schedule(name, recently), 'before');
   await away('5 minutes');
   const both = ['one', 'two'].map((name) => run(program, [database.url, name, recently, ...names]));
   try {
@@ -208,7 +216,7 @@ test('two processes share twenty ticks: each is one run, done once', async () =>
 
 test('the service makes ticks by itself and runs them', async () => {
   const asked: string[] = [];
-  await tick(warehouse.db, schedule('tracker', recently), 'before');
+  await tick(warehouse.db, queueOf(warehouse), schedule('tracker', recently), 'before');
   await away('5 minutes');
   const { service, troubles } = conduct(
     warehouse,

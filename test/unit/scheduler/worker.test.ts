@@ -5,13 +5,28 @@ import type { RunEvent } from '../../../src/core/run.ts';
 import { takeLease } from '../../../src/engine/state/lease.ts';
 import { unlessAway } from '../../../src/scheduler/clock-gap.ts';
 import type { Ask, Control, DagRun, Runner } from '../../../src/scheduler/control.ts';
-import { claim, close, putBack, reap } from '../../../src/scheduler/queue.ts';
 import { fenceDead } from '../../../src/scheduler/reap-dead-runs.ts';
+import { giveUp, putBack } from '../../../src/scheduler/requests.ts';
 import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { run, until } from '../../support/processes.ts';
 import { proxy } from '../../support/proxy.ts';
-import { catalogue, conduct, controlOf, dag, quick, report, runnerOf } from './orchestra.ts';
+import {
+  catalogue,
+  close,
+  conduct,
+  controlOf,
+  dag,
+  emptyRequests,
+  hurryRetries,
+  loseDead,
+  queueOf,
+  quick,
+  report,
+  runnerOf,
+  silenceWorkers,
+  take,
+} from './orchestra.ts';
 
 const known = catalogue(
   dag('nightly', { streams: [], parts: ['tracker', 'ads'] }),
@@ -30,9 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await warehouse.pool.query(
-    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.runs, ops.run_streams, ops.leases',
-  );
+  await emptyRequests(warehouse);
 });
 
 const query = (text: string, values: readonly unknown[] = []) =>
@@ -103,7 +116,7 @@ test('what a run ends with is what its request ends with, and its runs and log s
       async () => (await control.log('tracker', queued.runId, {})).length >= 3,
     );
     expect((await control.log('tracker', queued.runId, {})).map(({ message }) => message)).toEqual([
-      'taken up by here',
+      'taken by here',
       'tracker: run 41 (sync) started',
       'tracker: mind\\x07 this',
     ]);
@@ -150,7 +163,7 @@ test('a broken pipeline ends its own request, and the others go on beside it', a
     const [hanging, bad, good] = [await start('nightly'), await start('tracker'), await start('ads')];
     await isNow(bad, 'failed');
     await isNow(good, 'succeeded');
-    await isNow(hanging, 'running');
+    await isNow(hanging, 'running', 'stuck');
     expect((await control.run('tracker', bad.runId)).error).toEqual({
       code: 'auth',
       message: 'the token is not accepted',
@@ -205,7 +218,7 @@ test('a service that ends interrupts what it runs; another takes that up at once
   );
   expect(await query('select losses, claim from ops.dag_runs')).toEqual([{ losses: 0, claim: 2 }]);
   expect((await control.log('tracker', queued.runId, {})).map(({ message }) => message)).toContain(
-    'taken up by second, for the second time',
+    'taken by second (attempt 2)',
   );
 });
 
@@ -231,24 +244,28 @@ test('a request that kills its worker every time is parked after the third, with
   for (let death = 1; death <= 3; death++) {
     const victim = run(deadly, [database.url, `victim ${death}`]);
     expect(await victim.ended(), victim.said()).toBe(137);
-    if (death < 3) await isNow(queued, 'running');
+    await isNow(queued, 'running');
+    if (death === 3) break;
+    expect(await loseDead(warehouse, names)).toMatchObject([{ id: queued.runId, status: 'lost' }]);
+    await hurryRetries(warehouse);
   }
-  const told: unknown[] = [];
+  await silenceWorkers(warehouse);
+  const findings: unknown[] = [];
   const survivor = runnerOf(names, async (ask) => report(ask));
   await during(survivor, () => isNow(queued, 'failed'), {
-    told: { look: async (findings) => void told.push(...findings) },
+    told: { look: async (found) => void findings.push(...found) },
   });
   expect(await control.run('tracker', queued.runId)).toMatchObject({
     error: { code: 'worker_lost', message: expect.stringContaining('died 3 times') },
   });
   expect(await control.run('ads', other.runId)).toMatchObject({ status: 'succeeded' });
-  expect(told).toContainEqual(
+  expect(findings).toContainEqual(
     expect.objectContaining({ pipeline: 'tracker', state: 'failed', which: { request: queued.runId } }),
   );
-}, 40_000);
+}, 60_000);
 
-test('a request whose run loses its lease every time is told when it is parked', async () => {
-  const told: unknown[] = [];
+test('a request whose run loses its lease every time is parked, and people hear of it', async () => {
+  const findings: unknown[] = [];
   const fenced = runnerOf(names, async () => {
     throw new Fenced('tracker: another process took the lease');
   });
@@ -256,31 +273,17 @@ test('a request whose run loses its lease every time is told when it is parked',
   await during(
     fenced,
     async () => {
-      await isNow(queued, 'failed');
-      await until('it is told', () => told.length > 0);
+      await until('it is parked', async () => {
+        await hurryRetries(warehouse);
+        return (await control.run('tracker', queued.runId)).status === 'failed';
+      });
+      await until('people hear of it', () => findings.length > 0);
     },
-    { told: { look: async (findings) => void told.push(...findings) } },
+    { told: { look: async (found) => void findings.push(...found) } },
   );
-  expect(told).toContainEqual(
+  expect(findings).toContainEqual(
     expect.objectContaining({ pipeline: 'tracker', state: 'failed', which: { request: queued.runId } }),
   );
-});
-
-test('who has only just come back to the warehouse calls nobody dead, for all sessions are gone when a server restarts', async () => {
-  await start();
-  const claimed = await claim(warehouse.db, names, { worker: 'w', leaseMs: 60_000 });
-  await query(
-    "update ops.dag_runs set backend_pid = -1, heartbeat_at = clock_timestamp() - interval '1 minute'",
-  );
-  const back = await connect(database.url, { max: 1 });
-  try {
-    const times = { ...quick, heartbeatMs: 200 };
-    expect(await reap(back.db, times)).toEqual([]);
-    await sleep(3 * times.heartbeatMs);
-    expect(await reap(back.db, times)).toMatchObject([{ id: claimed?.id, status: 'lost' }]);
-  } finally {
-    await back.close();
-  }
 });
 
 test('a worker lives on through an absence of the warehouse that is shorter than its lease', async () => {
@@ -300,8 +303,8 @@ test('a worker lives on through an absence of the warehouse that is shorter than
       await sleep(5);
     }
     const [{ at }] = await query('select clock_timestamp() as at');
-    await until('it gives a sign of life', async () => {
-      const [row] = await query('select heartbeat_at > $1 as alive from ops.dag_runs', [at]);
+    await until('it reports progress', async () => {
+      const [row] = await query('select heartbeat_on > $1 as alive from pgboss.job', [at]);
       return row.alive;
     });
     await sleep(4 * times.heartbeatMs);
@@ -353,40 +356,38 @@ test('a request that is done when its worker is told to end, and the warehouse i
 });
 
 test('between the deaths of its workers a request waits longer each time', async () => {
-  const queued = await start();
-  const pauses: number[] = [];
+  await start();
+  const waits: number[] = [];
   for (let death = 0; death < 2; death++) {
-    await until(
-      'it may be taken up',
-      async () => (await claim(warehouse.db, names, { worker: 'w', leaseMs: 1 })) !== undefined,
-    );
-    await during(runnerOf([], endless), () => isNow(queued, 'lost'));
+    expect(await take(warehouse, names)).toBeDefined();
+    expect(await loseDead(warehouse, names)).toHaveLength(1);
     const [row] = await query(
-      'select extract(epoch from not_before - clock_timestamp()) * 1000 as ms from ops.dag_runs',
+      `select extract(epoch from start_after - clock_timestamp()) as seconds from pgboss.job where state = 'retry'`,
     );
-    pauses.push(Number(row.ms));
+    waits.push(Number(row.seconds));
+    await hurryRetries(warehouse);
   }
-  expect(pauses[0]).toBeLessThanOrEqual(0);
-  expect(pauses[1]).toBeGreaterThan(20);
+  expect(waits[0]).toBeLessThanOrEqual(10);
+  expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
 });
 
-test('a worker that was frozen is fenced out: what it says of its request afterwards is not written', async () => {
+test('a worker that was frozen is fenced out: what it writes of its request afterwards has no effect', async () => {
   const queued = await start();
-  const frozen = await claim(warehouse.db, names, { worker: 'frozen', leaseMs: 100 });
-  if (frozen === undefined) throw new Error('nothing to take up');
-  // Its heir has it in hand: it runs, as it did when the frozen one had it.
-  await until('it is found dead', async () => (await reap(warehouse.db, quick)).length === 1);
-  const heir = await claim(warehouse.db, names, { worker: 'heir', leaseMs: 30_000 });
+  const frozen = await take(warehouse, names, 'frozen');
+  if (frozen === undefined) throw new Error('no request waits');
+  expect(await loseDead(warehouse, names)).toHaveLength(1);
+  await hurryRetries(warehouse);
+  const heir = await take(warehouse, names, 'heir');
   expect(heir?.id).toBe(queued.runId);
-  const before = await query('select * from ops.dag_runs');
+  const state = () => query('select d.*, j.state from ops.dag_runs d, pgboss.job j');
+  const before = await state();
   const late = { status: 'failed', error: { code: 'late', message: 'late' } } as const;
-  expect(
-    await close(warehouse.db, frozen, ['99'], late, async () =>
-      Promise.reject(new Error('must not be done')),
-    ),
-  ).toBe(false);
-  expect(await putBack(warehouse.db, frozen, ['99'], { as: 'queued', pauseMs: 0 })).toBe(false);
-  expect(await query('select * from ops.dag_runs')).toEqual(before);
+  const never = async () => Promise.reject(new Error('must not be done'));
+  expect(await close(warehouse, frozen, late, ['99'], never)).toBe(false);
+  const back = { as: 'queued', pauseMs: 0 } as const;
+  expect(await putBack(warehouse.db, queueOf(warehouse), frozen, ['99'], back)).toBe(false);
+  expect(await giveUp(warehouse.db, queueOf(warehouse), frozen)).toEqual([]);
+  expect(await state()).toEqual(before);
   expect(await query('select from ops.dag_run_runs')).toEqual([]);
 });
 
@@ -401,45 +402,13 @@ test('a worker whose request was taken over stops working on it', async () => {
   const queued = await start();
   await during(runner, async () => {
     await isNow(queued, 'running');
-    await query(
-      `update ops.dag_runs set claim = claim + 1, worker = 'another', expires_at = clock_timestamp() + interval '1 minute'`,
-    );
+    await query(`update ops.dag_runs set claim = claim + 1, worker = 'another'`);
     await until('the run is told', () => reasons.length === 1);
   });
   expect(reasons[0]).toBeInstanceOf(Fenced);
   expect(await query('select status, worker, losses from ops.dag_runs')).toEqual([
     { status: 'running', worker: 'another', losses: 0 },
   ]);
-});
-
-test('a request that a process lost and takes up again lives on, and hears a stop, when its first try has ended at last', async () => {
-  const tries: (() => void)[] = [];
-  const runner = runnerOf(names, (ask, how) => {
-    if (tries.length > 0) {
-      tries.push(() => undefined);
-      return endless(ask, how);
-    }
-    // It is told, and takes long to end, as a statement does that waits for a server which says nothing.
-    return new Promise((_resolve, reject) => {
-      tries.push(() => reject(how.signal.reason));
-    });
-  });
-  const queued = await start();
-  const work = async ({ service }: ReturnType<typeof conduct>): Promise<void> => {
-    await isNow(queued, 'running');
-    await query(
-      `update ops.dag_runs set status = 'lost', claim = claim + 1, losses = 1, expires_at = null, not_before = clock_timestamp()`,
-    );
-    await until('it is taken up again', () => tries.length === 2);
-    const before = service.busy;
-    tries[0]?.();
-    await until('the first try has ended', () => service.busy === before - 1);
-    await control.stop('tracker', { by: 'a test' });
-    await isNow(queued, 'stopped');
-    expect(await query('select losses from ops.dag_runs')).toEqual([{ losses: 1 }]);
-    expect(tries).toHaveLength(2);
-  };
-  await during(runner, work, { times: { leaseMs: 3_000 } });
 });
 
 test('a worker that is cut off from the warehouse stops its runs within a lease time, and recovers by itself', async () => {
@@ -587,18 +556,6 @@ test('nobody passes for dead because the clock of the warehouse was set forward,
   }
 });
 
-test('the dead are found also by who looks more rarely than a lease is long', async () => {
-  const here = conduct(warehouse, known, runnerOf([], endless), { times: { reapMs: quick.leaseMs } });
-  try {
-    await sleep(quick.leaseMs / 2);
-    const queued = await start();
-    await claim(warehouse.db, names, { worker: 'dead', leaseMs: 1 });
-    await isNow(queued, 'lost');
-  } finally {
-    await here.service.end();
-  }
-});
-
 test('behind a gap the dead are looked for also where the living are given as long as a gap is', async () => {
   let looks = 0;
   const look = unlessAway(warehouse.db, { longestMs: 50, graceMs: 50 }, async () => {
@@ -612,21 +569,26 @@ test('behind a gap the dead are looked for also where the living are given as lo
 });
 
 test('a process that stood still for longer than a lease goes on with what nobody has taken from it', async () => {
-  // A sign of life that was under way at that moment is given up, and told: the next one is the answer.
   const { service } = conduct(warehouse, known, runnerOf(names, endless));
   try {
     const queued = await start();
     await isNow(queued, 'running');
     // As where a machine sleeps, or is moved, whose clocks go on.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * quick.leaseMs);
-    await sleep(300);
+    await silenceWorkers(warehouse);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 7_000);
+    await until('it shows that it lives', async () => {
+      const [row] = await query(
+        `select heartbeat_on > now() - interval '3 seconds' as alive from pgboss.job`,
+      );
+      return row.alive;
+    });
     expect(await query('select status, losses from ops.dag_runs')).toEqual([
       { status: 'running', losses: 0 },
     ]);
   } finally {
     await service.end();
   }
-});
+}, 60_000);
 
 test('a heartbeat keeps a long run from being taken over, and each request is run once', async () => {
   let going = 0;

@@ -1,10 +1,10 @@
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { claim, close } from '../../../../src/scheduler/queue.ts';
 import { append } from '../../../../src/scheduler/request-log.ts';
 import { all } from '../../../../src/server/api/schemas.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { until } from '../../../support/processes.ts';
+import { close, emptyRequests, take as taken } from '../../scheduler/orchestra.ts';
 import { type Api, ask, openApi, operate, post, raw, read } from './api.ts';
 
 let database: TestDatabase;
@@ -20,19 +20,17 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
-  await database.warehouse.pool.query(
-    'truncate ops.dag_runs, ops.dag_run_runs, ops.run_log, ops.audit, ops.runs, ops.run_streams',
-  );
+  await emptyRequests(database.warehouse);
+  await database.warehouse.pool.query('truncate ops.audit');
 });
 
 const query = (text: string, values: readonly unknown[] = []) =>
   database.warehouse.pool.query(text, [...values]).then(({ rows }) => rows);
-const take = () =>
-  claim(database.warehouse.db, ['tracker', 'ads', 'nightly'], { worker: 'w', leaseMs: 30_000 });
+const take = () => taken(database.warehouse, ['tracker', 'ads', 'nightly']);
 const end = async (status: 'succeeded' | 'failed'): Promise<void> => {
   const claimed = await take();
-  if (claimed === undefined) throw new Error('nothing to take up');
-  await close(database.warehouse.db, claimed, [], { status, error: null }, async () => undefined);
+  if (claimed === undefined) throw new Error('no request waits');
+  await close(database.warehouse, claimed, { status, error: null });
 };
 
 const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });

@@ -7,6 +7,7 @@ import { plan } from '../../../../src/engine/preview.ts';
 import type { Control, Runner } from '../../../../src/scheduler/control.ts';
 import { openControl } from '../../../../src/scheduler/open-control.ts';
 import type { Catalogue } from '../../../../src/scheduler/pipelines.ts';
+import { openQueue } from '../../../../src/scheduler/queue.ts';
 import { usualTimes } from '../../../../src/scheduler/schedule-times.ts';
 import { startService } from '../../../../src/scheduler/service.ts';
 import { connect } from '../../../../src/warehouse/connect.ts';
@@ -60,8 +61,10 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
     },
   };
   const troubles: string[] = [];
+  const queue = openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`), 500);
   const service = startService({
     warehouse,
+    queue,
     catalogue,
     runner,
     name: 'the test',
@@ -73,7 +76,7 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
       trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),
     },
   });
-  const control = openControl({ warehouse, catalogue, preview: runner.preview, nudge: service.nudge });
+  const control = openControl({ warehouse, catalogue, preview: runner.preview, queue });
   return {
     control,
     asked: async () =>
