@@ -210,7 +210,7 @@ test('remote starts, looks, stops and retries over HTTP, and its exit codes say 
   await isNow(at, 'succeeded');
   expect((await remote('runs tracker', at)).code).toBe(0);
   const log = tidemark(['remote', 'log', 'tracker', 'mine', '--url', new URL(at.base).origin], settings());
-  expect(await log.line()).toContain('taken up by');
+  expect(await log.line()).toContain('taken by');
   const stranger = tidemark(['remote', 'status', 'tracker', '--url', new URL(at.base).origin], {
     ...settings(),
     TIDEMARK_API_TOKEN: 'wrong',
@@ -282,6 +282,7 @@ test('a source that is away at night is asked again later, it alone, and then th
   onTestFinished(() => workflow.close());
   workflow.state.add('etl');
   await rows(`update ops.dag_runs set not_before = clock_timestamp() where status = 'queued'`);
+  await rows('update pgboss.job set start_after = clock_timestamp()');
   await until('it succeeded', async () => (await requests())[1]?.status === 'succeeded', 30_000);
   expect((await statusOf(at, 'nightly')).runId).toBe(`${failed.runId}-again-1`);
   expect(await rows('select pipeline, trigger, status from ops.runs order by run_id')).toEqual([
