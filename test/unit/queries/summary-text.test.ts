@@ -44,9 +44,7 @@ const lost = { status: 'running', alive: false, finishedAt: null } as const;
 test('the last run of the sentence is the last of every stream, or else the last run that ended', () => {
   const last = (...runs: readonly RunLine[]) => sentence([stream], runs, now);
   expect(last(run('2', 'reconcile'), run('1', 'sync'))).toContain('; last run 02:00 UTC, 3.0 s.');
-  expect(last(run('3', 'reconcile'), run('2', 'backfill'))).toContain(
-    '; last reconcile 02:00 UTC, 3.0 s.',
-  );
+  expect(last(run('3', 'reconcile'), run('2', 'backfill'))).toContain('; last reconcile 02:00 UTC, 3.0 s.');
   expect(last(run('3', 'reconcile', lost), run('2', 'backfill'))).toContain('; last backfill 02:00 UTC');
   expect(last(run('3', 'sync', lost))).toContain('; run 3 ended without a word.');
 });
