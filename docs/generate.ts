@@ -81,7 +81,7 @@ const overview = (flows: readonly Flow[]): readonly string[] => [
   ),
   '',
   '*Promised* means that the contract of the source has the endpoint. Where one that is not promised answers 404, its stream becomes',
-  '`unavailable` and fails nothing else; what else counts as a missing endpoint: [operations.md](operations.md#what-is-unavailable).',
+  '`unavailable` and fails nothing else; what else counts as a missing endpoint: [operations.md](operations.md#missing-and-forbidden).',
   '',
 ];
 

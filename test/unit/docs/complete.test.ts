@@ -11,7 +11,7 @@ const read = (file: string): string => fs.readFileSync(path.join(root, file), 'u
 const pages = [
   'README.md',
   ...fs
-    .readdirSync(path.join(root, 'docs'))
+    .readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
 ];
 
