@@ -8,6 +8,7 @@ import { openEmbedded } from '../src/embedded/embedded.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
 import { migrate } from '../src/warehouse/migrate.ts';
 import { adsParts, measureAds } from './ads.ts';
+import { against } from './against.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
@@ -26,6 +27,8 @@ const { values, positionals } = parseArgs({
     times: { type: 'string', default: '3' },
     /** Print only, leave docs/performance.md alone. */
     dry: { type: 'boolean', default: false },
+    /** Compare with this commit, in turns, instead. */
+    against: { type: 'string' },
   },
 });
 const parts = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const;
@@ -259,6 +262,31 @@ async function memory(): Promise<void> {
   });
 }
 
+async function end(): Promise<void> {
+  await admin.close();
+  await server.release();
+  fs.rmSync(folder, { recursive: true, force: true });
+}
+
+if (values.against !== undefined) {
+  const emptyDatabase = async (name: string): Promise<string> => {
+    await admin.pool.query(`drop database if exists ${name} with (force)`);
+    await admin.pool.query(`create database ${name}`);
+    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  };
+  await against(values.against, {
+    folder,
+    times,
+    issues,
+    concurrency,
+    letters: positionals,
+    emptyDatabase,
+    say,
+  });
+  await end();
+  process.exit();
+}
+
 if (runs('a', 'b', 'c', 'd')) await fromNearby();
 if (runs('d')) await fromAfar();
 if (runs('e')) await memory();
@@ -282,6 +310,4 @@ const text = report(figures, {
 console.log(text);
 if (!values.dry && positionals.length === 0)
   fs.writeFileSync(path.resolve(import.meta.dirname, '../docs/performance.md'), text);
-await admin.close();
-await server.release();
-fs.rmSync(folder, { recursive: true, force: true });
+await end();

@@ -32,11 +32,15 @@ function look(pid: number): { readonly peakMb: number; readonly cpu: number } {
   }
 }
 
-/** Runs a program of the repository to its end and measures it. */
-export function measure(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Cost> {
+/** Runs a program of a checkout (default: this one) to its end and measures it. */
+export function measure(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string = root,
+): Promise<Cost> {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
-    cwd: root,
+    cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
