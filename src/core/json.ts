@@ -106,14 +106,13 @@ const defaultLimits: JsonLimits = { depth: 200 };
 
 /**
  * JSON text for a json or jsonb column. Numbers that came exact leave exact. Throws `BadData`: 'too_deep' (an input of any depth is safe
- * to give), 'bad_text' (NUL or a lone surrogate in a string or key: Postgres takes neither), 'bad_number' (not finite, or beyond
- * `numeric`: 131,072 digits before the point, 16,383 behind it).
+ * to give), 'bad_number' (not finite, or beyond `numeric`: 131,072 digits before the point, 16,383 after it). NUL and lone surrogates
+ * leave as escapes, which Postgres refuses: see `storableJson`.
  */
 export const toJson = (value: Json, limits: JsonLimits = defaultLimits): string => {
   check(value, limits.depth, limits.depth);
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError('toJson was given a value that JSON has no word for');
-  if (hasBadEscape(text)) throw new BadData('bad_text', 'a string holds NUL or half of a surrogate pair');
   return text;
 };
 
@@ -174,14 +173,18 @@ const checkRange = (literal: string): void => {
     throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
 };
 
-/** `JSON.stringify` writes NUL as \u0000 and a lone surrogate as \ud800 … \udfff; a backslash of the text itself is doubled. */
-const hasBadEscape = (text: string): boolean => {
-  for (let at = text.indexOf('\\u'); at >= 0; at = text.indexOf('\\u', at + 2)) {
-    let backslashes = 1;
-    while (text.charCodeAt(at - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 1 && (text.startsWith('0000', at + 2) || text[at + 2] === 'd')) return true;
-  }
-  return false;
-};
+/** The text with U+FFFD for every NUL and every half of a surrogate pair: Postgres can hold neither. */
+export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
+
+/**
+ * The same for JSON text made by `toJson`, in strings and in member names. `JSON.stringify` writes NUL as \u0000 and a lone surrogate
+ * as \ud800 … \udfff; a backslash of the text itself is doubled, and is consumed here together with its twin.
+ */
+export const storableJson = (json: string): string =>
+  json.includes('\\u')
+    ? json.replace(/\\(u0000|ud[0-9a-f]{3}|.)/g, (found, kind: string) =>
+        kind.length > 1 ? '\\ufffd' : found,
+      )
+    : json;
 
 export { elementSlice } from './json-slice.ts';

@@ -9,6 +9,7 @@ import { lackingHash } from './incomplete.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { RawEncoder } from './raw.ts';
 import { newSpans, type Spans } from './spans.ts';
+import { type TailRows, withStorableText } from './storable-text.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
 export interface Reject {
@@ -62,14 +63,10 @@ export interface Batch {
   /**
    * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
    * whose lists could not be had whole: the hash says so, and what is there of them stays.
-   * Throws `BadData` (and stays as it was) where a value does not fit its column.
+   * Text that Postgres cannot hold is replaced (`withStorableText`). Throws `BadData` (and stays as it was) where a value does not fit
+   * its column.
    */
-  add(
-    mapped: Mapped,
-    fetchedAt: Instant,
-    tails?: Readonly<Record<string, readonly Row[]>>,
-    lacking?: readonly string[],
-  ): void;
+  add(mapped: Mapped, fetchedAt: Instant, tails?: TailRows, lacking?: readonly string[]): void;
   /** The same for a record that is still bytes, of a listing. False (and it stays as it was) where the record needs the flow's `via`. */
   addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean;
   reject(reject: Reject): void;
@@ -144,6 +141,57 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     };
   };
 
+  const take = (
+    mapped: Mapped,
+    fetchedAt: Instant,
+    tails: TailRows | undefined,
+    lacking: readonly string[] = [],
+  ): void => {
+    const bytes = writer.length;
+    const firstSpan = spans.length;
+    try {
+      const { keyText, hash: digest, delivered: whole } = encode(mapped);
+      const hash = lacking.length === 0 ? digest : lackingHash(flow, digest, lacking);
+      let delivered = whole;
+      let tailed = false;
+      for (let i = 0; i < children.length; i += 1) {
+        const [name] = children[i] as (typeof children)[number];
+        const rows = tails?.[name];
+        if (rows === undefined) continue;
+        tailed = true;
+        delivered |= 1 << i;
+        encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
+      }
+      // Of what came only in part nothing may be taken away.
+      addExtras(fetchedAt, delivered & ~bitsOf(children, [...(mapped.partial ?? []), ...lacking]), hash);
+      const record: BatchRecord = {
+        key: flow.table.key.map((column) => mapped.row[column] ?? null),
+        keyText,
+        order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
+        fetchedAt,
+        hash,
+        delivered,
+        tailed,
+        firstSpan,
+        endSpan: spans.length,
+      };
+      // Of a listing all rows are kept: which repeat a key is settled in the staging table, over all of its batches.
+      const place = listed ? undefined : places.get(keyText);
+      if (place === undefined) {
+        if (!listed) places.set(keyText, records.length);
+        records.push(record);
+      } else {
+        deduplicated += 1;
+        if (isNewer(record, records[place] as BatchRecord)) records[place] = record;
+      }
+    } catch (error) {
+      undo(bytes, firstSpan);
+      throw error;
+    }
+    received += 1;
+    for (const note of mapped.notes ?? []) notes.add(note);
+  };
+
   return {
     flow,
     isListing: listed,
@@ -164,54 +212,22 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
       const [bytes, rows] = [writer.length, spans.length];
       try {
         return encode(mapped).hash;
+      } catch (error) {
+        if (!isBadText(error)) throw error;
+        undo(bytes, rows);
+        return encode(withStorableText(flow, mapped).mapped).hash;
       } finally {
         undo(bytes, rows);
       }
     },
-    add(mapped, fetchedAt, tails, lacking = []) {
-      const bytes = writer.length;
-      const firstSpan = spans.length;
+    add(mapped, fetchedAt, tails, lacking) {
       try {
-        const { keyText, hash: digest, delivered: whole } = encode(mapped);
-        const hash = lacking.length === 0 ? digest : lackingHash(flow, digest, lacking);
-        let delivered = whole;
-        let tailed = false;
-        for (let i = 0; i < children.length; i += 1) {
-          const [name] = children[i] as (typeof children)[number];
-          const rows = tails?.[name];
-          if (rows === undefined) continue;
-          tailed = true;
-          delivered |= 1 << i;
-          encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
-        }
-        // Of what came only in part nothing may be taken away.
-        addExtras(fetchedAt, delivered & ~bitsOf(children, [...(mapped.partial ?? []), ...lacking]), hash);
-        const record: BatchRecord = {
-          key: flow.table.key.map((column) => mapped.row[column] ?? null),
-          keyText,
-          order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
-          fetchedAt,
-          hash,
-          delivered,
-          tailed,
-          firstSpan,
-          endSpan: spans.length,
-        };
-        // Of a listing all rows are kept: which repeat a key is settled in the staging table, over all of its batches.
-        const place = listed ? undefined : places.get(keyText);
-        if (place === undefined) {
-          if (!listed) places.set(keyText, records.length);
-          records.push(record);
-        } else {
-          deduplicated += 1;
-          if (isNewer(record, records[place] as BatchRecord)) records[place] = record;
-        }
+        take(mapped, fetchedAt, tails, lacking);
       } catch (error) {
-        undo(bytes, firstSpan);
-        throw error;
+        if (!isBadText(error)) throw error;
+        const storable = withStorableText(flow, mapped, tails);
+        take(storable.mapped, fetchedAt, storable.tails, lacking);
       }
-      received += 1;
-      for (const note of mapped.notes ?? []) notes.add(note);
     },
     addRaw(record, encode, fetchedAt) {
       if (!listed) throw new Error(`${flow.stream.name}: only rows of a listing are taken as bytes`);
@@ -248,6 +264,8 @@ export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18
     slice: (from, to) => writer.bytes(from, to),
   };
 }
+
+const isBadText = (error: unknown): boolean => error instanceof BadData && error.code === 'bad_text';
 
 /** Larger order wins; equal or unordered, the later fetch (guarantee G1). */
 function isNewer(a: BatchRecord, b: BatchRecord): boolean {

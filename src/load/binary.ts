@@ -1,4 +1,5 @@
 import { BadData } from '../core/errors.ts';
+import { storableJson } from '../core/json.ts';
 import type { ColumnType, Value } from '../core/table.ts';
 
 /**
@@ -221,8 +222,9 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
       }
       switch (type) {
         case 'text':
-        case 'json':
           return utf8(asText(type, value));
+        case 'json':
+          return utf8(asJson(type, value));
         case 'bigint':
           if (typeof value !== 'number' && typeof value !== 'bigint') throw outOfRange(type, value);
           return int8(value);
@@ -258,7 +260,7 @@ export function binaryWriter(capacity = 1 << 16): BinaryWriter {
           const start = at;
           reserve(5);
           at += 1;
-          utf8(asText(type, value));
+          utf8(asJson(type, value));
           // utf8 wrote its length one byte late: the version byte 1 of jsonb belongs between length and text.
           const bytes = view.getInt32(start + 1);
           view.setInt32(start, bytes + 1);
@@ -302,6 +304,13 @@ const outOfRange = (type: ColumnType, value: Value): BadData =>
 function asText(type: ColumnType, value: Value): string {
   if (typeof value !== 'string') throw outOfRange(type, value);
   return value;
+}
+
+function asJson(type: ColumnType, value: Value): string {
+  const json = asText(type, value);
+  if (storableJson(json) !== json)
+    throw new BadData('bad_text', 'a string in it holds NUL or half of a surrogate pair');
+  return json;
 }
 
 /** Days from 1970-01-01 to a proleptic Gregorian `YYYY-MM-DD` (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). */

@@ -80,7 +80,7 @@ export async function resolveRejects(
   if (names.length === 0) return;
   await sql`update ops.rejects set status = 'resolved', resolved_at = now()
     where source_id = ${merge.sourceId} and stream = ${stream} and status = 'open' and record_key <> ''
-      and record_key = any (${[...new Set(names)]}::text[])`.execute(session.trx);
+      and record_key = any (${[...new Set(names.map(written))]}::text[])`.execute(session.trx);
 }
 
 /** How long rejects are kept whose record has landed, or is gone: their bytes are worth something to whoever looks for the cause. */

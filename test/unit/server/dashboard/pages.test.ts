@@ -13,7 +13,7 @@ beforeAll(async () => {
   const { rig, control, idle } = scene;
   const [first = '', second = ''] = [...rig.tracker.oracle().issues.keys()];
   rig.tracker.state.setRaw(first, 'created', JSON.stringify(hostile));
-  rig.tracker.state.setRaw(second, 'summary', '"half \\ud800 a pair \\u202e and \\u001b[31m"');
+  rig.tracker.state.setRaw(second, 'issue.key', '"half \\ud800 a pair \\u202e and \\u001b[31m"');
   const throttle = rig.tracker.script.at(
     { match: ({ endpoint }) => endpoint.includes('sprint'), nth: 2 },
     tooManyRequests(1),
@@ -97,7 +97,7 @@ describe('every page', () => {
       `select reject_id::text as id from ops.rejects where code = 'bad_text'`,
     );
     const record = (await person.get(`/rejects/${id}`)).body;
-    expect(record).toContain('&quot;summary&quot;: &quot;half \\ud800 a pair');
+    expect(record).toContain('&quot;key&quot;: &quot;half \\ud800 a pair');
     expect((await person.get('/schema-changes')).body).toContain('&lt;img src=x onerror=alert(1)&gt;');
     const [{ run = '' } = {}] = await scene.rig.rows<{ run: string }>(
       `select run_id::text as run from ops.runs where status in ('failed', 'partly_failed') order by run_id desc limit 1`,

@@ -12,6 +12,7 @@ import type { Mapped } from '../../../../../src/core/stream.ts';
 import type { Row, Table } from '../../../../../src/core/table.ts';
 import { parseInstant } from '../../../../../src/core/time.ts';
 import { binaryWriter } from '../../../../../src/load/binary.ts';
+import { withStorableText } from '../../../../../src/load/storable-text.ts';
 import * as recorded from './issue-record.ts';
 import {
   ann,
@@ -837,15 +838,8 @@ describe('an issue that cannot be told truly is rejected', () => {
     [issue({ resolutiondate: false }), 'bad_instant', 'fields.resolutiondate'],
     [issue({ duedate: '2024-02-30' }), 'bad_date', 'fields.duedate'],
     [issue({ duedate: 20240101 }), 'bad_date', 'fields.duedate'],
-    [issue({ summary: 'a\0b' }), 'bad_text', 'fields.summary'],
-    [issue({ summary: 'a\ud800' }), 'bad_text', 'fields.summary'],
-    [issue({ description: paragraph('a\0b') }), 'bad_text', 'fields.description'],
     [issue({ labels: ['ok', 'a\udfff'] }), 'bad_text', 'fields.labels'],
     [issue({ labels: ['x'.repeat(3000)] }), 'key_too_long', 'fields.labels'],
-    [issue({ customfield_1: 'a\0' }), 'bad_text', 'fields.customfield_1'],
-    [issue({ customfield_1: { deep: ['a\ud800'] } }), 'bad_text', 'fields.customfield_1'],
-    [issue({ 'customfield_\0': 1 }), 'bad_text', 'fields.'],
-    [issue({ unknown: 'a\0' }), 'bad_text', 'fields.unknown'],
     [issue({ timespent: 2 ** 64 }), 'bad_integer', 'fields.timespent'],
     [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
     [issue({ customfield_10016: new ExactNumber('1e200000') }), 'bad_number', 'fields.customfield_10016'],
@@ -977,7 +971,7 @@ describe('whatever a server sends', () => {
   const good = (record: unknown, known = catalogue): void => {
     let mapped: Mapped;
     try {
-      mapped = mapIssue(record, known);
+      mapped = withStorableText({ table: issues, children: issueChildren }, mapIssue(record, known)).mapped;
     } catch (error) {
       expect(error).toBeInstanceOf(BadData);
       expect(error).toMatchObject({ field: expect.any(String) });
