@@ -177,9 +177,12 @@ export const parseAnyInstant = (value: string | number): Instant => {
 export const parseToldInstant = (value: string | number): Instant =>
   typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
 
+/** Days since 1970-01-01 of a calendar day `YYYY-MM-DD`; NaN for anything else. */
+export const daysSince1970 = (text: string): number => (text.length === 10 ? dayNumber(text) : Number.NaN);
+
 /** A calendar day `YYYY-MM-DD`, years 0001 to 9999, returned as it came. Throws `BadData('bad_date')` for anything else. */
 export const parseDay = (text: string): string => {
-  if (text.length === 10 && !Number.isNaN(dayNumber(text))) return text;
+  if (!Number.isNaN(daysSince1970(text))) return text;
   throw new BadData('bad_date', `${shown(text)} is not a day like 2020-06-12`);
 };
 

@@ -3,7 +3,7 @@ import { BadData } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { StreamReport } from '../core/run.ts';
 import type { Flow, Slice } from '../core/stream.ts';
-import { newBatch } from '../load/batch.ts';
+import { Batch } from '../load/batch.ts';
 import { load } from '../load/load.ts';
 import { tailsOf } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
@@ -68,7 +68,7 @@ async function replayStream(
   const stream = flow.stream.name;
   const started = performance.now();
   await beginStream(context.deps.warehouse.db, run, stream);
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   const tails = tailsOf(context, flow);
   const good: string[] = [];
   for (const { reject_id, payload, slice, seen } of stored) {

@@ -4,11 +4,10 @@ import type { RawRecord } from '../core/raw-record.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
-import { type BinaryWriter, binaryWriter } from './binary.ts';
+import { BinaryWriter } from './binary.ts';
 import { lackingHash } from './incomplete.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
 import type { RawEncoder } from './raw.ts';
-import { newSpans, type Spans } from './spans.ts';
 import { type TailRows, withStorableText } from './storable-text.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
@@ -21,15 +20,15 @@ export interface Reject {
   readonly field: string | undefined;
   readonly message: string;
   readonly slice: Slice;
-  /** The row that the record is about (`Flow.keyOf`); absent where it does not say. */
+  /** The row that the record is about (`Flow.keyOf`); absent where the record does not say. */
   readonly row?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One record of a batch, encoded: where its rows lie in the batch's bytes. */
 export interface BatchRecord {
-  /** The key columns' values, in the table's key order; of a record that was taken as bytes there are none. */
+  /** The key columns' values, in the table's key order. */
   readonly key: readonly Value[];
-  /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty in a listing that is replaced: the staging table tells. */
+  /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty in a listing. */
   readonly keyText: string;
   readonly order: Value;
   readonly fetchedAt: Instant;
@@ -39,43 +38,9 @@ export interface BatchRecord {
   readonly delivered: number;
   /** True where rows came that do not enter the hash: lists that were fetched apart. */
   readonly tailed: boolean;
-  /** Its rows are the batch's spans `[firstSpan, endSpan)`. Its own row lies in two: the content, and the loader's columns. */
+  /** Its rows are the batch's spans `[firstSpan, endSpan)`. */
   readonly firstSpan: number;
   readonly endSpan: number;
-}
-
-/** Records of one flow that will be committed together, already in the wire format: flat in memory, cheap to hash and to send. */
-export interface Batch {
-  readonly flow: Flow;
-  /** Plain rows of which a complete listing replaces those that stand: rows that repeat a key are still in it. */
-  readonly isListing: boolean;
-  readonly layouts: readonly Layout[];
-  readonly records: readonly BatchRecord[];
-  readonly rejects: readonly Reject[];
-  readonly notes: ReadonlySet<string>;
-  /** Records given so far, good or bad. */
-  readonly received: number;
-  /** Records that repeated a key. */
-  readonly deduplicated: number;
-  readonly bytes: number;
-  /** The content hash a record will have in the warehouse; computed over what was delivered, before tails. */
-  digest(mapped: Mapped): bigint;
-  /**
-   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
-   * whose lists could not be had whole: the hash says so, and what is there of them stays.
-   * Text that Postgres cannot hold is replaced (`withStorableText`). Throws `BadData` (and stays as it was) where a value does not fit
-   * its column.
-   */
-  add(mapped: Mapped, fetchedAt: Instant, tails?: TailRows, lacking?: readonly string[]): void;
-  /** The same for a record that is still bytes, of a listing. False (and it stays as it was) where the record needs the flow's `via`. */
-  addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean;
-  reject(reject: Reject): void;
-  /** Notes that a record of this name was taken in: rejects of that name may be resolved. Named as rejects are. */
-  landed(name: string): void;
-  readonly names: readonly string[];
-  readonly spans: Spans;
-  /** The bytes `[from, to)`; valid until the next record. */
-  slice(from: number, to: number): Buffer;
 }
 
 /** Records in the order of their keys. */
@@ -85,187 +50,228 @@ export const byKey = (records: readonly BatchRecord[]): BatchRecord[] =>
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
 
-/** Plain rows of which a complete listing replaces those that stand. */
+/** Encoded bytes of the loader's own columns: bigint hash, timestamptz and int, each with its length. */
+const hashBytes = 12;
+const fetchedBytes = 12;
+export const deliveredBytes = 8;
+
+/** True where a complete listing replaces the rows of its scope, which are relations or report rows without children. */
 export const isListing = ({ absent, table, children }: Flow): boolean =>
   absent === 'replaced' && !table.entity && childrenOf(children).length === 0;
 
-/** An empty batch for a flow. A `writer` may be handed on from a batch that is loaded: its memory is used again. */
-export function newBatch(flow: Flow, writer: BinaryWriter = binaryWriter(1 << 18)): Batch {
-  const children = childrenOf(flow.children);
-  const layouts = [layoutOf(flow.table), ...children.map(([, child]) => layoutOf(child.table))];
-  const listed = isListing(flow);
-  writer.rewind(0);
-  const records: BatchRecord[] = [];
-  const places = new Map<string, number>();
-  const rejects: Reject[] = [];
-  const notes = new Set<string>();
-  const names: string[] = [];
-  let received = 0;
-  let deduplicated = 0;
+/** Records of one flow that are committed together, already in the wire format: flat in memory, cheap to hash and to send. */
+export class Batch {
+  readonly flow: Flow;
+  /** True where rows that repeat a key stay in the batch: the staging table settles them over all batches of the listing. */
+  readonly isListing: boolean;
+  readonly layouts: readonly Layout[];
+  readonly records: BatchRecord[] = [];
+  readonly rejects: Reject[] = [];
+  readonly notes = new Set<string>();
+  /** Names of records that were taken in, as `ops.rejects.record_key` has them: rejects of these names may be resolved. */
+  readonly names: string[] = [];
+  /** Records given so far, good or bad. */
+  received = 0;
+  /** Records that repeated a key. */
+  deduplicated = 0;
+  /** Three numbers a row: its table (0 is the flow's own, i + 1 its i-th child), its first byte and its end. */
+  readonly spans: number[] = [];
+  readonly #writer: BinaryWriter;
+  readonly #children: ReturnType<typeof childrenOf>;
+  readonly #places = new Map<string, number>();
 
-  const spans = newSpans();
-  const root = layouts[0] as Layout;
+  /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
+  constructor(flow: Flow, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
+    this.flow = flow;
+    this.isListing = isListing(flow);
+    this.#children = childrenOf(flow.children);
+    this.layouts = [layoutOf(flow.table), ...this.#children.map(([, child]) => layoutOf(child.table))];
+    this.#writer = writer;
+    writer.rewind(0);
+  }
 
-  const undo = (bytes: number, rows: number): void => {
-    writer.rewind(bytes);
-    spans.rewind(rows);
-  };
+  get bytes(): number {
+    return this.#writer.length;
+  }
 
-  /** Encodes the loader's own columns of a record's row (`hash`: of an entity's) behind everything else of it. */
-  const addExtras = (fetchedAt: Instant, delivered: number, hash = 0n): void => {
-    const from = writer.length;
-    if (flow.table.entity) writer.field('bigint', hash);
-    writer.field('timestamptz', fetchedAt);
-    writer.field('int', delivered);
-    spans.add(0, from, writer.length);
-  };
+  /** The bytes `[from, to)`; valid until the next record. */
+  slice(from: number, to: number): Buffer {
+    return this.#writer.bytes(from, to);
+  }
 
-  /** Encodes the delivered rows of a record at the end of the buffer. */
-  const encode = (mapped: Mapped): { keyText: string; hash: bigint; delivered: number } => {
-    const start = writer.length;
-    encodeRow(writer, root, mapped.row, flow.table.entity ? 3 : 2);
-    const endKey = endOfKey(writer, root, start);
-    const keyText = listed ? '' : writer.latin1(start + 2, endKey);
-    spans.add(0, start, writer.length);
-    let delivered = 0;
-    for (let i = 0; i < children.length; i += 1) {
-      const rows = mapped.children[(children[i] as (typeof children)[number])[0]];
-      if (rows === undefined) continue;
-      delivered |= 1 << i;
-      encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
-    }
-    return {
-      keyText,
-      hash: flow.table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n,
-      delivered,
-    };
-  };
-
-  const take = (
-    mapped: Mapped,
-    fetchedAt: Instant,
-    tails: TailRows | undefined,
-    lacking: readonly string[] = [],
-  ): void => {
-    const bytes = writer.length;
-    const firstSpan = spans.length;
+  /** The content hash that a record will have in the warehouse, of what was delivered with it: without tails. Throws as `add`. */
+  digest(mapped: Mapped): bigint {
+    const [bytes, spans] = [this.#writer.length, this.spans.length];
     try {
-      const { keyText, hash: digest, delivered: whole } = encode(mapped);
-      const hash = lacking.length === 0 ? digest : lackingHash(flow, digest, lacking);
-      let delivered = whole;
-      let tailed = false;
-      for (let i = 0; i < children.length; i += 1) {
-        const [name] = children[i] as (typeof children)[number];
-        const rows = tails?.[name];
-        if (rows === undefined) continue;
-        tailed = true;
-        delivered |= 1 << i;
-        encodeChildren(writer, layouts[i + 1] as Layout, rows, i + 1, spans);
-      }
-      // Of what came only in part nothing may be taken away.
-      addExtras(fetchedAt, delivered & ~bitsOf(children, [...(mapped.partial ?? []), ...lacking]), hash);
-      const record: BatchRecord = {
-        key: flow.table.key.map((column) => mapped.row[column] ?? null),
-        keyText,
-        order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
-        fetchedAt,
-        hash,
-        delivered,
-        tailed,
-        firstSpan,
-        endSpan: spans.length,
-      };
-      // Of a listing all rows are kept: which repeat a key is settled in the staging table, over all of its batches.
-      const place = listed ? undefined : places.get(keyText);
-      if (place === undefined) {
-        if (!listed) places.set(keyText, records.length);
-        records.push(record);
-      } else {
-        deduplicated += 1;
-        if (isNewer(record, records[place] as BatchRecord)) records[place] = record;
-      }
+      return this.#storable(mapped, undefined, (rows) => this.#encode(rows).hash);
+    } finally {
+      this.#undo(bytes, spans);
+    }
+  }
+
+  /**
+   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
+   * whose lists could not be read whole: the hash says so, and their stored rows stay. Text that Postgres cannot hold is replaced
+   * (`withStorableText`). Throws `BadData`, and stays as it was, where a value does not fit its column.
+   */
+  add(mapped: Mapped, fetchedAt: Instant, tails?: TailRows, lacking: readonly string[] = []): void {
+    const [bytes, spans] = [this.#writer.length, this.spans.length];
+    try {
+      const { notes = [] } = this.#storable(mapped, tails, (rows, more) => {
+        this.#keep(this.#record(rows, fetchedAt, more, lacking));
+        return rows;
+      });
+      for (const note of notes) this.notes.add(note);
     } catch (error) {
-      undo(bytes, firstSpan);
+      this.#undo(bytes, spans);
       throw error;
     }
-    received += 1;
-    for (const note of mapped.notes ?? []) notes.add(note);
-  };
+    this.received += 1;
+  }
 
-  return {
-    flow,
-    isListing: listed,
-    layouts,
-    records,
-    rejects,
-    notes,
-    get received() {
-      return received;
-    },
-    get deduplicated() {
-      return deduplicated;
-    },
-    get bytes() {
-      return writer.length;
-    },
-    digest(mapped) {
-      const [bytes, rows] = [writer.length, spans.length];
-      try {
-        return encode(mapped).hash;
-      } catch (error) {
-        if (!isBadText(error)) throw error;
-        undo(bytes, rows);
-        return encode(withStorableText(flow, mapped).mapped).hash;
-      } finally {
-        undo(bytes, rows);
+  /** The same for a record of a listing that is still bytes. False (and it stays as it was) where the record needs the flow's `via`. */
+  addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean {
+    if (!this.isListing)
+      throw new Error(`${this.flow.stream.name}: only rows of a listing are taken as bytes`);
+    const writer = this.#writer;
+    const from = writer.length;
+    const root = this.layouts[0] as Layout;
+    writer.fields(root.content.length + 2);
+    if (!encode(writer, record) || !hasKey(writer, root, from)) {
+      writer.rewind(from);
+      return false;
+    }
+    writer.field('timestamptz', fetchedAt);
+    writer.field('int', 0);
+    const firstSpan = this.spans.length / 3;
+    this.spans.push(0, from, writer.length);
+    this.records.push({
+      ...{ key: [], keyText: '', order: null, fetchedAt, hash: 0n, delivered: 0, tailed: false },
+      firstSpan,
+      endSpan: firstSpan + 1,
+    });
+    this.received += 1;
+    return true;
+  }
+
+  reject(reject: Reject): void {
+    this.received += 1;
+    this.rejects.push(reject);
+  }
+
+  /** Does the work, once more with storable text where some is not. */
+  #storable<T>(
+    mapped: Mapped,
+    tails: TailRows | undefined,
+    work: (mapped: Mapped, tails: TailRows | undefined) => T,
+  ): T {
+    const [bytes, spans] = [this.#writer.length, this.spans.length];
+    try {
+      return work(mapped, tails);
+    } catch (error) {
+      if (!(error instanceof BadData) || error.code !== 'bad_text') throw error;
+      this.#undo(bytes, spans);
+      const storable = withStorableText(this.flow, mapped, tails);
+      return work(storable.mapped, storable.tails);
+    }
+  }
+
+  #undo(bytes: number, spans: number): void {
+    this.#writer.rewind(bytes);
+    this.spans.length = spans;
+  }
+
+  /** Of a key that repeats, the newer record stays. */
+  #keep(record: BatchRecord): void {
+    const place = this.isListing ? undefined : this.#places.get(record.keyText);
+    if (place === undefined) {
+      if (!this.isListing) this.#places.set(record.keyText, this.records.length);
+      this.records.push(record);
+    } else {
+      this.deduplicated += 1;
+      if (isNewer(record, this.records[place] as BatchRecord)) this.records[place] = record;
+    }
+  }
+
+  #record(mapped: Mapped, fetchedAt: Instant, tails: TailRows = {}, lacking: readonly string[]): BatchRecord {
+    const { flow } = this;
+    const firstSpan = this.spans.length / 3;
+    const { keyText, hash: ofContent, delivered: ofRecord, extras } = this.#encode(mapped);
+    const hash = lackingHash(flow, ofContent, lacking);
+    const ofTails = this.#encodeChildren(tails);
+    // The encoded bits say from which children absent rows may be removed: not from those that came in part.
+    const inPart = bitsOf(this.#children, [...(mapped.partial ?? []), ...lacking]);
+    const delivered = ofRecord | ofTails;
+    const fetchedField = extras + (flow.table.entity ? hashBytes : 0);
+    if (flow.table.entity) this.#writer.setInt8(extras, 'bigint', hash);
+    this.#writer.setInt8(fetchedField, 'timestamptz', fetchedAt);
+    this.#writer.setInt4(fetchedField + fetchedBytes, delivered & ~inPart);
+    return {
+      key: flow.table.key.map((column) => mapped.row[column] ?? null),
+      keyText,
+      order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
+      fetchedAt,
+      hash,
+      delivered,
+      tailed: ofTails !== 0,
+      firstSpan,
+      endSpan: this.spans.length / 3,
+    };
+  }
+
+  /** Encodes the record's row, with zeros for the loader's columns from `extras` on, and its children. */
+  #encode(mapped: Mapped): { keyText: string; hash: bigint; delivered: number; extras: number } {
+    const { table } = this.flow;
+    const writer = this.#writer;
+    const start = writer.length;
+    const root = this.layouts[0] as Layout;
+    encodeRow(writer, root, mapped.row, table.entity ? 3 : 2);
+    const extras = writer.length;
+    if (table.entity) writer.field('bigint', 0);
+    writer.field('timestamptz', 0n);
+    writer.field('int', 0);
+    const endOfKey = checkKey(writer, root, start);
+    this.spans.push(0, start, writer.length);
+    const delivered = this.#encodeChildren(mapped.children);
+    return {
+      keyText: this.isListing ? '' : writer.latin1(start + 2, endOfKey),
+      hash: table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n,
+      delivered,
+      extras,
+    };
+  }
+
+  /** Gives the bits of the children that were delivered. */
+  #encodeChildren(rows: TailRows): number {
+    let delivered = 0;
+    for (const [i, [name]] of this.#children.entries()) {
+      const list = rows[name];
+      if (list === undefined) continue;
+      delivered |= 1 << i;
+      const layout = this.layouts[i + 1] as Layout;
+      const seen = list.length > 1 ? new Set<string>() : undefined;
+      for (const row of list) this.#encodeChild(layout, row, i + 1, seen);
+    }
+    return delivered;
+  }
+
+  #encodeChild(layout: Layout, row: Row, table: number, seen: Set<string> | undefined): void {
+    const writer = this.#writer;
+    const from = writer.length;
+    encodeRow(writer, layout, row, layout.table.entity ? 1 : 0);
+    const endOfKey = checkKey(writer, layout, from);
+    if (seen !== undefined) {
+      const key = writer.latin1(from + 2, endOfKey);
+      if (seen.has(key)) {
+        writer.rewind(from);
+        return;
       }
-    },
-    add(mapped, fetchedAt, tails, lacking) {
-      try {
-        take(mapped, fetchedAt, tails, lacking);
-      } catch (error) {
-        if (!isBadText(error)) throw error;
-        const storable = withStorableText(flow, mapped, tails);
-        take(storable.mapped, fetchedAt, storable.tails, lacking);
-      }
-    },
-    addRaw(record, encode, fetchedAt) {
-      if (!listed) throw new Error(`${flow.stream.name}: only rows of a listing are taken as bytes`);
-      const from = writer.length;
-      const firstSpan = spans.length;
-      writer.fields(root.content.length + 2);
-      if (!encode(writer, record) || !isKeyed(writer, root, from)) {
-        undo(from, firstSpan);
-        return false;
-      }
-      spans.add(0, from, writer.length);
-      addExtras(fetchedAt, 0);
-      records.push({
-        key: [],
-        keyText: '',
-        order: null,
-        fetchedAt,
-        hash: 0n,
-        delivered: 0,
-        tailed: false,
-        firstSpan,
-        endSpan: spans.length,
-      });
-      received += 1;
-      return true;
-    },
-    reject(reject) {
-      received += 1;
-      rejects.push(reject);
-    },
-    landed: (name) => void names.push(name),
-    names,
-    spans,
-    slice: (from, to) => writer.bytes(from, to),
-  };
+      seen.add(key);
+    }
+    if (layout.table.entity) writer.field('bigint', digestOf(writer.bytes(from, writer.length)));
+    this.spans.push(table, from, writer.length);
+  }
 }
-
-const isBadText = (error: unknown): boolean => error instanceof BadData && error.code === 'bad_text';
 
 /** Larger order wins; equal or unordered, the later fetch (guarantee G1). */
 function isNewer(a: BatchRecord, b: BatchRecord): boolean {
@@ -282,43 +288,30 @@ function encodeRow(writer: BinaryWriter, layout: Layout, row: Row, extras: numbe
       writer.field(type, value);
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
-      throw new BadData(error.code, `${layout.table.name}.${name}: ${error.message}`, {
-        field: name,
-        cause: error,
-      });
+      const message = `${layout.table.name}.${name}: ${error.message}`;
+      throw new BadData(error.code, message, { field: name, cause: error });
     }
   }
 }
 
-function encodeChildren(
-  writer: BinaryWriter,
-  layout: Layout,
-  rows: readonly Row[],
-  table: number,
-  spans: Spans,
-): void {
-  const seen = rows.length > 1 ? new Set<string>() : undefined;
-  for (const row of rows) {
-    const from = writer.length;
-    encodeRow(writer, layout, row, layout.table.entity ? 1 : 0);
-    const endKey = endOfKey(writer, layout, from);
-    if (seen !== undefined) {
-      const key = writer.latin1(from + 2, endKey);
-      if (seen.has(key)) {
-        writer.rewind(from);
-        continue;
-      }
-      seen.add(key);
-    }
-    if (layout.table.entity) writer.field('bigint', digestOf(writer.bytes(from, writer.length)));
-    spans.add(table, from, writer.length);
+/** The end of the encoded key columns of the row that begins at `from`. Throws `BadData` for a key that no index takes. */
+function checkKey(writer: BinaryWriter, { table, key }: Layout, from: number): number {
+  let at = from + 2;
+  for (const field of key) {
+    const length = writer.int32(at);
+    if (length < 0)
+      throw new BadData('no_key', `${table.name}.${field} is part of the key and missing`, { field });
+    at += 4 + length;
   }
+  if (at - from > longestKey)
+    throw new BadData('key_too_long', `the key of a row of ${table.name} has ${at - from} bytes`);
+  return at;
 }
 
 /** Whether the row that begins at `from` has a key that a table takes. */
-function isKeyed(writer: BinaryWriter, layout: Layout, from: number): boolean {
+function hasKey(writer: BinaryWriter, layout: Layout, from: number): boolean {
   try {
-    endOfKey(writer, layout, from);
+    checkKey(writer, layout, from);
     return true;
   } catch (error) {
     if (error instanceof BadData) return false;
@@ -326,29 +319,11 @@ function isKeyed(writer: BinaryWriter, layout: Layout, from: number): boolean {
   }
 }
 
-/** The place behind the encoded key columns of the row that begins at `from`. */
-function endOfKey(writer: BinaryWriter, layout: Layout, from: number): number {
-  let at = from + 2;
-  for (let i = 0; i < layout.keys; i += 1) {
-    const length = writer.int32(at);
-    if (length < 0) {
-      const column = layout.content[i]?.[0];
-      throw new BadData('no_key', `${layout.table.name}.${column} is part of the key and missing`, {
-        ...(column === undefined ? {} : { field: column }),
-      });
-    }
-    at += 4 + length;
-  }
-  if (at - from > longestKey)
-    throw new BadData('key_too_long', `the key of a row of ${layout.table.name} has ${at - from} bytes`);
-  return at;
-}
-
 const eight = new DataView(new ArrayBuffer(8));
 
 /** The first 64 bits of the SHA-256. As text, because that costs a quarter less than a Buffer. */
-const digestOf = (bytes: Buffer): bigint => {
+function digestOf(bytes: Buffer): bigint {
   const text = crypto.hash('sha256', bytes, 'binary');
   for (let i = 0; i < 8; i += 1) eight.setUint8(i, text.charCodeAt(i));
   return eight.getBigInt64(0);
-};
+}

@@ -1,27 +1,20 @@
-/** What the source forgets: earlier versions of a row, and the numbers it has restated. Written with the rows, in their transaction. */
+/** What the source forgets: earlier versions of a row, and numbers that it has restated. Written in the transaction of the rows. */
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Table } from '../core/table.ts';
-import { type Layout, rootExtras } from './layout.ts';
-import { type Listing, type Merge, notRejected, withHashJoin } from './merge.ts';
-import { inScope } from './scope.ts';
+import { columnList, equalColumns, type Layout, loaderColumns, target } from './layout.ts';
+import type { Merge } from './merge.ts';
+import { withHashJoin } from './planner.ts';
+import { hasRows, inScope, type Listing, notRejected } from './replace.ts';
 import type { Session } from './session.ts';
 import { stageOf } from './stage.ts';
 
-const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
-const keyOf = (layout: Layout): readonly string[] =>
-  layout.content.slice(0, layout.keys).map(([name]) => name);
-const columns = (names: readonly string[], of?: string): RawBuilder<unknown> =>
-  sql.join(names.map((name) => (of === undefined ? sql.id(name) : sql.id(of, name))));
-const equal = (names: readonly string[], a: string, b: string): RawBuilder<unknown> =>
-  sql.join(
-    names.map((name) => sql`${sql.id(a, name)} = ${sql.id(b, name)}`),
-    sql` and `,
-  );
-
-/** When a row `t` became what it is: a change that is told can be that of the row if it lies between the last complete walk and our seeing it. */
-function toldChange({ table, order }: Layout, { sourceId, stream }: Merge & { readonly stream: string }) {
-  const { changed } = table.versions ?? {};
+/**
+ * When a row `t` became what it is. The moment that the source states is taken where it lies between the last complete walk and this
+ * reading, else the moment of reading.
+ */
+function changedAt({ table }: Layout, { sourceId, stream }: Merge & { readonly stream: string }) {
+  const { order, versions: { changed } = {} } = table;
   if (order !== undefined) return sql`coalesce(${sql.id('t', order)}, t._synced_at)`;
   if (changed === undefined) return sql`t._synced_at`;
   const at = sql.id('t', changed);
@@ -30,8 +23,8 @@ function toldChange({ table, order }: Layout, { sourceId, stream }: Merge & { re
 }
 
 /**
- * Closes the open version of every row that the merge just wrote with other values, and opens the new one. Call it behind the merge, in
- * its transaction. A version begins when the source says that the row changed, never before the one it follows.
+ * Closes the open version of every row that the merge just wrote with other values, and opens the new one. Runs after the merge, in its
+ * transaction. A version begins when the source says that the row changed, never before the one it follows.
  */
 export async function keepVersions(
   session: Session,
@@ -41,31 +34,31 @@ export async function keepVersions(
   const { table } = layout;
   const { versions } = table;
   if (versions === undefined) return;
-  const key = keyOf(layout);
+  const { key } = layout;
   await sql`
     with written as (
-      select ${columns(key, 't')}, ${columns(versions.columns, 't')}, ${toldChange(layout, merge)} as told
-      from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equal(key, 't', 's')}
+      select ${columnList(key, 't')}, ${columnList(versions.columns, 't')}, ${changedAt(layout, merge)} as stated
+      from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equalColumns(key, 't', 's')}
       where t._run_id = ${merge.runId}::bigint and t.xmin = pg_current_xact_id()::xid
     ), changed as (
-      select w.*, greatest(w.told, last.valid_from + interval '1 microsecond') as since
+      select w.*, greatest(w.stated, last.valid_from + interval '1 microsecond') as since
       from written w left join lateral (
-        select v.valid_from, ${columns(versions.columns, 'v')} from ${sql.table(versions.into)} v
-        where v.source_id = ${merge.sourceId}::smallint and ${equal(key, 'v', 'w')} and v.valid_to is null
+        select v.valid_from, ${columnList(versions.columns, 'v')} from ${sql.table(versions.into)} v
+        where v.source_id = ${merge.sourceId}::smallint and ${equalColumns(key, 'v', 'w')} and v.valid_to is null
       ) last on true
-      where last.valid_from is null or (${columns(versions.columns, 'last')}) is distinct from (${columns(versions.columns, 'w')})
+      where last.valid_from is null or (${columnList(versions.columns, 'last')}) is distinct from (${columnList(versions.columns, 'w')})
     ), closed as (
       update ${sql.table(versions.into)} v set valid_to = c.since from changed c
-      where v.source_id = ${merge.sourceId}::smallint and ${equal(key, 'v', 'c')} and v.valid_to is null
+      where v.source_id = ${merge.sourceId}::smallint and ${equalColumns(key, 'v', 'c')} and v.valid_to is null
     )
-    insert into ${sql.table(versions.into)} (source_id, ${columns([...key, ...versions.columns])}, valid_from, _run_id)
-    select ${merge.sourceId}::smallint, ${columns([...key, ...versions.columns], 'c')}, c.since, ${merge.runId}::bigint
+    insert into ${sql.table(versions.into)} (source_id, ${columnList([...key, ...versions.columns])}, valid_from, _run_id)
+    select ${merge.sourceId}::smallint, ${columnList([...key, ...versions.columns], 'c')}, c.since, ${merge.runId}::bigint
     from changed c`.execute(session.trx);
 }
 
 /**
- * Notes every number that is about to change, to come late or to go: old beside new. Call it before the merge and before absent rows are
- * removed; `listing` is what the staged rows speak for completely. A day that is read for the first time has nothing to be noted.
+ * Records every number that is about to change, to arrive late or to be removed, with its old and new value. Runs before the merge and
+ * before absent rows are removed. A day that is read for the first time has no revisions.
  */
 export async function keepRevisions(
   session: Session,
@@ -76,12 +69,8 @@ export async function keepRevisions(
   const { table } = layout;
   const { scope } = listing;
   if (table.revisions === undefined) return;
-  const known = await sql<{ there: boolean }>`select exists (
-    select from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) as there`.execute(
-    session.trx,
-  );
-  if (known.rows[0]?.there !== true) return;
-  const key = keyOf(layout);
+  if (!(await hasRows(session.trx, layout, scope, merge.sourceId))) return;
+  const { key } = layout;
   const { days } = scope;
   const staged = sql.id('s', key[0] ?? '');
   const sameDay =
@@ -91,30 +80,27 @@ export async function keepRevisions(
           and ${sql.id('d', days.column)} = ${sql.id('s', days.column)})`;
   await withHashJoin(session, () =>
     sql`
-    insert into ${sql.table(table.revisions?.into ?? '')} (source_id, ${columns(key)}, metric, old_value, new_value, seen_at, _run_id)
+    insert into ${sql.table(table.revisions?.into ?? '')} (source_id, ${columnList(key)}, metric, old_value, new_value, seen_at, _run_id)
     select ${merge.sourceId}::smallint, ${sql.join(key.map((name) => sql`coalesce(${sql.id('t', name)}, ${sql.id('s', name)})`))},
       m.metric, m.old_value, m.new_value, now(), ${merge.runId}::bigint
     from (select * from ${target(table)} t where ${inScope(layout, scope, merge.sourceId)}) t
-    full join ${stageOf(table)} s on ${equal(key, 't', 's')}
+    full join ${stageOf(table)} s on ${equalColumns(key, 't', 's')}
     cross join lateral (${metrics(table)}) m
     where m.old_value is distinct from m.new_value and (t.source_id is not null or ${sameDay})
       and (${staged} is not null or ${notRejected(layout, listing)})`.execute(session.trx),
   );
 }
 
-/**
- * The same of staged rows that speak for nothing but themselves: records that were fetched long ago (`Merge.late`). What was written since stays as
- * it is. Call it before the merge.
- */
+/** The same for replayed records (`Merge.late`), which are no listing; rows written since stay as they are. Runs before the merge. */
 export async function keepLateRevisions(session: Session, layout: Layout, merge: Merge): Promise<void> {
   const { table } = layout;
   if (table.revisions === undefined) return;
-  const key = keyOf(layout);
+  const { key } = layout;
   await sql`
-    insert into ${sql.table(table.revisions.into)} (source_id, ${columns(key)}, metric, old_value, new_value, seen_at, _run_id)
-    select ${merge.sourceId}::smallint, ${columns(key, 's')}, m.metric, m.old_value, m.new_value, now(), ${merge.runId}::bigint
-    from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equal(key, 't', 's')}
-      and t._synced_at <= ${sql.id('s', rootExtras.fetched)}
+    insert into ${sql.table(table.revisions.into)} (source_id, ${columnList(key)}, metric, old_value, new_value, seen_at, _run_id)
+    select ${merge.sourceId}::smallint, ${columnList(key, 's')}, m.metric, m.old_value, m.new_value, now(), ${merge.runId}::bigint
+    from ${stageOf(table)} s join ${target(table)} t on t.source_id = ${merge.sourceId}::smallint and ${equalColumns(key, 't', 's')}
+      and t._synced_at <= ${sql.id('s', loaderColumns.fetched)}
     cross join lateral (${metrics(table)}) m
     where m.old_value is distinct from m.new_value`.execute(session.trx);
 }

@@ -4,7 +4,7 @@ import type { Cell, Cells } from '../core/cell.ts';
 import { BadData } from '../core/errors.ts';
 import type { Notation, RawRecord } from '../core/raw-record.ts';
 import type { ColumnType, Value } from '../core/table.ts';
-import { type BinaryWriter, binaryWriter } from './binary.ts';
+import { BinaryWriter } from './binary.ts';
 import type { Layout } from './layout.ts';
 
 /** Appends the content columns of a record's row. False where a value is not as its cell is declared; what was written then stays: `rewind`. */
@@ -44,7 +44,7 @@ const columnOf = (cell: Cell, type: ColumnType, notation: Notation): Column => {
 
 /** A field as its bytes. */
 const encodedAs = (type: ColumnType, value: Value): Uint8Array => {
-  const writer = binaryWriter(64);
+  const writer = new BinaryWriter(64);
   writer.field(type, value);
   return Uint8Array.from(writer.bytes(0, writer.length));
 };

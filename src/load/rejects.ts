@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { Reject } from './batch.ts';
 import type { Merge } from './merge.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './replace.ts';
 import type { Session } from './session.ts';
 
 /** A payload longer than this is kept in part, with the digest of the whole. */

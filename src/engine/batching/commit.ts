@@ -1,11 +1,11 @@
 /** A batch goes into the warehouse, with what is to be known of it there: the receipt of its slice, the end of its walk, the run's counters. */
 
 import type { Flow, Slice } from '../../core/stream.ts';
-import { type Batch, newBatch, type Reject } from '../../load/batch.ts';
+import { Batch, type Reject } from '../../load/batch.ts';
+import type { ListingLoad } from '../../load/listing-load.ts';
 import { type Load, type Loaded, load } from '../../load/load.ts';
-import type { Scope } from '../../load/scope.ts';
+import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import type { Gathering } from '../../load/staged-replace.ts';
 import { tallyBatch } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 import { endSlice, type OpenSlice, type SliceEnd } from '../state/slice-state.ts';
@@ -18,12 +18,12 @@ export async function commit(
   batch: Batch,
   open: OpenSlice,
   end?: SliceEnd,
-  before?: Gathering,
+  listing?: ListingLoad,
 ): Promise<Loaded> {
   const { context, flow, tally } = stream;
   const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
   const closing = tooMany === undefined ? end : undefined;
-  const loaded = await write(stream, batch, open, closing, before);
+  const loaded = await write(stream, batch, open, closing, listing);
   if (tooMany !== undefined) throw tooMany;
   if (closing !== undefined) {
     tally.slices += 1;
@@ -41,7 +41,7 @@ async function write(
   batch: Batch,
   open: OpenSlice,
   closing?: SliceEnd,
-  before?: Gathering,
+  listing?: ListingLoad,
 ): Promise<Loaded> {
   const { context, flow, tally, walk } = stream;
   const speaksForAll = closing?.status === 'done' && closing.lacks !== true && showsAll(flow);
@@ -59,7 +59,7 @@ async function write(
   };
   // An orderly stop lets the batch in hand finish; only the loss of the lease ends it.
   const loaded = await context.loads(() =>
-    load(context.deps.warehouse.pool, batch, how, context.lease.signal, before),
+    load(context.deps.warehouse.pool, batch, how, context.lease.signal, listing),
   );
   tallyBatch(tally, loaded);
   return loaded;
@@ -112,7 +112,7 @@ export async function keepRejected(
   open: OpenSlice,
 ): Promise<void> {
   if (stream.context.lease.signal.aborted) return;
-  const batch = newBatch(stream.flow);
+  const batch = new Batch(stream.flow);
   for (const reject of rejects) batch.reject(reject);
   await write(stream, batch, open);
 }

@@ -39,7 +39,7 @@ export async function takePage(
       try {
         batch.add(outcome.mapped, fetchedAt, bad?.rows, bad?.lacking);
         refusals.push(...(bad?.refusals ?? []));
-        if (stream.resolves) batch.landed(reading.id(outcome.record));
+        if (stream.resolves) batch.names.push(reading.id(outcome.record));
       } catch (error) {
         if (!(error instanceof BadData)) throw error;
         refuse(error, outcome.record, 'encode');
@@ -58,7 +58,7 @@ export async function takePage(
     if (record instanceof RawRecord) {
       const encode = raw(record);
       if (encode !== undefined && batch.addRaw(record, encode, fetchedAt)) {
-        if (stream.resolves) batch.landed(reading.id(record));
+        if (stream.resolves) batch.names.push(reading.id(record));
         continue;
       }
     }

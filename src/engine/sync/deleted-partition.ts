@@ -5,7 +5,7 @@ import { SeemsMissing } from '../../core/errors.ts';
 import { noCounts } from '../../core/run.ts';
 import { layoutOf } from '../../load/layout.ts';
 import { removal } from '../../load/merge.ts';
-import { inScope } from '../../load/scope.ts';
+import { inScope } from '../../load/replace.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
 import { tallyBatch } from '../context/run-context.ts';
 import { fenced } from '../state/lease-guard.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { HasNone } from '../../core/errors.ts';
 import type { WalkEnd } from '../../core/paging.ts';
 import { layoutOf } from '../../load/layout.ts';
-import { inScope } from '../../load/scope.ts';
+import { inScope } from '../../load/replace.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { scopeOf } from '../batching/commit.ts';
 import type { StreamContext } from '../batching/stream-context.ts';

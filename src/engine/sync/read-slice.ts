@@ -2,11 +2,9 @@ import { TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { Reading, WalkEnd } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
-import { type Batch, isListing, newBatch, type Reject } from '../../load/batch.ts';
-import { binaryWriter } from '../../load/binary.ts';
-import { writeThrough } from '../../load/initial-load.ts';
-import { settings } from '../../load/load.ts';
-import { type Gathering, gather } from '../../load/staged-replace.ts';
+import { Batch, isListing, type Reject } from '../../load/batch.ts';
+import { BinaryWriter } from '../../load/binary.ts';
+import { ListingLoad } from '../../load/listing-load.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
 import { underWay } from '../batching/in-flight.ts';
@@ -58,7 +56,7 @@ export async function readSlice(
   const missed = await knownIn(stream, open);
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const loads = underWay(context.writers, () => binaryWriter(usual.bytes + (1 << 19)));
+  const loads = underWay(context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
   const raw = rawEncoders(flow, open.slice);
   let writer = loads.writer();
   let batch: Batch | undefined;
@@ -69,7 +67,7 @@ export async function readSlice(
   let end: WalkEnd;
   const whole = flow.absent === 'replaced';
   const roomy = isListing(flow);
-  let gathering: Gathering | undefined;
+  let gathering: ListingLoad | undefined;
   const gathered: Reject[] = [];
   try {
     for (;;) {
@@ -81,7 +79,7 @@ export async function readSlice(
         end = step.value;
         break;
       }
-      batch ??= newBatch(flow, writer);
+      batch ??= new Batch(flow, writer);
       if (missed.size > 0) for (const record of step.value.records) missed.delete(reading.id(record));
       const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
       received += taken.received;
@@ -98,7 +96,7 @@ export async function readSlice(
       if (!isFull(batch, size)) continue;
       const full = batch;
       batch = undefined;
-      if (whole) gathering ??= await gatherFor(stream, open.slice);
+      if (whole) gathering ??= await openListing(stream, open.slice);
       const into = gathering;
       if (whole) gathered.push(...full.rejects);
       await loads.begin(size.underWay, writer, () => into?.add(full) ?? commit(stream, full, open));
@@ -147,7 +145,7 @@ export async function readSlice(
     passes: end.passes,
     ...(end.lacks && { lacks: end.lacks }),
   };
-  const loaded = await commit(stream, batch ?? newBatch(flow, writer), open, sliceEnd, gathering).finally(
+  const loaded = await commit(stream, batch ?? new Batch(flow, writer), open, sliceEnd, gathering).finally(
     () => gathering?.close(),
   );
   context.writers.push(writer);
@@ -161,12 +159,11 @@ export async function readSlice(
   return sliceEnd;
 }
 
-/** Rows of a scope that holds nothing yet go straight into the table; others are staged, to be compared at the end. */
-async function gatherFor({ context, flow, force }: StreamContext, slice: Slice): Promise<Gathering> {
-  const { pool } = context.deps.warehouse;
-  const merge = { sourceId: context.run.sourceId, runId: context.run.runId, force };
-  const how = { settings: `${settings}; ${context.lease.settings}`, signal: context.lease.signal };
-  return (await writeThrough(pool, flow, scopeOf(flow, slice), merge, how)) ?? (await gather(pool, flow));
+function openListing({ context, flow, force }: StreamContext, slice: Slice): Promise<ListingLoad> {
+  const { sourceId, runId } = context.run;
+  const { settings, signal } = context.lease;
+  const target = { flow, scope: scopeOf(flow, slice), sourceId, runId, force, settings };
+  return ListingLoad.open(context.deps.warehouse.pool, target, signal);
 }
 
 async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {

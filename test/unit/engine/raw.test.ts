@@ -11,7 +11,7 @@ import { RawRecord } from '../../../src/core/raw-record.ts';
 import type { Flow, Slice } from '../../../src/core/stream.ts';
 import type { Table } from '../../../src/core/table.ts';
 import { rawEncoders } from '../../../src/engine/batching/map-record.ts';
-import { newBatch } from '../../../src/load/batch.ts';
+import { Batch } from '../../../src/load/batch.ts';
 import { scan } from '../../../src/reading/csv/lines.ts';
 import { recordsBy } from '../../../src/reading/csv/records.ts';
 import { thingFlow } from '../load/things.ts';
@@ -38,7 +38,7 @@ const fetchedAt = 1_767_225_600_000_000n;
 
 /** The encoded row as hex; 'as a value' where it is not written as bytes. */
 const asBytes = (flow: Flow, record: RawRecord): string => {
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   const encode = rawEncoders(flow, slice)(record);
   if (encode === undefined || !batch.addRaw(record, encode, fetchedAt)) {
     expect([batch.bytes, batch.received, batch.spans.length]).toEqual([0, 0, 0]);
@@ -50,7 +50,7 @@ const asBytes = (flow: Flow, record: RawRecord): string => {
 
 /** The same by way of the transform, with its notes; or why it is rejected. */
 const asValue = (flow: Flow, record: RawRecord): string => {
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   try {
     const mapped = flow.via(record.value, slice);
     batch.add(mapped, fetchedAt);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BadData } from '../../../src/core/errors.ts';
 import type { Flow } from '../../../src/core/stream.ts';
 import { type ColumnType, type Row, table } from '../../../src/core/table.ts';
-import { binaryWriter } from '../../../src/load/binary.ts';
+import { BinaryWriter } from '../../../src/load/binary.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, thingFlow } from './things.ts';
 
@@ -139,6 +139,6 @@ test.each([
   ['numeric', '1e9999', 'out_of_range'],
   ['date', 'today', 'bad_date'],
 ] as const)('%s refuses %s as %s instead of storing something else', (type, value, code) => {
-  const writer = binaryWriter(16);
+  const writer = new BinaryWriter(16);
   expect(() => writer.field(type, value)).toThrow(expect.objectContaining({ code }) as BadData);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fenced } from '../../../src/core/errors.ts';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
-import { newBatch } from '../../../src/load/batch.ts';
+import { Batch } from '../../../src/load/batch.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, memberFlow, members, rowsOf, thing, thingFlow } from './things.ts';
 
@@ -224,10 +224,10 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
     children: {},
   }));
   await loadBatch(warehouse, batchOf(memberFlow, many));
-  const loaded = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
+  const loaded = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
   expect(loaded).toMatchObject({ braked: true, deleted: 0 });
   await warehouse.pool.query("delete from lab.members where user_id = '0'");
-  const small = await loadBatch(warehouse, newBatch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
+  const small = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
   expect(small).toMatchObject({ braked: false, deleted: 20 });
 });
 

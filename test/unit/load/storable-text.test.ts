@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Mapped } from '../../../src/core/stream.ts';
 import { type Row, type Table, table } from '../../../src/core/table.ts';
-import { newBatch } from '../../../src/load/batch.ts';
+import { Batch } from '../../../src/load/batch.ts';
 import { withStorableText } from '../../../src/load/storable-text.ts';
 import { thingFlow } from './things.ts';
 
@@ -77,7 +77,7 @@ test('a child keeps its exact text in its own _extra, or in that of the record',
 
 test('a list that was fetched apart does not change the hash of its record', () => {
   const comment = { id: 8n, thing_id: 1n, body: 'c\0', _extra: null };
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   batch.add(mapped({ name: 'a\0' }), 0n, { comments: [comment] });
   expect(batch.records[0]?.hash).toBe(batch.digest(mapped({ name: 'a\0' })));
   expect([...batch.notes].sort()).toEqual([
@@ -90,7 +90,7 @@ test.each([
   ['in a key', { tags: [{ thing_id: 1n, tag: 't\0', weight: 1 }] }, undefined],
   ['where no _extra can keep it', {}, { notes: [{ id: 7n, thing_id: 1n, body: 'n\0' }] }],
 ])('text that Postgres cannot hold rejects the record %s', (_, children, tails) => {
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   const add = () => batch.add(mapped({}, children), 0n, tails);
   expect(add).toThrow(expect.objectContaining({ code: 'bad_text' }));
   expect(batch).toMatchObject({ bytes: 0, received: 0 });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
 import { type Row, table } from '../../../src/core/table.ts';
-import { type Batch, newBatch } from '../../../src/load/batch.ts';
+import { Batch } from '../../../src/load/batch.ts';
 import type { Load, Loaded } from '../../../src/load/load.ts';
 import { load } from '../../../src/load/load.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
@@ -98,10 +98,10 @@ export const thing = (
 
 /** A batch of things fetched at the given moments (default: one after the other from 1000 on). */
 export function batchOf(flow: Flow, records: readonly Mapped[], fetchedAt: readonly bigint[] = []): Batch {
-  const batch = newBatch(flow);
+  const batch = new Batch(flow);
   records.forEach((mapped, i) => {
     batch.add(mapped, fetchedAt[i] ?? BigInt(1000 + i));
-    batch.landed(String(mapped.row.id ?? ''));
+    batch.names.push(String(mapped.row.id ?? ''));
   });
   return batch;
 }

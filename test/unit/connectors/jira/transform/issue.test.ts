@@ -11,7 +11,7 @@ import { ExactNumber, parseJson } from '../../../../../src/core/json.ts';
 import type { Mapped } from '../../../../../src/core/stream.ts';
 import type { Row, Table } from '../../../../../src/core/table.ts';
 import { parseInstant } from '../../../../../src/core/time.ts';
-import { binaryWriter } from '../../../../../src/load/binary.ts';
+import { BinaryWriter } from '../../../../../src/load/binary.ts';
 import { withStorableText } from '../../../../../src/load/storable-text.ts';
 import * as recorded from './issue-record.ts';
 import {
@@ -958,7 +958,7 @@ describe('whatever a server sends', () => {
 
   /** What the transform lets through, the loader can store: a value it refuses fails the test here. */
   const encodable = (table: Table, row: Row): void => {
-    const writer = binaryWriter();
+    const writer = new BinaryWriter();
     for (const [column, type] of Object.entries(table.columns)) {
       if (table.key.includes(column)) expect(row[column]).not.toBeNull();
       const value = row[column];

@@ -1,4 +1,4 @@
-/** A listing that is the first of its scope is written straight into its table: the outcome must be that of staging it. */
+/** A listing that is too large for one batch: the first of a scope goes straight into its table, others are staged. */
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,9 +7,8 @@ import { noCounts } from '../../../src/core/run.ts';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
 import { table } from '../../../src/core/table.ts';
 import type { Batch } from '../../../src/load/batch.ts';
-import { writeThrough } from '../../../src/load/initial-load.ts';
-import { type Load, type Loaded, load, settings } from '../../../src/load/load.ts';
-import { type Gathering, gather } from '../../../src/load/staged-replace.ts';
+import { ListingLoad } from '../../../src/load/listing-load.ts';
+import { type Load, type Loaded, load } from '../../../src/load/load.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
 
@@ -65,22 +64,24 @@ const stored = (flow: Flow, by = ''): Promise<readonly (readonly (string | null)
   );
 
 const never = new AbortController().signal;
-const ways = {
-  async through(flow: Flow, owner = 'a'): Promise<Gathering> {
-    const merge = { sourceId: 1, runId: '1', force: false };
-    const how = { settings, signal: never };
-    const opened = await writeThrough(database.warehouse.pool, flow, scopeOf(owner), merge, how);
-    if (opened === undefined) throw new Error('the scope is not empty');
-    return opened;
-  },
-  staged: (flow: Flow): Promise<Gathering> => gather(database.warehouse.pool, flow),
-};
+const openListing = (flow: Flow, owner = 'a'): Promise<ListingLoad> =>
+  ListingLoad.open(
+    database.warehouse.pool,
+    {
+      flow,
+      scope: scopeOf(owner),
+      sourceId: 1,
+      runId: '1',
+      force: false,
+      settings: 'set local lock_timeout = 0',
+    },
+    never,
+  );
 
 let clock = 0n;
 /** The batches in turn, all but the last one ahead. Each has its own moment of fetching. */
 async function listing(
   flow: Flow,
-  way: keyof typeof ways,
   parts: readonly (readonly Told[])[],
   more: {
     readonly owner?: string;
@@ -97,9 +98,9 @@ async function listing(
       part.map(() => clock),
     );
   });
-  const gathering = await ways[way](flow, owner);
+  const taken = await openListing(flow, owner);
   try {
-    for (const batch of batches.slice(0, -1)) await gathering.add(batch);
+    for (const batch of batches.slice(0, -1)) await taken.add(batch);
     await more.ahead?.();
     const how: Load = {
       stream: flow.stream.name,
@@ -112,11 +113,21 @@ async function listing(
       guard: async () => () => undefined,
     };
     const last = batches.at(-1) ?? batchOf(flow, []);
-    return await load(database.warehouse.pool, last, how, never, gathering);
+    return await load(database.warehouse.pool, last, how, never, taken);
   } finally {
-    await gathering.close();
+    await taken.close();
   }
 }
+
+/** All parts as one batch, each record with the moment of its part. */
+const inOneBatch = (flow: Flow, parts: readonly (readonly Told[])[]): Promise<Loaded> => {
+  const batch = batchOf(
+    flow,
+    parts.flat().map((one) => mapped(one)),
+    parts.flatMap((part, at) => part.map(() => BigInt(at + 1) * 1_000n)),
+  );
+  return loadBatch(database.warehouse, batch, { replaces: scopeOf('a') });
+};
 
 describe.each([counted, single])('of a table like $name', (kind) => {
   const flow = flowOf(kind);
@@ -124,7 +135,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
   test.each([false, true])(
     'days of which not one record can become a row stay, forced: %s',
     async (force) => {
-      await listing(flow, 'staged', [[{ name: 'x', clicks: 1 }]]);
+      await listing(flow, [[{ name: 'x', clicks: 1 }]]);
       const batch = batchOf(flow, []);
       const reject = {
         key: '',
@@ -147,7 +158,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     },
   );
 
-  test('whatever repeats, in whatever batches: rows and counts are those of a staged listing', async () => {
+  test('whatever repeats, in whatever batches: rows and counts are those of one batch', async () => {
     const told = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
     const parts = fc.array(fc.array(told, { maxLength: 4 }), { minLength: 1, maxLength: 7 });
     let repeated = 0;
@@ -156,17 +167,13 @@ describe.each([counted, single])('of a table like $name', (kind) => {
     await fc.assert(
       fc.asyncProperty(parts, async (some) => {
         const outcomes: unknown[] = [];
-        for (const way of ['staged', 'through'] as const) {
+        for (const way of ['one batch', 'many'] as const) {
           await database.warehouse.pool.query(`truncate lab.${kind.name}`);
           clock = 0n;
-          const { counts, deleted, braked } = await listing(flow, way, some);
+          const { counts, deleted, braked } =
+            way === 'many' ? await listing(flow, some) : await inOneBatch(flow, some);
           if (counts.received > new Set(some.flat().map(({ name }) => name)).size) repeated += 1;
-          outcomes.push({
-            counts,
-            deleted,
-            braked,
-            rows: await stored(flow, more),
-          });
+          outcomes.push({ counts, deleted, braked, rows: await stored(flow, more) });
         }
         expect(outcomes[1]).toEqual(outcomes[0]);
       }),
@@ -177,7 +184,7 @@ describe.each([counted, single])('of a table like $name', (kind) => {
 
   test('readers see nothing of it before its end, and all of it then', async () => {
     const some = Array.from({ length: 9 }, (_, i) => ({ name: `n${i}`, clicks: i }));
-    const { counts } = await listing(flow, 'through', [some.slice(0, 4), some.slice(4, 6), some.slice(6)], {
+    const { counts } = await listing(flow, [some.slice(0, 4), some.slice(4, 6), some.slice(6)], {
       ahead: async () => expect(await stored(flow)).toEqual([]),
     });
     expect(counts).toEqual({ ...noCounts, received: 9, inserted: 9 });
@@ -186,12 +193,12 @@ describe.each([counted, single])('of a table like $name', (kind) => {
 
   test('what fails at its end, or loses its session, leaves nothing, and gives its connection back', async () => {
     const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
-    const failing = listing(flow, 'through', parts, {
+    const failing = listing(flow, parts, {
       close: () => Promise.reject(new Error('the receipt is wrong')),
     });
     await expect(failing).rejects.toThrow('the receipt is wrong');
     let killed = 0;
-    const cut = listing(flow, 'through', parts, {
+    const cut = listing(flow, parts, {
       ahead: async () => {
         const { rowCount } = await database.warehouse.pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
@@ -207,36 +214,47 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       `select count(*) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`,
     );
     expect(idle).toEqual([['0']]);
-    expect((await listing(flow, 'through', parts)).counts.inserted).toBe(2);
+    expect((await listing(flow, parts)).counts.inserted).toBe(2);
   });
 
-  test.each(['staged', 'through'] as const)(
+  test.each(['staged', 'direct'] as const)(
     'a session that is lost between two batches is a passing fault (%s)',
     async (way) => {
-      const gathering = await ways[way](flow);
+      if (way === 'staged') await listing(flow, [[{ name: 'x', clicks: 1 }]]);
+      const before = await stored(flow);
+      const taken = await openListing(flow);
+      expect(taken.isDirect).toBe(way === 'direct');
       const batch = (name: string): Batch => batchOf(flow, [mapped({ name, clicks: 1 })], [1n]);
       try {
-        await gathering.add(batch('a'));
+        await taken.add(batch('a'));
         const { rowCount } = await database.warehouse.pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
-         where pid <> pg_backend_pid() and datname = current_database() and query <> '' and backend_type = 'client backend'
-           and (state = 'idle in transaction' or $1)`,
-          [way === 'staged'],
+         where pid <> pg_backend_pid() and datname = current_database() and state = 'idle in transaction'`,
         );
-        expect(rowCount).toBeGreaterThan(0);
-        await expect(gathering.add(batch('b'))).rejects.toThrow(Transient);
+        expect(rowCount).toBe(1);
+        await expect(taken.add(batch('b'))).rejects.toThrow(Transient);
       } finally {
-        await gathering.close();
+        await taken.close();
       }
-      expect(await stored(flow)).toEqual([]);
+      expect(await stored(flow)).toEqual(before);
     },
   );
+
+  test('a listing that is staged locks the table only at its end', async () => {
+    await listing(flow, [[{ name: 'x', clicks: 1 }]]);
+    const taken = await openListing(flow);
+    await taken.add(batchOf(flow, [mapped({ name: 'a', clicks: 1 })], [1n]));
+    await database.warehouse.pool.query(
+      `begin; lock table lab.${kind.name} in access exclusive mode nowait; rollback`,
+    );
+    await taken.close();
+  });
 
   test('a lost answer to the COMMIT is asked about: what was committed counts', async () => {
     const parts = [[{ name: 'a', clicks: 1 }], [{ name: 'b', clicks: 2 }]];
     const { pool } = database.warehouse;
     let lost = 0;
-    const { counts } = await listing(flow, 'through', parts, {
+    const { counts } = await listing(flow, parts, {
       close: async ({ client }) => {
         const real = client.query.bind(client);
         Object.assign(client, {
@@ -257,31 +275,14 @@ describe.each([counted, single])('of a table like $name', (kind) => {
   });
 });
 
-test('a scope that holds rows is not written through', async () => {
-  await listing(flowOf(counted), 'through', [[{ name: 'a', clicks: 1 }]]);
-  const how = { settings, signal: never };
-  const merge = { sourceId: 1, runId: '1', force: false };
-  expect(
-    await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('a'), merge, how),
-  ).toBeUndefined();
-  const other = await writeThrough(database.warehouse.pool, flowOf(counted), scopeOf('b'), merge, how);
-  expect(other).toBeDefined();
-  await other?.close();
-});
-
 test('a row that another scope holds under the same key is updated, as by a merge', async () => {
   const flow = flowOf(single);
-  await listing(flow, 'through', [[{ name: 'shared', clicks: 1 }], [{ name: 'own', clicks: 1 }]], {
+  await listing(flow, [[{ name: 'shared', clicks: 1 }], [{ name: 'own', clicks: 1 }]], {
     owner: 'a',
   });
-  const { counts } = await listing(
-    flow,
-    'through',
-    [[{ name: 'shared', clicks: 2 }], [{ name: 'new', clicks: 3 }]],
-    {
-      owner: 'b',
-    },
-  );
+  const { counts } = await listing(flow, [[{ name: 'shared', clicks: 2 }], [{ name: 'new', clicks: 3 }]], {
+    owner: 'b',
+  });
   expect(counts).toMatchObject({ received: 2, inserted: 1, updated: 1 });
   expect(await stored(flow)).toEqual([
     ['a', 'own', '0', '1'],
