@@ -65,11 +65,14 @@ test('a holder to whom a commit was confirmed writes nothing more into a warehou
 });
 
 test('the lease of a holder whose session is gone is taken over at once, and its run is lost', async () => {
-  const dead = await takeLease(pool(), 'dead', { ...usualTimes, waitMs: 0 });
+  // Connections of its own: a holder that lives would open another session at once.
+  const own = await connect(database.url, { max: 2 });
+  const dead = await takeLease(own.pool, 'dead', { ...usualTimes, waitMs: 0 });
   await pool().query(
     `insert into ops.runs (pipeline, source_id, kind, status, epoch) values ('dead', 1, 'sync', 'running', ${dead.epoch})`,
   );
   await expect(takeLease(pool(), 'dead', quick)).rejects.toThrow(LockHeld);
+  await own.close();
   await pool().query("select pg_terminate_backend(backend_pid) from ops.leases where pipeline = 'dead'");
   const heir = await takeLease(pool(), 'dead', { ...quick, waitMs: 2_000 });
   await expect(inTrx((trx) => dead.guard({ trx }))).rejects.toThrow(Fenced);
