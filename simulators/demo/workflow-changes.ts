@@ -1,12 +1,15 @@
-/** What happens at the simulated workflow engine between two syncs, and the question to the warehouse that tells whether it arrived. */
-import type { Company } from '../../../simulators/dagu/company.ts';
-import type { WorkflowSimulator } from '../../../simulators/dagu/server.ts';
-import type { Change } from './changes.ts';
+/** What changes at the simulated workflow engine between two syncs, each with the SQL that shows whether it arrived. */
+import type { Company } from '../dagu/company.ts';
+import type { WorkflowSimulator } from '../dagu/server.ts';
+import type { Change } from './facts.ts';
 
 const day = 86_400_000;
 
-/** A night passes, with its jobs: the one that was running ends, one fails, one that had failed is retried. The same company changes in the same way. */
-export function orchestrate({ state, clock }: WorkflowSimulator, jobs: Company): readonly Change[] {
+/**
+ * Moves the clock on by a day: the running job ends, one job fails, one that had failed is retried.
+ * Equal companies get equal changes.
+ */
+export function changeWorkflow({ state, clock }: WorkflowSimulator, jobs: Company): readonly Change[] {
   const all = [...state.dags.values()].flatMap((dag) => dag.runs.map((run) => ({ dag, run })));
   const running = all.find(({ run }) => run.status === 'running');
   const [broken] = all

@@ -1,19 +1,22 @@
-/** What happens at the simulated ads platform between two syncs, and the question to the warehouse that tells whether it arrived. */
-import { adDay } from '../../../simulators/spotify-ads/metrics.ts';
-import type { AdsSimulator } from '../../../simulators/spotify-ads/server.ts';
-import type { Change } from './changes.ts';
+/** What changes at the simulated ads platform between two syncs, each with the SQL that shows whether it arrived. */
+import { adDay } from '../spotify-ads/metrics.ts';
+import type { AdsSimulator } from '../spotify-ads/server.ts';
+import type { Change } from './facts.ts';
 
 const day = 86_400_000;
 
-/** A night passes: numbers of three days ago are corrected, a budget grows, an audience goes. The same platform changes in the same way. */
-export function advertise({ state, clock }: AdsSimulator): readonly Change[] {
+/**
+ * Moves the clock on by a day, then corrects a spend of three days ago, raises a budget and deletes an audience.
+ * Equal platforms get equal changes.
+ */
+export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
   clock.advance(day);
   const [adSet] = [...state.adSets.values()].slice(1);
   const [audience] = state.audiences.values();
-  // At the first sync that day was over in every time zone: it was read then, and can be corrected.
+  // That day was over in every time zone at the first sync, which has therefore read it.
   const midnight = Math.floor(clock.now().getTime() / day) * day - 3 * day;
   const lately = new Date(midnight).toISOString().slice(0, 10);
-  // Not every ad is shown every day.
+  // Some ads have no numbers on some days.
   const ad = [...state.ads.values()].find((each) => adDay(state, each, midnight) !== undefined);
   if (ad === undefined || adSet === undefined || audience === undefined)
     throw new Error('the platform is empty');

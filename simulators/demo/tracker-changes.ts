@@ -1,28 +1,23 @@
-/** What happens at the simulated company between two syncs, and the question to the warehouse that tells whether it arrived. */
+/** What changes in the simulated Jira between two syncs, each with the SQL that shows whether it arrived. */
+import { Misconfigured } from '../../src/core/errors.ts';
+import type { TrackerSimulator } from '../jira/server.ts';
+import type { Change } from './facts.ts';
 
-import type { TrackerSimulator } from '../../../simulators/jira/server.ts';
-import { Misconfigured } from '../../core/errors.ts';
-
-/** One change at the source. `found` is SQL that answers one row with one text: what the warehouse says now; null while it has not heard. */
-export interface Change {
-  readonly what: string;
-  readonly found: string;
-  readonly values: readonly string[];
-}
-
-/** Fewer would not hold one of each. */
+/** With fewer issues, one of the changes may find no issue that fits it. */
 export const fewestIssues = 100;
 
-/** Makes the changes, an hour of the source's clock after the first sync. The same company changes in the same way. */
-export function happen({ state, clock }: TrackerSimulator): readonly Change[] {
+/** Moves the clock on by an hour and makes the changes. Equal companies get equal changes. Throws Misconfigured. */
+export function changeTracker({ state, clock }: TrackerSimulator): readonly Change[] {
   if (state.store.byKey.length < fewestIssues)
-    throw new Misconfigured(`the demo needs at least ${fewestIssues} issues`);
+    throw new Misconfigured(
+      `the demo needs at least ${fewestIssues} issues, not ${state.store.byKey.length}`,
+    );
   clock.advance(3_600_000);
   const done = '10004';
   const bug = '10103';
   const used = new Set<string>();
   const keys = state.store.byKey.map((place) => state.store.keyOf(place));
-  /** Each time from another part of the company. */
+  /** An issue that fits and has no change yet; each search starts elsewhere in the company. */
   const chosen = (fits: (key: string) => boolean): string => {
     const start = Math.floor((keys.length * ((used.size * 5 + 2) % 13)) / 13);
     const found = [...keys.slice(start), ...keys.slice(0, start)].find((key) => !used.has(key) && fits(key));

@@ -1,4 +1,4 @@
-/** Questions a newcomer may ask of the warehouse, ready to be pasted into psql. They need nothing but the schema `bi`. */
+/** Example questions to the warehouse, ready to be pasted into psql. They read only the schema `bi`. */
 
 export interface Question {
   readonly title: string;

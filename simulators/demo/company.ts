@@ -1,0 +1,93 @@
+/** The demo's company: a Jira, an ads platform and a workflow engine, all simulated, and what changes at them. */
+import type pg from 'pg';
+import { Misconfigured } from '../../src/core/errors.ts';
+import type { RunReport } from '../../src/core/run.ts';
+import { inhabit } from '../dagu/company.ts';
+import { startWorkflow } from '../dagu/server.ts';
+import { startTracker } from '../jira/server.ts';
+import { startAds } from '../spotify-ads/server.ts';
+import { changeAds } from './ads-changes.ts';
+import { askFacts, type Change, type Facts } from './facts.ts';
+import { changeTracker, fewestIssues } from './tracker-changes.ts';
+import { changeWorkflow } from './workflow-changes.ts';
+
+/** A company whose sources answer on local ports. */
+export interface DemoCompany {
+  /** Where each source answers, by the name that the demo prints. */
+  readonly urls: readonly (readonly [string, string])[];
+  /** The environment variables that configure the three sources. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The changes between the two syncs. Call it once. */
+  change(): readonly Change[];
+  /** Asks the warehouse what it holds, beside what the sources hold. `first`: the reports of the first sync. */
+  facts(pool: pg.Pool, first: readonly RunReport[], changes: readonly Change[]): Promise<Facts>;
+  close(): Promise<unknown>;
+}
+
+/** The pipelines that read the company; each fills the schema of its name. */
+export const pipelines: readonly string[] = ['tracker', 'ads', 'workflow'];
+
+const medium = {
+  people: {},
+  // Two advertisers, small enough to be read in seconds.
+  advertising: {
+    accounts: 2,
+    campaigns: 4,
+    adSetsPerCampaign: 2,
+    adsPerAdSet: 3,
+    days: 60,
+    csv: { polls: 0 },
+  },
+};
+
+const small = {
+  people: { projects: 3, users: 30, years: 1 },
+  advertising: { ...medium.advertising, campaigns: 2, adSetsPerCampaign: 1, adsPerAdSet: 2, days: 20 },
+};
+
+/** Throws Misconfigured if the company would be too small for the changes. */
+export function checkSize(issues: number): void {
+  if (issues < fewestIssues)
+    throw new Misconfigured(`the demo needs at least ${fewestIssues} issues, not ${issues}`);
+}
+
+/** Starts the three servers. Equal seeds make equal companies all day long (UTC). */
+export async function startCompany(seed: number, issues: number): Promise<DemoCompany> {
+  // Midnight UTC of today: the last sprint is this week's.
+  const now = new Date(new Date().setUTCHours(0, 0, 0, 0));
+  const { people, advertising } = issues < 1000 ? small : medium;
+  const tracker = await startTracker({ seed, issues, now, ...people });
+  const ads = await startAds({ seed, now, ...advertising });
+  // Dagu's own API lists weeks of runs; the API of the contract lists only current ones.
+  const workflow = await startWorkflow({ now, dialect: 'dagu-v2' });
+  const jobs = inhabit(workflow, { seed });
+  return {
+    urls: [
+      ['tracker', tracker.url],
+      ['ads', ads.url],
+      ['workflow', workflow.url],
+    ],
+    environment: {
+      TRACKER_BASE_URL: tracker.url,
+      TRACKER_EMAIL: tracker.email,
+      TRACKER_API_TOKEN: tracker.token,
+      ADS_BASE_URL: ads.url,
+      ADS_ACCESS_TOKEN: ads.tokens.token,
+      ADS_ACCOUNT_IDS: [...ads.state.accounts.keys()].join(','),
+      ADS_REPORT_HOSTS: new URL(ads.storage.origin).host,
+      // The platform has no other users, so the rate needs no limit.
+      ADS_REQUESTS_PER_SECOND: '0',
+      ADS_REPORT_REQUESTS_PER_SECOND: '0',
+      ADS_START: new Date(now.getTime() - advertising.days * 86_400_000).toISOString().slice(0, 10),
+      WORKFLOW_BASE_URL: workflow.url,
+    },
+    change: () => [...changeTracker(tracker), ...changeAds(ads), ...changeWorkflow(workflow, jobs)],
+    facts: (pool, first, changes) =>
+      askFacts(pool, first, changes, {
+        tracker: tracker.tally(),
+        ads: ads.state,
+        workflow: workflow.truth(),
+      }),
+    close: () => Promise.all([workflow.close(), ads.close(), tracker.close()]),
+  };
+}

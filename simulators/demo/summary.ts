@@ -1,0 +1,92 @@
+/** The facts as the tables of the demo's last page. */
+import { count, plural } from '../../src/core/format.ts';
+import { type Facts, isTrue } from './facts.ts';
+
+interface Styled {
+  readonly text: string;
+  readonly style: 'green' | 'red';
+}
+
+/** A cell of a table; null prints as a dash. */
+export type Cell = string | number | null | Styled;
+
+/** One table under a title. */
+export interface Section {
+  readonly title: string;
+  /** The query that returned the rows, shown above them. */
+  readonly sql?: string;
+  readonly columns: readonly {
+    readonly title: string;
+    readonly align?: 'left' | 'right';
+    /** May be cut where the terminal is narrow. */
+    readonly flexible?: boolean;
+  }[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** The first line: does the warehouse equal the sources? */
+export function verdict(facts: Facts): Styled {
+  const rows = facts.tables.reduce((sum, each) => sum + each.rows, 0);
+  return isTrue(facts)
+    ? {
+        text: `The warehouse equals the source: ${plural(rows, 'row')} in ${facts.tables.length} tables.`,
+        style: 'green',
+      }
+    : { text: 'The warehouse does not equal the source; see below.', style: 'red' };
+}
+
+/** The tables, in the order in which they are shown. */
+export const sections = (facts: Facts): readonly Section[] => [
+  {
+    title: 'Rows by table',
+    columns: [
+      { title: 'TABLE' },
+      { title: 'ROWS' },
+      { title: 'DELETED' },
+      { title: 'WHAT IT HOLDS', flexible: true },
+    ],
+    rows: facts.tables.map((each) => [each.table, each.rows, each.deleted, each.about]),
+  },
+  {
+    title: 'Receipts of the first sync',
+    columns: [{ title: 'STREAM' }, ...['EXPECTED', 'FETCHED', 'LANDED'].map(numbers)],
+    rows: facts.receipts.map((each) => [each.stream, each.expected, each.fetched, each.landed]),
+  },
+  {
+    title: "The source's own count beside the warehouse's, after everything",
+    columns: [{ title: 'WHAT' }, numbers('SOURCE'), numbers('WAREHOUSE'), { title: '' }],
+    rows: facts.compared.map(({ what, source, warehouse }) => [
+      what,
+      cell(source),
+      cell(warehouse),
+      tick(source === warehouse),
+    ]),
+  },
+  {
+    title: 'What changed at the source, and what the warehouse says of it now',
+    columns: [{ title: 'AT THE SOURCE' }, { title: '' }, { title: 'IN THE WAREHOUSE', flexible: true }],
+    rows: facts.changes.map((each) => [each.what, tick(each.found !== null), each.found ?? 'nothing']),
+  },
+  ...facts.answers.map(answered),
+];
+
+const answered = ({ title, sql, columns, rows }: Facts['answers'][number]): Section => ({
+  title,
+  sql,
+  columns: columns.map((name, at) => (isNumber(rows[0]?.[at]) ? numbers(name) : { title: name })),
+  rows: rows.map((row) => row.map(cell)),
+});
+
+const numbers = (title: string): Section['columns'][number] => ({ title, align: 'right' });
+
+const tick = (right: boolean): Cell => (right ? { text: '✓', style: 'green' } : { text: '✗', style: 'red' });
+
+/** Postgres returns counts and decimals as text, so that no digit is lost. */
+const isNumber = (value: unknown): boolean => typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
+
+/** Decimals keep their digits; thousands are separated. */
+const cell = (value: unknown): Cell => {
+  if (value === null || value === undefined) return null;
+  const text = String(value);
+  return isNumber(value) ? text.replace(/^-?\d+/, (whole) => count(BigInt(whole))) : text;
+};
