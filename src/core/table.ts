@@ -1,26 +1,5 @@
-/** Tables as values: what a row holds, its key, and how the children of a record follow their parent. */
-
-/**
- * Column types and the JavaScript values that a row gives for them (null everywhere allowed unless the column is part of the key):
- * text: string · bigint: number | bigint · int, smallint: number · bool: boolean · timestamptz: Instant (bigint, µs since 1970 UTC) ·
- * date: 'YYYY-MM-DD' · numeric: exact decimal text · float8: number · jsonb, json: JSON text already serialised by `toJson` · text[]: string[]
- */
-export type ColumnType =
-  | 'text'
-  | 'bigint'
-  | 'int'
-  | 'smallint'
-  | 'bool'
-  | 'timestamptz'
-  | 'date'
-  | 'numeric'
-  | 'float8'
-  | 'jsonb'
-  | 'json'
-  | 'text[]';
-
-/** A value of a row before it is encoded. */
-export type Value = string | number | bigint | boolean | readonly string[] | null;
+/** Tables as values: declared once with their columns. Row types, DDL, comments and docs are made from the declaration. */
+import type { Instant } from './time.ts';
 
 /** A number of the source, exactly: a bigint where a double could not hold it. */
 export type Integer = number | bigint;
@@ -31,15 +10,95 @@ export type Decimal = string;
 /** `YYYY-MM-DD`. */
 export type Day = string;
 
-/** A row as transforms make it: content columns only, no `source_id`, no `_…` columns. */
+/** Column types, and the JavaScript values that a row gives for them. */
+interface Values {
+  readonly text: string;
+  readonly bigint: Integer;
+  readonly int: number;
+  readonly smallint: number;
+  readonly bool: boolean;
+  readonly timestamptz: Instant;
+  readonly date: Day;
+  readonly numeric: Decimal;
+  readonly float8: number;
+  readonly jsonb: JsonText;
+  readonly json: JsonText;
+  readonly 'text[]': readonly string[];
+}
+export type ColumnType = keyof Values;
+
+/** A value of a row before it is encoded. */
+export type Value = Values[ColumnType] | null;
+
+/** A row as transforms make it: content columns only, no `source_id`, no `_…` columns but `_extra`. */
 export type Row = Readonly<Record<string, Value>>;
 
-/** A synced table. */
+/** What a column is besides its type and comment. */
+interface ColumnFacts {
+  readonly isKey?: true;
+  readonly isNullable?: true;
+  /** SQL expression for rows that give no value. */
+  readonly defaultSql?: string;
+  /** The only values that the column takes. */
+  readonly values?: readonly string[];
+  /** Precision and scale of a numeric. */
+  readonly digits?: readonly [precision: number, scale: number];
+}
+
+/** A column of a declared table; `V` is the value that a row gives for it. */
+export interface Column<V extends Value = Value> extends ColumnFacts {
+  readonly type: ColumnType;
+  /** Its comment in the warehouse and in docs/streams.md. */
+  readonly about: string;
+  /** Part of the primary key, after `source_id`, in the order of the columns. */
+  key(): Column<V>;
+  nullable(): Column<V | null>;
+  /** The value of rows that are inserted without one, as an SQL expression. */
+  default(sql: string): Column<V>;
+  /** A check constraint: the column takes these values only. */
+  oneOf<const T extends string>(...values: readonly T[]): Column<T>;
+}
+
+const column = <V extends Value>(type: ColumnType, about: string, facts: ColumnFacts = {}): Column<V> => ({
+  type,
+  about,
+  ...facts,
+  key: () => column(type, about, { ...facts, isKey: true }),
+  nullable: () => column(type, about, { ...facts, isNullable: true }),
+  default: (defaultSql) => column(type, about, { ...facts, defaultSql }),
+  oneOf: (...values) => column(type, about, { ...facts, values }),
+});
+
+const builder =
+  <T extends ColumnType>(type: T, facts: ColumnFacts = {}) =>
+  (about: string): Column<Values[T]> =>
+    column(type, about, facts);
+
+export const text = builder('text');
+export const bigint = builder('bigint');
+export const int = builder('int');
+export const smallint = builder('smallint');
+export const bool = builder('bool');
+export const timestamptz = builder('timestamptz');
+export const date = builder('date');
+export const numeric = builder('numeric');
+/** An amount in currency units, exact to the millionth. */
+export const money = builder('numeric', { digits: [18, 6] });
+export const jsonb = builder('jsonb');
+/** JSON that is kept byte for byte and never searched. */
+export const json = builder('json');
+/** A list of text; empty by default, never null. */
+export const texts = builder('text[]', { defaultSql: "'{}'" });
+
+/** Columns by name. */
+export type Columns = Readonly<Record<string, Column>>;
+
+/** What the loader must know of a table. */
 export interface Table<R extends Row = Row> {
   readonly schema: string;
   readonly name: string;
   readonly columns: { readonly [C in keyof R]-?: ColumnType };
-  /** The key columns behind `source_id`. */
+  /** The key columns after `source_id`. */
   readonly key: readonly (keyof R & string)[];
   /** The column by which an older version is told from a newer one (the source's own `updated`), where it has one. */
   readonly order?: keyof R & string;
@@ -49,11 +108,9 @@ export interface Table<R extends Row = Row> {
   readonly entity: boolean;
   /** True where Postgres keeps it in partitions. */
   readonly partitioned?: true;
-  /** True where the table also has `_first_synced_at`, which it fills by itself: when the row came to be here. */
-  readonly dated?: true;
   /** Keeps the versions of some columns, because the source forgets them. */
   readonly versions?: Versions;
-  /** Keeps what was said before of numbers that the source restates. */
+  /** Keeps the earlier values of numbers that the source restates. */
   readonly revisions?: Revisions;
   /** A key column (int) that tells rows apart which repeat the rest of the key within one slice; transforms give 0. */
   readonly occurrence?: keyof R & string;
@@ -61,13 +118,13 @@ export interface Table<R extends Row = Row> {
 
 /**
  * Into a table with the key columns, `columns`, `valid_from`, `valid_to` (null: current) and `_run_id`. `valid_from` is the row's order
- * column where the table has one, else what `changed` says if that can be, else the moment it was seen.
+ * column where the table has one, else the value of `changed` if that is plausible, else the moment it was seen.
  */
 export interface Versions {
   /** `schema.table` */
   readonly into: string;
   readonly columns: readonly string[];
-  /** A column that says when the row was last changed at the source, of which no more is demanded than that it may. */
+  /** A column with the source's time of the last change, which may be missing or wrong. */
   readonly changed?: string;
 }
 
@@ -91,12 +148,95 @@ export interface Child<R extends Row = Row> {
   readonly parent: readonly (keyof R & string)[];
   /** What happens to rows that a re-read parent no longer has: removed (or tombstoned where the table can), or kept for ever. */
   readonly absent: 'deleted' | 'kept';
-  /** Its rows can go from one parent to another: of two parents that were read with the same row, the one that was read last has it. The table has tombstones. */
+  /** A row can move to another parent: of two parents read with it, the one read last has it. The table has tombstones. */
   readonly moves?: boolean;
 }
 
-/** Declares a table with its row type checked. */
-export const table = <R extends Row>(spec: Table<R>): Table<R> => spec;
+/** Ranges of a partitioned table: whole years or months, both ends included. Rows outside of them go to a default partition. */
+export interface Partitions {
+  /** A date or timestamptz column of the key. */
+  readonly by: string;
+  readonly each: 'year' | 'month';
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a table is besides its columns. Without any option it is an entity: tombstones, a content hash and `_extra`. */
+interface TableOptions {
+  /** Pure relations, history and facts: no tombstones, no content hash, no `_extra` unless they declare it. */
+  readonly relation?: true;
+  readonly order?: string;
+  /** Adds `_first_synced_at`, when the row first came here, with this comment. */
+  readonly firstSynced?: string;
+  /** Columns that the loader does not write: a statement after the load does. */
+  readonly afterLoad?: Columns;
+  /** Columns and condition of each index besides the primary key, e.g. `(source_id, issue_id)`. */
+  readonly indexes?: readonly string[];
+  readonly partitions?: Partitions;
+  /** Rows of about 2 to 8 kB: without this Postgres compresses each of them twice, once staged and once here. */
+  readonly wide?: true;
+  readonly versions?: Versions & { readonly about: string };
+  readonly revisions?: Revisions & { readonly about: string };
+  readonly occurrence?: string;
+}
+
+/** A table with everything that its DDL is made from. */
+export interface DeclaredTable<R extends Row = Row> extends Table<R> {
+  /** Its comment: what one row is. */
+  readonly about: string;
+  readonly declared: { readonly [C in keyof R]-?: Column };
+  readonly options: TableOptions;
+}
+
+/** The row type of some columns. */
+export type Content<C extends Columns> = {
+  readonly [N in keyof C]: C[N] extends Column<infer V> ? V : never;
+};
+type RowFor<C extends Columns, O> = O extends { readonly relation: true }
+  ? Content<C>
+  : Content<C> & { readonly _extra: JsonText | null };
+
+/** The type of a declared table's rows. */
+export type RowOf<T> = T extends DeclaredTable<infer R> ? R : never;
+
+export const extra = jsonb(
+  'What the source gives and no column holds, and raw values of an unexpected type with the reason.',
+).nullable();
+
+/** Declares a table, e.g. `table('tracker.projects', 'Projects, one row each.', { id: bigint('Project id.').key() })`. */
+export function table<C extends Columns, const O extends TableOptions>(
+  name: `${string}.${string}`,
+  about: string,
+  content: C,
+  options?: O,
+): DeclaredTable<RowFor<C, O>>;
+export function table(
+  name: string,
+  about: string,
+  content: Columns,
+  options: TableOptions = {},
+): DeclaredTable {
+  const [schema = '', own = ''] = name.split('.');
+  const entity = options.relation !== true;
+  const declared: Columns = { ...content, ...(entity && { _extra: extra }) };
+  const { order, versions, revisions, occurrence, partitions } = options;
+  return {
+    schema,
+    name: own,
+    about,
+    declared,
+    options,
+    columns: Object.fromEntries(Object.entries(declared).map(([column, { type }]) => [column, type])),
+    key: Object.keys(declared).filter((column) => declared[column]?.isKey),
+    tombstones: entity,
+    entity,
+    ...(order !== undefined && { order }),
+    ...(versions && { versions }),
+    ...(revisions && { revisions }),
+    ...(occurrence !== undefined && { occurrence }),
+    ...(partitions && { partitioned: true }),
+  };
+}
 
 /** `schema.name`, for messages and events. */
 export const nameOf = (t: Table): string => `${t.schema}.${t.name}`;

@@ -1,601 +1,418 @@
-/**
- * The tables of schema `tracker` and the rows they hold. Instants are UTC; `_extra` is JSON text of what no column holds.
- * Names and grains follow the warehouse's design; migrations/0002_tracker.ts makes them, and a test compares the two.
- */
-import { type Child, type Day, type Decimal, type Integer, type JsonText, table } from '../../core/table.ts';
-import type { Instant } from '../../core/time.ts';
+/** The tables of schema `tracker`. Instants are UTC; `_extra` is JSON text of the members that no column holds. */
+import {
+  bigint,
+  bool,
+  type Child,
+  date,
+  int,
+  json,
+  jsonb,
+  numeric,
+  type RowOf,
+  smallint,
+  table,
+  text,
+  texts,
+  timestamptz,
+} from '../../core/table.ts';
 
-type Maybe<T> = T | null;
-/** Every entity keeps what it has no column for, and so does every change. */
-type Extra = { readonly _extra: Maybe<JsonText> };
+const statusCategories = ['todo', 'in_progress', 'done', 'unknown'] as const;
+export type StatusCategory = (typeof statusCategories)[number];
 
-export type ProjectRow = Extra & {
-  readonly id: Integer;
-  readonly key: string;
-  readonly name: string;
-  readonly description: Maybe<string>;
-  readonly type: Maybe<string>;
-  readonly style: Maybe<string>;
-  readonly category: Maybe<string>;
-  readonly lead_user_id: Maybe<string>;
-  readonly archived: boolean;
-  readonly url: Maybe<string>;
-};
+export const projects = table('tracker.projects', 'Projects of the tracker, one row each.', {
+  id: bigint('Project id of the source; stable.').key(),
+  key: text('Project key as issue keys begin with it, e.g. PROJ; may change.'),
+  name: text('Name as people see it.'),
+  description: text('Description as plain text.').nullable(),
+  type: text('Type key of the source, e.g. software, service_desk, business.').nullable(),
+  style: text('classic (company-managed) or next-gen (team-managed), where the source says.').nullable(),
+  category: text('Name of the project category.').nullable(),
+  lead_user_id: text('The project lead, see tracker.users.id; null if nobody or no longer known.').nullable(),
+  archived: bool('True when the project is archived.').default('false'),
+  url: text('Address that the project itself states, if any.').nullable(),
+});
+export type ProjectRow = RowOf<typeof projects>;
 
-export const projects = table<ProjectRow>({
-  schema: 'tracker',
-  name: 'projects',
-  columns: {
-    id: 'bigint',
-    key: 'text',
-    name: 'text',
-    description: 'text',
-    type: 'text',
-    style: 'text',
-    category: 'text',
-    lead_user_id: 'text',
-    archived: 'bool',
-    url: 'text',
-    _extra: 'jsonb',
+export const fields = table(
+  'tracker.fields',
+  'Fields an issue can have, system and custom ones, one row each.',
+  {
+    id: text('Field id, e.g. summary or customfield_10016; the key within issues.custom_fields.').key(),
+    name: text("Name, in the language of the sync's account; names may repeat."),
+    custom: bool('True for custom fields.'),
+    schema_type: text('Type of the value, e.g. string, number, option, array.').nullable(),
+    items_type: text('Type of the elements where schema_type is array.').nullable(),
+    schema_custom: text('Type key of a custom field, e.g. com.pyxis.greenhopper.jira:gh-sprint.').nullable(),
+    description: text('Description as plain text.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
+);
+export type FieldRow = RowOf<typeof fields>;
+
+export const users = table('tracker.users', 'People and apps with an account at the tracker, one row each.', {
+  id: text('Account id; where the source has none, its user key or name.').key(),
+  display_name: text('Name as shown.').nullable(),
+  email: text('E-mail address, where the person shows it.').nullable(),
+  active: bool('False for deactivated accounts.').nullable(),
+  time_zone: text("The person's IANA time zone, e.g. Europe/Berlin, where shown.").nullable(),
+  locale: text("The person's language, e.g. en_US, where shown.").nullable(),
+  account_type: text('atlassian, app, customer or unknown.').nullable(),
 });
+export type UserRow = RowOf<typeof users>;
 
-export type FieldRow = Extra & {
-  readonly id: string;
-  readonly name: string;
-  readonly custom: boolean;
-  readonly schema_type: Maybe<string>;
-  readonly items_type: Maybe<string>;
-  readonly schema_custom: Maybe<string>;
-  readonly description: Maybe<string>;
-};
+export const groups = table('tracker.groups', 'User groups, one row each.', {
+  id: text('Group id; where the source has none, its name.').key(),
+  name: text('Name as people see it.'),
+});
+export type GroupRow = RowOf<typeof groups>;
 
-export const fields = table<FieldRow>({
-  schema: 'tracker',
-  name: 'fields',
-  columns: {
-    id: 'text',
-    name: 'text',
-    custom: 'bool',
-    schema_type: 'text',
-    items_type: 'text',
-    schema_custom: 'text',
-    description: 'text',
-    _extra: 'jsonb',
+export const groupMembers = table(
+  'tracker.group_members',
+  'Which users are in which groups; one row per group and user.',
+  {
+    group_id: text('The group, see tracker.groups.id.').key(),
+    user_id: text('The member, see tracker.users.id.').key(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
+  { relation: true },
+);
+export type GroupMemberRow = RowOf<typeof groupMembers>;
+
+export const boards = table('tracker.boards', 'Scrum and Kanban boards, one row each.', {
+  id: bigint('Board id of the source.').key(),
+  name: text('Name as people see it.'),
+  type: text('scrum, kanban or simple.').nullable(),
+  project_id: bigint('The project it is located in, see tracker.projects.id; null if none.').nullable(),
 });
+export type BoardRow = RowOf<typeof boards>;
 
-export type UserRow = Extra & {
-  readonly id: string;
-  readonly display_name: Maybe<string>;
-  readonly email: Maybe<string>;
-  readonly active: Maybe<boolean>;
-  readonly time_zone: Maybe<string>;
-  readonly locale: Maybe<string>;
-  readonly account_type: Maybe<string>;
-};
-
-export const users = table<UserRow>({
-  schema: 'tracker',
-  name: 'users',
-  columns: {
-    id: 'text',
-    display_name: 'text',
-    email: 'text',
-    active: 'bool',
-    time_zone: 'text',
-    locale: 'text',
-    account_type: 'text',
-    _extra: 'jsonb',
+export const sprints = table(
+  'tracker.sprints',
+  'Sprints, one row each: as the boards list them; those that no board lists, as the issues that name them told last.',
+  {
+    id: bigint('Sprint id of the source.').key(),
+    name: text('Name as people see it.'),
+    state: text('future, active or closed.'),
+    board_id: bigint('The board it was created on, see tracker.boards.id.').nullable(),
+    goal: text('Sprint goal.').nullable(),
+    created_at: timestamptz('When it was created (UTC), where the source says.').nullable(),
+    start_at: timestamptz(
+      'When it starts or started (UTC); null for sprints that are not planned yet.',
+    ).nullable(),
+    end_at: timestamptz('When it is planned to end (UTC).').nullable(),
+    completed_at: timestamptz('When it was closed (UTC); null while it is open.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+);
+export type SprintRow = RowOf<typeof sprints>;
 
-export type GroupRow = Extra & { readonly id: string; readonly name: string };
-
-export const groups = table<GroupRow>({
-  schema: 'tracker',
-  name: 'groups',
-  columns: { id: 'text', name: 'text', _extra: 'jsonb' },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
-
-export type GroupMemberRow = { readonly group_id: string; readonly user_id: string };
-
-export const groupMembers = table<GroupMemberRow>({
-  schema: 'tracker',
-  name: 'group_members',
-  columns: { group_id: 'text', user_id: 'text' },
-  key: ['group_id', 'user_id'],
-  tombstones: false,
-  entity: false,
-});
-
-export type BoardRow = Extra & {
-  readonly id: Integer;
-  readonly name: string;
-  readonly type: Maybe<string>;
-  readonly project_id: Maybe<Integer>;
-};
-
-export const boards = table<BoardRow>({
-  schema: 'tracker',
-  name: 'boards',
-  columns: { id: 'bigint', name: 'text', type: 'text', project_id: 'bigint', _extra: 'jsonb' },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
-
-export type SprintRow = Extra & {
-  readonly id: Integer;
-  readonly name: string;
-  readonly state: string;
-  readonly board_id: Maybe<Integer>;
-  readonly goal: Maybe<string>;
-  readonly created_at: Maybe<Instant>;
-  readonly start_at: Maybe<Instant>;
-  readonly end_at: Maybe<Instant>;
-  readonly completed_at: Maybe<Instant>;
-};
-
-export const sprints = table<SprintRow>({
-  schema: 'tracker',
-  name: 'sprints',
-  columns: {
-    id: 'bigint',
-    name: 'text',
-    state: 'text',
-    board_id: 'bigint',
-    goal: 'text',
-    created_at: 'timestamptz',
-    start_at: 'timestamptz',
-    end_at: 'timestamptz',
-    completed_at: 'timestamptz',
-    _extra: 'jsonb',
+export const boardSprints = table(
+  'tracker.board_sprints',
+  'On which boards a sprint shows; one row per board and sprint.',
+  {
+    board_id: bigint('The board, see tracker.boards.id.').key(),
+    sprint_id: bigint('The sprint, see tracker.sprints.id.').key(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { relation: true, indexes: ['(source_id, sprint_id)'] },
+);
+export type BoardSprintRow = RowOf<typeof boardSprints>;
 
-export type BoardSprintRow = { readonly board_id: Integer; readonly sprint_id: Integer };
-
-export const boardSprints = table<BoardSprintRow>({
-  schema: 'tracker',
-  name: 'board_sprints',
-  columns: { board_id: 'bigint', sprint_id: 'bigint' },
-  key: ['board_id', 'sprint_id'],
-  tombstones: false,
-  entity: false,
-});
-
-export type SprintIssueRow = { readonly sprint_id: Integer; readonly issue_id: Integer };
-
-export const sprintIssues = table<SprintIssueRow>({
-  schema: 'tracker',
-  name: 'sprint_issues',
-  columns: { sprint_id: 'bigint', issue_id: 'bigint' },
-  key: ['sprint_id', 'issue_id'],
-  tombstones: false,
-  entity: false,
-});
-
-export type StatusCategory = 'todo' | 'in_progress' | 'done' | 'unknown';
-
-export type StatusRow = Extra & {
-  readonly id: Integer;
-  readonly name: string;
-  readonly description: Maybe<string>;
-  readonly category: StatusCategory;
-  readonly project_id: Maybe<Integer>;
-};
-
-export const statuses = table<StatusRow>({
-  schema: 'tracker',
-  name: 'statuses',
-  columns: {
-    id: 'bigint',
-    name: 'text',
-    description: 'text',
-    category: 'text',
-    project_id: 'bigint',
-    _extra: 'jsonb',
+export const sprintIssues = table(
+  'tracker.sprint_issues',
+  'Which issues a sprint holds now, as the sprint itself lists them; one row per sprint and issue.',
+  {
+    sprint_id: bigint('The sprint, see tracker.sprints.id.').key(),
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
+  { relation: true, indexes: ['(source_id, issue_id)'] },
+);
+export type SprintIssueRow = RowOf<typeof sprintIssues>;
+
+export const statuses = table('tracker.statuses', 'Workflow statuses, one row each.', {
+  id: bigint('Status id of the source; names may repeat.').key(),
+  name: text("Name, in the language of the sync's account."),
+  description: text('Description as plain text.').nullable(),
+  category: text(
+    'What the status means: todo, in_progress, done, or unknown where the source does not say.',
+  ).oneOf(...statusCategories),
+  project_id: bigint(
+    'The project it belongs to, see tracker.projects.id; null for statuses of all projects.',
+  ).nullable(),
 });
+export type StatusRow = RowOf<typeof statuses>;
 
-export type IssueTypeRow = Extra & {
-  readonly id: Integer;
-  readonly name: string;
-  readonly description: Maybe<string>;
-  readonly subtask: boolean;
-  readonly hierarchy_level: Maybe<number>;
-  readonly project_id: Maybe<Integer>;
-};
+export const issueTypes = table('tracker.issue_types', 'Issue types, one row each.', {
+  id: bigint('Issue type id of the source; names may repeat.').key(),
+  name: text("Name, in the language of the sync's account."),
+  description: text('Description as plain text.').nullable(),
+  subtask: bool('True for types of sub-tasks.').default('false'),
+  hierarchy_level: int(
+    '-1 sub-task, 0 ordinary, 1 epic, higher above; null where the source does not say.',
+  ).nullable(),
+  project_id: bigint(
+    'The project it belongs to, see tracker.projects.id; null for types of all projects.',
+  ).nullable(),
+});
+export type IssueTypeRow = RowOf<typeof issueTypes>;
 
-export const issueTypes = table<IssueTypeRow>({
-  schema: 'tracker',
-  name: 'issue_types',
-  columns: {
-    id: 'bigint',
-    name: 'text',
-    description: 'text',
-    subtask: 'bool',
-    hierarchy_level: 'int',
-    project_id: 'bigint',
-    _extra: 'jsonb',
+export const priorities = table('tracker.priorities', 'Issue priorities, one row each.', {
+  id: bigint('Priority id of the source.').key(),
+  name: text("Name, in the language of the sync's account."),
+  description: text('Description as plain text.').nullable(),
+  rank: int('Place in the order of the source, where it says; smaller is more urgent.').nullable(),
+});
+export type PriorityRow = RowOf<typeof priorities>;
+
+export const issues = table(
+  'tracker.issues',
+  'Issues, one row each, as last read.',
+  {
+    id: bigint('Issue id; stable, unlike the key.').key(),
+    key: text('Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.'),
+    project_id: bigint('The project, see tracker.projects.id.'),
+    issue_type_id: bigint('The type, see tracker.issue_types.id.').nullable(),
+    status_id: bigint('The status now, see tracker.statuses.id.'),
+    priority_id: bigint('The priority, see tracker.priorities.id.').nullable(),
+    resolution_id: bigint('Resolution id; null while unresolved.').nullable(),
+    resolution: text(
+      "Resolution name, in the language of the sync's account; null while unresolved.",
+    ).nullable(),
+    parent_id: bigint(
+      'The parent issue, see tracker.issues.id: of a sub-task its task, of a task its epic.',
+    ).nullable(),
+    epic_id: bigint('The epic, see tracker.issues.id, where the source states its id.').nullable(),
+    epic_key: text('Key of the epic as the source states it.').nullable(),
+    assignee_id: text('The assignee, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    reporter_id: text('The reporter, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    creator_id: text('Who created it, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    summary: text('The title line.').nullable(),
+    description: text('Description as plain text.').nullable(),
+    description_adf: json(
+      'Description as delivered (Atlassian Document Format); null where the source gives plain text.',
+    ).nullable(),
+    environment: text('Environment as plain text.').nullable(),
+    environment_adf: json(
+      'Environment as delivered (Atlassian Document Format); null where the source gives plain text.',
+    ).nullable(),
+    labels: texts('Labels; one row each in tracker.issue_labels.'),
+    components: texts('Names of components; with ids in tracker.issue_components.'),
+    fix_versions: texts('Names of fix versions; with ids in tracker.issue_versions.'),
+    affects_versions: texts('Names of affected versions; with ids in tracker.issue_versions.'),
+    security_level: text(
+      'Name of the security level; null if everybody of the project may see it.',
+    ).nullable(),
+    security_level_id: bigint(
+      'Id of the security level; null if everybody of the project may see it.',
+    ).nullable(),
+    due_date: date('Due day; a calendar day without a time zone.').nullable(),
+    created_at: timestamptz('When it was created (UTC).'),
+    updated_at: timestamptz('When the source last changed it (UTC); tells newer versions from older.'),
+    resolved_at: timestamptz('When it was resolved (UTC); null while unresolved.').nullable(),
+    status_category_changed_at: timestamptz(
+      'When its status category last changed (UTC), where delivered.',
+    ).nullable(),
+    story_points: numeric(
+      'Story points, exactly as entered; null if not estimated or no such field is known.',
+    ).nullable(),
+    original_estimate_seconds: bigint('Original estimate in seconds of work.').nullable(),
+    remaining_estimate_seconds: bigint('Remaining estimate in seconds of work.').nullable(),
+    time_spent_seconds: bigint('Time logged in seconds of work, without sub-tasks.').nullable(),
+    votes: bigint('How many people voted for it.').nullable(),
+    watchers: bigint('How many people watch it.').nullable(),
+    custom_fields: jsonb(
+      'Field id to value for every custom field that is set: options by label, people by account id, several as array. Names: tracker.fields.',
+    ).default("'{}'"),
+    status: text(
+      'Name of the status when the issue was read; the name of today: tracker.statuses.',
+    ).nullable(),
+    status_category: text(
+      'What the status meant when the issue was read: todo, in_progress, done, or unknown where the issue does not say.',
+    )
+      .oneOf(...statusCategories)
+      .nullable(),
+    issue_type: text(
+      'Name of the type when the issue was read; the name of today: tracker.issue_types.',
+    ).nullable(),
+    is_subtask: bool('True for a type of sub-tasks; null where the issue does not say.').nullable(),
+    priority: text(
+      'Name of the priority when the issue was read; the name of today: tracker.priorities.',
+    ).nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
-
-export type PriorityRow = Extra & {
-  readonly id: Integer;
-  readonly name: string;
-  readonly description: Maybe<string>;
-  readonly rank: Maybe<number>;
-};
-
-export const priorities = table<PriorityRow>({
-  schema: 'tracker',
-  name: 'priorities',
-  columns: { id: 'bigint', name: 'text', description: 'text', rank: 'int', _extra: 'jsonb' },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
-
-export type IssueRow = Extra & {
-  readonly id: Integer;
-  readonly key: string;
-  readonly project_id: Integer;
-  readonly issue_type_id: Maybe<Integer>;
-  readonly status_id: Integer;
-  readonly priority_id: Maybe<Integer>;
-  readonly resolution_id: Maybe<Integer>;
-  readonly resolution: Maybe<string>;
-  readonly parent_id: Maybe<Integer>;
-  readonly epic_id: Maybe<Integer>;
-  readonly epic_key: Maybe<string>;
-  readonly assignee_id: Maybe<string>;
-  readonly reporter_id: Maybe<string>;
-  readonly creator_id: Maybe<string>;
-  readonly summary: Maybe<string>;
-  readonly description: Maybe<string>;
-  readonly description_adf: Maybe<JsonText>;
-  readonly environment: Maybe<string>;
-  readonly environment_adf: Maybe<JsonText>;
-  readonly labels: readonly string[];
-  readonly components: readonly string[];
-  readonly fix_versions: readonly string[];
-  readonly affects_versions: readonly string[];
-  readonly security_level: Maybe<string>;
-  readonly security_level_id: Maybe<Integer>;
-  readonly due_date: Maybe<Day>;
-  readonly created_at: Instant;
-  readonly updated_at: Instant;
-  readonly resolved_at: Maybe<Instant>;
-  readonly status_category_changed_at: Maybe<Instant>;
-  readonly story_points: Maybe<Decimal>;
-  readonly original_estimate_seconds: Maybe<Integer>;
-  readonly remaining_estimate_seconds: Maybe<Integer>;
-  readonly time_spent_seconds: Maybe<Integer>;
-  readonly votes: Maybe<Integer>;
-  readonly watchers: Maybe<Integer>;
-  readonly custom_fields: JsonText;
-  readonly status: Maybe<string>;
-  readonly status_category: StatusCategory;
-  readonly issue_type: Maybe<string>;
-  readonly is_subtask: Maybe<boolean>;
-  readonly priority: Maybe<string>;
-};
-
-export const issues = table<IssueRow>({
-  schema: 'tracker',
-  name: 'issues',
-  columns: {
-    id: 'bigint',
-    key: 'text',
-    project_id: 'bigint',
-    issue_type_id: 'bigint',
-    status_id: 'bigint',
-    priority_id: 'bigint',
-    resolution_id: 'bigint',
-    resolution: 'text',
-    parent_id: 'bigint',
-    epic_id: 'bigint',
-    epic_key: 'text',
-    assignee_id: 'text',
-    reporter_id: 'text',
-    creator_id: 'text',
-    summary: 'text',
-    description: 'text',
-    description_adf: 'json',
-    environment: 'text',
-    environment_adf: 'json',
-    labels: 'text[]',
-    components: 'text[]',
-    fix_versions: 'text[]',
-    affects_versions: 'text[]',
-    security_level: 'text',
-    security_level_id: 'bigint',
-    due_date: 'date',
-    created_at: 'timestamptz',
-    updated_at: 'timestamptz',
-    resolved_at: 'timestamptz',
-    status_category_changed_at: 'timestamptz',
-    story_points: 'numeric',
-    original_estimate_seconds: 'bigint',
-    remaining_estimate_seconds: 'bigint',
-    time_spent_seconds: 'bigint',
-    votes: 'bigint',
-    watchers: 'bigint',
-    custom_fields: 'jsonb',
-    status: 'text',
-    status_category: 'text',
-    issue_type: 'text',
-    is_subtask: 'bool',
-    priority: 'text',
-    _extra: 'jsonb',
+  {
+    order: 'updated_at',
+    wide: true,
+    indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
   },
-  key: ['id'],
-  order: 'updated_at',
-  tombstones: true,
-  entity: true,
-});
+);
+export type IssueRow = RowOf<typeof issues>;
 
-export type IssueLabelRow = { readonly issue_id: Integer; readonly label: string };
-
-export const issueLabels = table<IssueLabelRow>({
-  schema: 'tracker',
-  name: 'issue_labels',
-  columns: { issue_id: 'bigint', label: 'text' },
-  key: ['issue_id', 'label'],
-  tombstones: false,
-  entity: false,
-});
-
-export type IssueComponentRow = {
-  readonly issue_id: Integer;
-  readonly component_id: Integer;
-  readonly name: Maybe<string>;
-  readonly description: Maybe<string>;
-};
-
-export const issueComponents = table<IssueComponentRow>({
-  schema: 'tracker',
-  name: 'issue_components',
-  columns: { issue_id: 'bigint', component_id: 'bigint', name: 'text', description: 'text' },
-  key: ['issue_id', 'component_id'],
-  tombstones: false,
-  entity: false,
-});
-
-export type IssueVersionRow = {
-  readonly issue_id: Integer;
-  readonly kind: 'fix' | 'affected';
-  readonly version_id: Integer;
-  readonly name: Maybe<string>;
-  readonly released: Maybe<boolean>;
-  readonly archived: Maybe<boolean>;
-  readonly release_date: Maybe<Day>;
-  readonly start_date: Maybe<Day>;
-  readonly description: Maybe<string>;
-};
-
-export const issueVersions = table<IssueVersionRow>({
-  schema: 'tracker',
-  name: 'issue_versions',
-  columns: {
-    issue_id: 'bigint',
-    kind: 'text',
-    version_id: 'bigint',
-    name: 'text',
-    released: 'bool',
-    archived: 'bool',
-    release_date: 'date',
-    start_date: 'date',
-    description: 'text',
+export const issueLabels = table(
+  'tracker.issue_labels',
+  'Labels of issues; one row per issue and label.',
+  {
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+    label: text('The label, as written.').key(),
   },
-  key: ['issue_id', 'kind', 'version_id'],
-  tombstones: false,
-  entity: false,
-});
+  { relation: true },
+);
+export type IssueLabelRow = RowOf<typeof issueLabels>;
 
-export type IssueLinkRow = {
-  readonly issue_id: Integer;
-  readonly link_id: Integer;
-  readonly direction: 'outward' | 'inward';
-  readonly type_id: Maybe<Integer>;
-  readonly type_name: Maybe<string>;
-  readonly outward: Maybe<string>;
-  readonly inward: Maybe<string>;
-  readonly other_issue_id: Maybe<Integer>;
-  readonly other_issue_key: Maybe<string>;
-};
-
-export const issueLinks = table<IssueLinkRow>({
-  schema: 'tracker',
-  name: 'issue_links',
-  columns: {
-    issue_id: 'bigint',
-    link_id: 'bigint',
-    direction: 'text',
-    type_id: 'bigint',
-    type_name: 'text',
-    outward: 'text',
-    inward: 'text',
-    other_issue_id: 'bigint',
-    other_issue_key: 'text',
+export const issueComponents = table(
+  'tracker.issue_components',
+  'Components of issues; one row per issue and component. What they say of the component is as of the last change of the issue; sync tracker --full reads it as it is.',
+  {
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+    component_id: bigint('Component id of the source.').key(),
+    name: text('Component name, as of the last change of the issue.').nullable(),
+    description: text('What the component is, as of the last change of the issue.').nullable(),
   },
-  key: ['issue_id', 'link_id', 'direction'],
-  tombstones: false,
-  entity: false,
-});
+  { relation: true },
+);
+export type IssueComponentRow = RowOf<typeof issueComponents>;
 
-export type IssueSprintRow = {
-  readonly issue_id: Integer;
-  readonly sprint_id: Integer;
-  readonly name: Maybe<string>;
-  readonly state: Maybe<string>;
-  readonly board_id: Maybe<Integer>;
-  readonly goal: Maybe<string>;
-  readonly start_at: Maybe<Instant>;
-  readonly end_at: Maybe<Instant>;
-  readonly completed_at: Maybe<Instant>;
-};
-
-export const issueSprints = table<IssueSprintRow>({
-  schema: 'tracker',
-  name: 'issue_sprints',
-  columns: {
-    issue_id: 'bigint',
-    sprint_id: 'bigint',
-    name: 'text',
-    state: 'text',
-    board_id: 'bigint',
-    goal: 'text',
-    start_at: 'timestamptz',
-    end_at: 'timestamptz',
-    completed_at: 'timestamptz',
+export const issueVersions = table(
+  'tracker.issue_versions',
+  'Fix versions and affected versions of issues; one row per issue, kind and version. What they say of the version is as of the last change of the issue; sync tracker --full reads it as it is.',
+  {
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+    kind: text('fix: will be or was fixed in it; affected: shows the fault.').oneOf('fix', 'affected').key(),
+    version_id: bigint('Version id of the source.').key(),
+    name: text('Version name, as of the last change of the issue.').nullable(),
+    released: bool('True when the version was released, as of the last change of the issue.').nullable(),
+    archived: bool('True when the version was archived, as of the last change of the issue.').nullable(),
+    release_date: date(
+      'Day of release, planned or real, as of the last change of the issue; a calendar day without a time zone.',
+    ).nullable(),
+    start_date: date(
+      'Day on which work on it starts or started, as of the last change of the issue; a calendar day without a time zone.',
+    ).nullable(),
+    description: text('What the version is for, as of the last change of the issue.').nullable(),
   },
-  key: ['issue_id', 'sprint_id'],
-  tombstones: false,
-  entity: false,
-});
+  { relation: true },
+);
+export type IssueVersionRow = RowOf<typeof issueVersions>;
 
-export type IssueChangeRow = Extra & {
-  readonly history_id: Integer;
-  /** Place of the item within its history, from 0. */
-  readonly item: number;
-  readonly issue_id: Integer;
-  readonly changed_at: Instant;
-  readonly author_id: Maybe<string>;
-  readonly field_id: string;
-  readonly field_name: string;
-  readonly from_id: Maybe<string>;
-  readonly from_text: Maybe<string>;
-  readonly to_id: Maybe<string>;
-  readonly to_text: Maybe<string>;
-};
-
-export const issueChangelog = table<IssueChangeRow>({
-  schema: 'tracker',
-  name: 'issue_changelog',
-  columns: {
-    history_id: 'bigint',
-    item: 'smallint',
-    issue_id: 'bigint',
-    changed_at: 'timestamptz',
-    author_id: 'text',
-    field_id: 'text',
-    field_name: 'text',
-    from_id: 'text',
-    from_text: 'text',
-    to_id: 'text',
-    to_text: 'text',
-    _extra: 'jsonb',
+export const issueLinks = table(
+  'tracker.issue_links',
+  'Links between issues as each end shows them; one row per issue, link and direction.',
+  {
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+    link_id: bigint('Link id; the same at both ends.').key(),
+    direction: text(
+      'outward: this issue stands at the active end (blocks); inward: at the passive end (is blocked by).',
+    )
+      .oneOf('outward', 'inward')
+      .key(),
+    type_id: bigint('Id of the link type.').nullable(),
+    type_name: text('Name of the link type, e.g. Blocks.').nullable(),
+    outward: text('How the active end reads, e.g. blocks.').nullable(),
+    inward: text('How the passive end reads, e.g. is blocked by.').nullable(),
+    other_issue_id: bigint('The issue at the other end, see tracker.issues.id.').nullable(),
+    other_issue_key: text('Its key when this was read.').nullable(),
   },
-  key: ['history_id', 'item'],
-  tombstones: false,
-  entity: false,
-});
+  { relation: true },
+);
+export type IssueLinkRow = RowOf<typeof issueLinks>;
 
-export type CommentRow = Extra & {
-  readonly id: Integer;
-  readonly issue_id: Integer;
-  readonly author_id: Maybe<string>;
-  readonly update_author_id: Maybe<string>;
-  readonly body: Maybe<string>;
-  readonly body_adf: Maybe<JsonText>;
-  readonly visibility: Maybe<string>;
-  readonly is_public: Maybe<boolean>;
-  readonly created_at: Instant;
-  readonly updated_at: Instant;
-};
-
-export const comments = table<CommentRow>({
-  schema: 'tracker',
-  name: 'comments',
-  columns: {
-    id: 'bigint',
-    issue_id: 'bigint',
-    author_id: 'text',
-    update_author_id: 'text',
-    body: 'text',
-    body_adf: 'json',
-    visibility: 'text',
-    is_public: 'bool',
-    created_at: 'timestamptz',
-    updated_at: 'timestamptz',
-    _extra: 'jsonb',
+export const issueSprints = table(
+  'tracker.issue_sprints',
+  'Sprints that an issue is or was in, from its own sprint field; one row per issue and sprint. What they say of the sprint is as of the last change of the issue: tracker.sprints is newer.',
+  {
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+    sprint_id: bigint('The sprint, see tracker.sprints.id.').key(),
+    name: text('Sprint name as last seen on the issue.').nullable(),
+    state: text('future, active or closed, as of the last change of the issue.').nullable(),
+    board_id: bigint('Board of the sprint, see tracker.boards.id, as last seen on the issue.').nullable(),
+    goal: text('Sprint goal as last seen on the issue.').nullable(),
+    start_at: timestamptz('Start (UTC) as last seen on the issue.').nullable(),
+    end_at: timestamptz('Planned end (UTC) as last seen on the issue.').nullable(),
+    completed_at: timestamptz('When it was closed (UTC) as last seen on the issue.').nullable(),
   },
-  key: ['id'],
-  order: 'updated_at',
-  tombstones: true,
-  entity: true,
-});
+  { relation: true, indexes: ['(source_id, sprint_id)'] },
+);
+export type IssueSprintRow = RowOf<typeof issueSprints>;
 
-export type WorklogRow = Extra & {
-  readonly id: Integer;
-  readonly issue_id: Integer;
-  readonly author_id: Maybe<string>;
-  readonly update_author_id: Maybe<string>;
-  readonly started_at: Instant;
-  readonly time_spent_seconds: Integer;
-  readonly comment: Maybe<string>;
-  readonly comment_adf: Maybe<JsonText>;
-  readonly visibility: Maybe<string>;
-  readonly created_at: Maybe<Instant>;
-  readonly updated_at: Maybe<Instant>;
-};
-
-export const worklogs = table<WorklogRow>({
-  schema: 'tracker',
-  name: 'worklogs',
-  columns: {
-    id: 'bigint',
-    issue_id: 'bigint',
-    author_id: 'text',
-    update_author_id: 'text',
-    started_at: 'timestamptz',
-    time_spent_seconds: 'bigint',
-    comment: 'text',
-    comment_adf: 'json',
-    visibility: 'text',
-    created_at: 'timestamptz',
-    updated_at: 'timestamptz',
-    _extra: 'jsonb',
+export const issueChangelog = table(
+  'tracker.issue_changelog',
+  'Every change of every field of an issue; one row per changed field.',
+  {
+    history_id: bigint('Id of the change; the fields changed together share it.').key(),
+    item: smallint('Place of the field within the change, from 0.').key(),
+    issue_id: bigint('The issue, see tracker.issues.id.'),
+    changed_at: timestamptz('When it was changed (UTC).'),
+    author_id: text('Who changed it, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    field_id: text('Field id, see tracker.fields.id; the field name where the source gives no id.'),
+    field_name: text('Field name at the time.'),
+    from_id: text('Value before, as id where the field has ids.').nullable(),
+    from_text: text('Value before, as people read it.').nullable(),
+    to_id: text('Value after, as id where the field has ids.').nullable(),
+    to_text: text('Value after, as people read it.').nullable(),
+    _extra: jsonb(
+      'What the source tells of the change and no column holds, e.g. historyMetadata: what made it, as an automation or another system.',
+    ).nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { relation: true, indexes: ['(changed_at)', '(source_id, issue_id, changed_at)'] },
+);
+export type IssueChangeRow = RowOf<typeof issueChangelog>;
 
-export type IssueKeyRow = { readonly key: string; readonly issue_id: Integer };
+export const comments = table(
+  'tracker.comments',
+  'Comments on issues, one row each, as last read.',
+  {
+    id: bigint('Comment id of the source.').key(),
+    issue_id: bigint('The issue, see tracker.issues.id.'),
+    author_id: text('The author, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    update_author_id: text(
+      'Who edited it last, see tracker.users.id; null if nobody or no longer known.',
+    ).nullable(),
+    body: text('The comment as plain text.').nullable(),
+    body_adf: json(
+      'The comment as delivered (Atlassian Document Format); null where the source gives plain text.',
+    ).nullable(),
+    visibility: text(
+      'Who may see it, e.g. role:Administrators; null if everybody who sees the issue.',
+    ).nullable(),
+    is_public: bool('Service desk: true when customers see it; null elsewhere.').nullable(),
+    created_at: timestamptz('When it was written (UTC).'),
+    updated_at: timestamptz('When it was last edited (UTC); equals created_at if the source says nothing.'),
+  },
+  { order: 'updated_at', wide: true, indexes: ['(source_id, issue_id)'] },
+);
+export type CommentRow = RowOf<typeof comments>;
 
-export const issueKeys = table<IssueKeyRow>({
-  schema: 'tracker',
-  name: 'issue_keys',
-  columns: { key: 'text', issue_id: 'bigint' },
-  key: ['key', 'issue_id'],
-  tombstones: false,
-  entity: false,
-});
+export const worklogs = table(
+  'tracker.worklogs',
+  'Time logged on issues, one row per entry, as last read.',
+  {
+    id: bigint('Worklog id of the source.').key(),
+    issue_id: bigint('The issue, see tracker.issues.id.'),
+    author_id: text('Who did the work, see tracker.users.id; null if nobody or no longer known.').nullable(),
+    update_author_id: text(
+      'Who edited the entry last, see tracker.users.id; null if nobody or no longer known.',
+    ).nullable(),
+    started_at: timestamptz('When the work began (UTC).'),
+    time_spent_seconds: bigint('Duration of the work in seconds.'),
+    comment: text('What was done, as plain text.').nullable(),
+    comment_adf: json(
+      'What was done as delivered (Atlassian Document Format); null where the source gives plain text.',
+    ).nullable(),
+    visibility: text(
+      'Who may see it, e.g. role:Administrators; null if everybody who sees the issue.',
+    ).nullable(),
+    created_at: timestamptz('When the entry was made (UTC).').nullable(),
+    updated_at: timestamptz('When the entry was last edited (UTC).').nullable(),
+  },
+  { indexes: ['(source_id, issue_id)', '(started_at)'] },
+);
+export type WorklogRow = RowOf<typeof worklogs>;
+
+export const issueKeys = table(
+  'tracker.issue_keys',
+  'Every key an issue has or had, so that old keys still lead to it; the key of today is tracker.issues.key.',
+  {
+    key: text('Issue key, current or former.').key(),
+    issue_id: bigint('The issue, see tracker.issues.id.').key(),
+  },
+  { relation: true },
+);
+export type IssueKeyRow = RowOf<typeof issueKeys>;
 
 /** Everything that arrives with an issue, by the names that `Mapped.children` and `Tail.child` use. */
 export const issueChildren = {

@@ -1,4 +1,4 @@
-/** The tables of schema `ads` and the rows they hold; migrations/0008_ads.ts makes them, and a test compares the two. */
+/** The tables of schema `ads`. */
 import { adDrafts, adSetDrafts, campaignDrafts } from './tables/drafts.ts';
 import {
   adAccounts,
@@ -29,7 +29,7 @@ export * from './tables/entities.ts';
 export * from './tables/metrics.ts';
 export * from './tables/reports.ts';
 
-/** All tables of the schema that records become rows of; versions and revisions are written beside them. */
+/** All tables of the schema that records become rows of; their versions and revisions are declared with them. */
 export const adsTables = [
   businesses,
   adAccounts,

@@ -5,11 +5,12 @@ import type { Page, WalkEnd } from '../../../src/core/paging.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { RunReport } from '../../../src/core/run.ts';
 import type { Days, Flow, Slice, SliceContext, Source, Stream } from '../../../src/core/stream.ts';
-import { type Row, table } from '../../../src/core/table.ts';
+import type { Row } from '../../../src/core/table.ts';
 import { backfill } from '../../../src/engine/backfill.ts';
 import type { RunDeps } from '../../../src/engine/context/deps.ts';
 import { sync } from '../../../src/engine/sync.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { plainTable } from '../../support/plain-table.ts';
 
 export interface Fact {
   readonly owner: string;
@@ -21,7 +22,7 @@ export interface Fact {
   readonly clicks: number | null;
 }
 
-const facts = table({
+const facts = plainTable({
   schema: 'lab',
   name: 'facts',
   columns: {
@@ -41,7 +42,7 @@ const facts = table({
   partitioned: true,
 });
 
-const owners = table({
+const owners = plainTable({
   schema: 'lab',
   name: 'owners',
   columns: { id: 'text', status: 'text', budget: 'numeric', updated_at: 'timestamptz' },

@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BadData } from '../../../src/core/errors.ts';
 import type { Flow } from '../../../src/core/stream.ts';
-import { type ColumnType, type Row, table } from '../../../src/core/table.ts';
+import type { ColumnType, Row } from '../../../src/core/table.ts';
 import { BinaryWriter } from '../../../src/load/binary.ts';
+import { plainTable } from '../../support/plain-table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, thingFlow } from './things.ts';
 
@@ -26,7 +27,14 @@ const columns = Object.fromEntries([['id', 'bigint'], ...types.map((type, i) => 
   string,
   ColumnType
 >;
-const zoo = table<Row>({ schema: 'lab', name: 'zoo', columns, key: ['id'], tombstones: false, entity: true });
+const zoo = plainTable<Row>({
+  schema: 'lab',
+  name: 'zoo',
+  columns,
+  key: ['id'],
+  tombstones: false,
+  entity: true,
+});
 const flow: Flow = { ...thingFlow, table: zoo, children: {} };
 
 let database: TestDatabase;

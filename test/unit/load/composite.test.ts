@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
-import { table } from '../../../src/core/table.ts';
+import { plainTable } from '../../support/plain-table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
 
 /** An entity whose key has two columns, with children. */
-const seats = table({
+const seats = plainTable({
   schema: 'lab',
   name: 'seats',
   columns: { hall: 'text', seat: 'bigint', holder: 'text' },
@@ -13,7 +13,7 @@ const seats = table({
   tombstones: true,
   entity: true,
 });
-const seatTags = table({
+const seatTags = plainTable({
   schema: 'lab',
   name: 'seat_tags',
   columns: { hall: 'text', seat: 'bigint', tag: 'text' },

@@ -5,23 +5,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Transient } from '../../../src/core/errors.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
-import { table } from '../../../src/core/table.ts';
 import type { Batch } from '../../../src/load/batch.ts';
 import { ListingLoad } from '../../../src/load/listing-load.ts';
 import { type Load, type Loaded, load } from '../../../src/load/load.ts';
+import { plainTable } from '../../support/plain-table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
 
 const columns = { owner: 'text', day: 'date', name: 'text', nth: 'int', clicks: 'bigint' } as const;
 const named = { schema: 'lab', tombstones: false, entity: false } as const;
-const counted = table({
+const counted = plainTable({
   ...named,
   name: 'counted',
   columns,
   key: ['owner', 'day', 'name', 'nth'],
   occurrence: 'nth',
 });
-const single = table({ ...named, name: 'single', columns, key: ['day', 'name'] });
+const single = plainTable({ ...named, name: 'single', columns, key: ['day', 'name'] });
 const flowOf = (one: typeof counted | typeof single): Flow => ({
   ...thingFlow,
   stream: { ...thingFlow.stream, name: one.name },

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Mapped } from '../../../src/core/stream.ts';
-import { type Row, type Table, table } from '../../../src/core/table.ts';
+import type { Row, Table } from '../../../src/core/table.ts';
 import { Batch } from '../../../src/load/batch.ts';
 import { withStorableText } from '../../../src/load/storable-text.ts';
+import { plainTable } from '../../support/plain-table.ts';
 import { thingFlow } from './things.ts';
 
-const noted = table({
+const noted = plainTable({
   ...thingFlow.table,
   columns: {
     id: 'bigint',
@@ -16,7 +17,7 @@ const noted = table({
     updated_at: 'timestamptz',
   },
 } as Table);
-const comments = table({
+const comments = plainTable({
   schema: 'lab',
   name: 'comments',
   columns: { id: 'bigint', thing_id: 'bigint', body: 'text', _extra: 'jsonb' },

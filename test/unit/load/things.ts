@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import type { Flow, Mapped } from '../../../src/core/stream.ts';
-import { type Row, table } from '../../../src/core/table.ts';
+import type { Row } from '../../../src/core/table.ts';
 import { Batch } from '../../../src/load/batch.ts';
 import type { Load, Loaded } from '../../../src/load/load.ts';
 import { load } from '../../../src/load/load.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
+import { plainTable } from '../../support/plain-table.ts';
 
 /** A parent with an order and two kinds of children: relations that are removed, entities that are tombstoned. */
-export const things = table({
+export const things = plainTable({
   schema: 'lab',
   name: 'things',
   columns: { id: 'bigint', name: 'text', updated_at: 'timestamptz' },
@@ -17,7 +18,7 @@ export const things = table({
   entity: true,
 });
 
-export const thingTags = table({
+export const thingTags = plainTable({
   schema: 'lab',
   name: 'thing_tags',
   columns: { thing_id: 'bigint', tag: 'text', weight: 'int' },
@@ -26,7 +27,7 @@ export const thingTags = table({
   entity: false,
 });
 
-export const thingNotes = table({
+export const thingNotes = plainTable({
   schema: 'lab',
   name: 'thing_notes',
   columns: { id: 'bigint', thing_id: 'bigint', body: 'text' },
@@ -35,7 +36,7 @@ export const thingNotes = table({
   entity: true,
 });
 
-export const members = table({
+export const members = plainTable({
   schema: 'lab',
   name: 'members',
   columns: { club_id: 'text', user_id: 'text' },

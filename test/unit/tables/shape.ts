@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ColumnType, Table } from '../../../src/core/table.ts';
+import type { ColumnType, DeclaredTable } from '../../../src/core/table.ts';
 import type { TestDatabase } from '../../support/postgres.ts';
 
 /** A column as Postgres has it. */
@@ -46,11 +46,11 @@ export async function columnsOfSchema(database: TestDatabase, schema: string): P
 }
 
 /** What a table must have by its declaration: column → type. Money and other bounded numerics stand as their Table says. */
-export const declaredColumns = (table: Table): Readonly<Record<string, string>> => ({
+export const declaredColumns = (table: DeclaredTable): Readonly<Record<string, string>> => ({
   source_id: 'smallint',
   ...Object.fromEntries(Object.entries(table.columns).map(([name, type]) => [name, postgresTypes[type]])),
   ...(table.entity ? entityBookkeeping : bookkeeping),
-  ...(table.dated ? { _first_synced_at: 'timestamp with time zone' } : {}),
+  ...(table.options.firstSynced !== undefined ? { _first_synced_at: 'timestamp with time zone' } : {}),
 });
 
 /** The primary key's columns, in order. */

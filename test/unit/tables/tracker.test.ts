@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueChildren, trackerTables } from '../../../src/connectors/jira/tables.ts';
-import { nameOf, type Table } from '../../../src/core/table.ts';
+import { type DeclaredTable, nameOf, type Table } from '../../../src/core/table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Column, columnsOfSchema, commentOn, declaredColumns, primaryKey } from './shape.ts';
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(async () => database?.drop());
 
-describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Table] as const))(
+describe.each(trackerTables.map((table) => [nameOf(table as Table), table as DeclaredTable] as const))(
   '%s',
   (_, table) => {
     it('has exactly the columns that its Table declares, in their types', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { workflowTables } from '../../../src/connectors/dagu/tables.ts';
-import { nameOf, type Table } from '../../../src/core/table.ts';
+import { type DeclaredTable, nameOf, type Table } from '../../../src/core/table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Column, columnsOfSchema, commentOn, declaredColumns, primaryKey } from './shape.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-describe.each(workflowTables.map((table) => [nameOf(table as Table), table as Table] as const))(
+describe.each(workflowTables.map((table) => [nameOf(table as Table), table as DeclaredTable] as const))(
   '%s',
   (name, table) => {
     it('has exactly the columns that its Table declares, in their types', () => {

@@ -1,94 +1,58 @@
-/**
- * Drafts, in tables of their own: a draft and the live object it came from or becomes share one id. Everything in a draft may still be
- * missing.
- */
+/** Drafts have tables of their own: a draft and its live object share one id. Everything in a draft may still be missing. */
+import { bigint, bool, jsonb, type RowOf, table, text, texts } from '../../../core/table.ts';
+import { adColumns, adSetColumns, campaignColumns } from './entities.ts';
 
-import type { Integer } from '../../../core/table.ts';
-import { table } from '../../../core/table.ts';
-import {
-  type AdContent,
-  type AdSetContent,
-  adColumns,
-  adSetColumns,
-  type CampaignContent,
-  campaignColumns,
-  type Maybe,
-} from './entities.ts';
+const draft = {
+  draft_hierarchy_version: bigint(
+    'Grows with every change in the draft campaign and below it; null for drafts below a campaign as a rule.',
+  ).nullable(),
+};
 
-type Draft = { readonly draft_hierarchy_version: Maybe<Integer> };
-
-export type CampaignDraftRow = CampaignContent &
-  Draft & {
-    readonly channel: Maybe<string>;
-    readonly ad_product: Maybe<string>;
-    readonly salesforce_opportunity: Maybe<string>;
-    readonly salesforce_sales_order: Maybe<string>;
-    readonly media_plan_id: Maybe<string>;
-    readonly needs_advertiser_review: Maybe<boolean>;
-    readonly modified_by_role: Maybe<string>;
-  };
-
-export const campaignDrafts = table<CampaignDraftRow>({
-  schema: 'ads',
-  name: 'campaign_drafts',
-  columns: {
+export const campaignDrafts = table(
+  'ads.campaign_drafts',
+  'Draft campaigns, one row each; not live. A draft shares its id with the live campaign it came from or becomes.',
+  {
     ...campaignColumns,
-    draft_hierarchy_version: 'bigint',
-    channel: 'text',
-    ad_product: 'text',
-    salesforce_opportunity: 'text',
-    salesforce_sales_order: 'text',
-    media_plan_id: 'text',
-    needs_advertiser_review: 'bool',
-    modified_by_role: 'text',
+    ...draft,
+    channel: text('Booking channel.').nullable(),
+    ad_product: text('Ad product.').nullable(),
+    salesforce_opportunity: text('Opportunity code in Salesforce.').nullable(),
+    salesforce_sales_order: text('Sales order code in Salesforce.').nullable(),
+    media_plan_id: text('Media plan it belongs to.').nullable(),
+    needs_advertiser_review: bool(
+      'True when the advertiser must look at it before it is published.',
+    ).nullable(),
+    modified_by_role: text('Who changed it last: ADVERTISER or IMPERSONATOR.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { indexes: ['(source_id, ad_account_id)'] },
+);
+export type CampaignDraftRow = RowOf<typeof campaignDrafts>;
 
-export type AdSetDraftRow = AdSetContent &
-  Draft & {
-    readonly frequency_caps: Maybe<string>;
-    readonly reservation_id: Maybe<string>;
-    readonly ias_campaign_id: Maybe<string>;
-    readonly success_metric: Maybe<string>;
-  };
-
-export const adSetDrafts = table<AdSetDraftRow>({
-  schema: 'ads',
-  name: 'ad_set_drafts',
-  columns: {
+export const adSetDrafts = table(
+  'ads.ad_set_drafts',
+  'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
+  {
     ...adSetColumns,
-    draft_hierarchy_version: 'bigint',
-    frequency_caps: 'jsonb',
-    reservation_id: 'text',
-    ias_campaign_id: 'text',
-    success_metric: 'text',
+    ...draft,
+    frequency_caps: jsonb('How often one person may hear it, as delivered.').nullable(),
+    reservation_id: text('Reservation it uses.').nullable(),
+    ias_campaign_id: text('Campaign at Integral Ad Science.').nullable(),
+    success_metric: text('What success is measured by.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { wide: true, indexes: ['(source_id, ad_account_id)'] },
+);
+export type AdSetDraftRow = RowOf<typeof adSetDrafts>;
 
-export type AdDraftRow = AdContent &
-  Draft & {
-    readonly asset_format: Maybe<string>;
-    readonly placements: readonly string[];
-    readonly dv_client_code: Maybe<string>;
-  };
-
-export const adDrafts = table<AdDraftRow>({
-  schema: 'ads',
-  name: 'ad_drafts',
-  columns: {
+export const adDrafts = table(
+  'ads.ad_drafts',
+  'Draft ads, one row each; not live. A draft shares its id with the live ad it came from or becomes.',
+  {
     ...adColumns,
-    draft_hierarchy_version: 'bigint',
-    asset_format: 'text',
-    placements: 'text[]',
-    dv_client_code: 'text',
+    ...draft,
+    asset_format: text('AUDIO, VIDEO, IMAGE or CATALOG.').nullable(),
+    placements: texts('Where it may be placed.'),
+    dv_client_code: text('Client code at DoubleVerify.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { indexes: ['(source_id, ad_account_id)'] },
+);
+export type AdDraftRow = RowOf<typeof adDrafts>;

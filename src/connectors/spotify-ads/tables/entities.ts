@@ -1,512 +1,349 @@
 /**
- * The ads platform's own objects, live ones. Ids are text as the source gives them (UUIDs), instants are UTC, amounts are exact decimals in
- * currency units with six digits behind the point. Times of change are as the source tells them, and may be missing: a contract server
- * promises none, so an older record is told from a newer one by when it was read.
+ * The live objects of the ads platform. Ids are text as the source gives them (UUIDs), instants are UTC, amounts are exact decimals in
+ * currency units with six digits after the point. Times of change may be missing (the contract promises none), so an older record is
+ * told from a newer one by when it was read.
  */
-import { type Child, type Decimal, type Integer, type JsonText, table } from '../../../core/table.ts';
-import type { Instant } from '../../../core/time.ts';
+import {
+  bigint,
+  bool,
+  type Child,
+  type Content,
+  int,
+  jsonb,
+  money,
+  numeric,
+  type RowOf,
+  table,
+  text,
+  texts,
+  timestamptz,
+} from '../../../core/table.ts';
 
-export type Maybe<T> = T | null;
-/** Every entity keeps what it has no column for. */
-export type Extra = { readonly _extra: Maybe<JsonText> };
 /** When the source made and last changed it. */
-export type Changed = { readonly created_at: Maybe<Instant>; readonly updated_at: Maybe<Instant> };
+const changed = {
+  created_at: timestamptz('When it was created (UTC), where the source says.').nullable(),
+  updated_at: timestamptz('When the source last changed it (UTC), where it says.').nullable(),
+};
 
-export const changed = { created_at: 'timestamptz', updated_at: 'timestamptz' } as const;
+/** The comment of `_first_synced_at`. */
+const firstSynced = 'When the row came to be here (UTC). Its reports from before are read when it does.';
 
-export type BusinessRow = Extra &
-  Changed & {
-    readonly id: string;
-    readonly name: Maybe<string>;
-    readonly type: Maybe<string>;
-    readonly status: Maybe<string>;
-  };
-
-export const businesses = table<BusinessRow>({
-  schema: 'ads',
-  name: 'businesses',
-  columns: { id: 'text', name: 'text', type: 'text', status: 'text', ...changed, _extra: 'jsonb' },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
+export const businesses = table('ads.businesses', 'Businesses, the owners of ad accounts; one row each.', {
+  id: text('Business id of the source; a UUID as a rule.').key(),
+  name: text('Name as people see it.').nullable(),
+  type: text('ADVERTISER, AGENCY, MUSIC_ARTIST_CONCERT_PROMOTER or PODCAST_PROMOTER.').nullable(),
+  status: text('Status as the source names it, e.g. ACTIVE.').nullable(),
+  ...changed,
 });
+export type BusinessRow = RowOf<typeof businesses>;
 
-export type AdAccountRow = Extra &
-  Changed & {
-    readonly id: string;
-    readonly business_id: Maybe<string>;
-    readonly name: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly status_reason: Maybe<string>;
-    readonly currency_code: Maybe<string>;
-    readonly country_code: Maybe<string>;
-    readonly industry: Maybe<string>;
-    readonly website: Maybe<string>;
-    readonly legal_entity_name: Maybe<string>;
-    readonly tax_id: Maybe<string>;
-    readonly billing_address: Maybe<JsonText>;
-    readonly role: Maybe<string>;
-  };
-
-export const adAccounts = table<AdAccountRow>({
-  schema: 'ads',
-  name: 'ad_accounts',
-  columns: {
-    id: 'text',
-    business_id: 'text',
-    name: 'text',
-    status: 'text',
-    status_reason: 'text',
-    currency_code: 'text',
-    country_code: 'text',
-    industry: 'text',
-    website: 'text',
-    legal_entity_name: 'text',
-    tax_id: 'text',
-    billing_address: 'jsonb',
-    role: 'text',
-    ...changed,
-    _extra: 'jsonb',
-  },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
+export const adAccounts = table('ads.ad_accounts', 'Ad accounts, one row each.', {
+  id: text('Ad account id of the source; a UUID as a rule.').key(),
+  business_id: text('The business it belongs to, see ads.businesses.id.').nullable(),
+  name: text('Name as people see it.').nullable(),
+  status: text('Status as the source names it, e.g. ACTIVE, SUSPEND_LISTED.').nullable(),
+  status_reason: text('Why it has that status.').nullable(),
+  currency_code: text('ISO 4217 currency of every amount of the account.').nullable(),
+  country_code: text('ISO 3166-1 alpha-2 country of the account.').nullable(),
+  industry: text('Industry as listed.').nullable(),
+  website: text('Website of the advertiser.').nullable(),
+  legal_entity_name: text('Legal name of who pays.').nullable(),
+  tax_id: text('Tax id on record.').nullable(),
+  billing_address: jsonb('Billing address as delivered.').nullable(),
+  role: text("The sync account's own role, e.g. AD_ACCOUNT_VIEWER.").nullable(),
+  ...changed,
 });
+export type AdAccountRow = RowOf<typeof adAccounts>;
 
-/** What a campaign and its draft have in common. */
-export type CampaignContent = Extra &
-  Changed & {
-    readonly id: string;
-    readonly ad_account_id: string;
-    readonly name: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly objective: Maybe<string>;
-    readonly delivery_goal_group: Maybe<string>;
-    readonly purchase_order: Maybe<string>;
-  };
-
+/** The columns that campaigns and their drafts share. */
 export const campaignColumns = {
-  id: 'text',
-  ad_account_id: 'text',
-  name: 'text',
-  status: 'text',
-  objective: 'text',
-  delivery_goal_group: 'text',
-  purchase_order: 'text',
+  id: text('Campaign id of the source; a UUID as a rule.').key(),
+  ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+  name: text('Name as people see it.').nullable(),
+  status: text('Status as the source names it, e.g. ACTIVE, PAUSED, ARCHIVED.').nullable(),
+  objective: text(
+    'Objective as the source names it, e.g. REACH, CLICKS; the platform is replacing it by delivery goals.',
+  ).nullable(),
+  delivery_goal_group: text('Group of delivery goals, e.g. AWARENESS.').nullable(),
+  purchase_order: text("Purchase order number for the advertiser's own books.").nullable(),
   ...changed,
-  _extra: 'jsonb',
-} as const;
+};
+export type CampaignContent = Content<typeof campaignColumns>;
 
-export type CampaignRow = CampaignContent;
-
-export const campaigns = table<CampaignRow>({
-  schema: 'ads',
-  name: 'campaigns',
-  columns: campaignColumns,
-  key: ['id'],
-  dated: true,
-  tombstones: true,
-  entity: true,
-  versions: {
-    into: 'ads.campaign_versions',
-    columns: ['name', 'status', 'objective'],
-    changed: 'updated_at',
+export const campaigns = table(
+  'ads.campaigns',
+  'Campaigns that are or were live, one row each; the platform archives them and never deletes.',
+  campaignColumns,
+  {
+    firstSynced,
+    indexes: ['(source_id, ad_account_id)'],
+    versions: {
+      into: 'ads.campaign_versions',
+      about:
+        'Name, status and objective of campaigns over time; one row per campaign and version. Seen, so as fine as the sync is frequent.',
+      columns: ['name', 'status', 'objective'],
+      changed: 'updated_at',
+    },
   },
-});
+);
+export type CampaignRow = RowOf<typeof campaigns>;
 
-/** What an ad set and its draft have in common. */
-export type AdSetContent = Extra &
-  Changed & {
-    readonly id: string;
-    readonly ad_account_id: string;
-    readonly campaign_id: Maybe<string>;
-    readonly name: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly category: Maybe<string>;
-    readonly asset_format: Maybe<string>;
-    readonly delivery_goal: Maybe<string>;
-    readonly cost_model: Maybe<string>;
-    readonly pacing: Maybe<string>;
-    readonly start_at: Maybe<Instant>;
-    readonly end_at: Maybe<Instant>;
-    readonly budget: Maybe<Decimal>;
-    readonly budget_type: Maybe<string>;
-    readonly budget_currency: Maybe<string>;
-    readonly bid: Maybe<Decimal>;
-    readonly bid_strategy: Maybe<string>;
-    readonly base_rate: Maybe<Decimal>;
-    readonly cost_modifiers: Maybe<JsonText>;
-    readonly promotion: Maybe<JsonText>;
-    readonly dataset_id: Maybe<string>;
-    readonly mobile_app_id: Maybe<string>;
-    readonly video_delivery_formats: readonly string[];
-    readonly slot_positions: readonly string[];
-    readonly skad_enabled: Maybe<boolean>;
-    readonly targets: Maybe<JsonText>;
-  };
-
+/** The columns that ad sets and their drafts share. */
 export const adSetColumns = {
-  id: 'text',
-  ad_account_id: 'text',
-  campaign_id: 'text',
-  name: 'text',
-  status: 'text',
-  category: 'text',
-  asset_format: 'text',
-  delivery_goal: 'text',
-  cost_model: 'text',
-  pacing: 'text',
-  start_at: 'timestamptz',
-  end_at: 'timestamptz',
-  budget: 'numeric',
-  budget_type: 'text',
-  budget_currency: 'text',
-  bid: 'numeric',
-  bid_strategy: 'text',
-  base_rate: 'numeric',
-  cost_modifiers: 'jsonb',
-  promotion: 'jsonb',
-  dataset_id: 'text',
-  mobile_app_id: 'text',
-  video_delivery_formats: 'text[]',
-  slot_positions: 'text[]',
-  skad_enabled: 'bool',
-  targets: 'jsonb',
+  id: text('Ad set id of the source; a UUID as a rule.').key(),
+  ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+  campaign_id: text('The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).').nullable(),
+  name: text('Name as people see it.').nullable(),
+  status: text('Status as the source names it, e.g. ACTIVE, COMPLETED, ARCHIVED.').nullable(),
+  category: text('Advertising category, see ads.ad_categories.id.').nullable(),
+  asset_format: text('AUDIO, VIDEO, IMAGE or CATALOG.').nullable(),
+  delivery_goal: text('What delivery is optimised for.').nullable(),
+  cost_model: text(
+    'How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).',
+  ).nullable(),
+  pacing: text('How the budget is spread: PACING_EVEN or PACING_ASAP.').nullable(),
+  start_at: timestamptz('When delivery starts or started (UTC).').nullable(),
+  end_at: timestamptz(
+    'When delivery is planned to end (UTC); null if it runs until it is stopped.',
+  ).nullable(),
+  budget: money('Budget in units of budget_currency; a day or the lifetime, see budget_type.').nullable(),
+  budget_type: text('DAILY or LIFETIME.').nullable(),
+  budget_currency: text(
+    "ISO 4217 currency of budget, bid and base rate: the ad account's; null where the source does not repeat it.",
+  ).nullable(),
+  bid: money(
+    'Bid in units of budget_currency, per 1000 impressions or per result as the bid strategy says.',
+  ).nullable(),
+  bid_strategy: text('MAX_BID, COST_PER_RESULT or AUTOBID.').nullable(),
+  base_rate: money('Base rate in units of budget_currency, per 1000 impressions or actions.').nullable(),
+  cost_modifiers: jsonb(
+    'Rates that modify the base rate, as delivered: id, name, rate (a factor).',
+  ).nullable(),
+  promotion: jsonb('What is promoted (artist or podcast), as delivered.').nullable(),
+  dataset_id: text('Dataset that conversions are counted with.').nullable(),
+  mobile_app_id: text('Mobile app that is promoted.').nullable(),
+  video_delivery_formats: texts('How videos are shown: IN_STREAM, OPT_IN.'),
+  slot_positions: texts('Positions among the ads of a break.'),
+  skad_enabled: bool("True where conversions are counted by Apple's SKAdNetwork.").nullable(),
+  targets: jsonb('Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.').nullable(),
   ...changed,
-  _extra: 'jsonb',
-} as const;
-
-export type AdSetRow = AdSetContent & {
-  readonly delivery: Maybe<string>;
-  readonly is_paused: Maybe<boolean>;
-  readonly pause_reason: Maybe<string>;
-  readonly reject_reason: Maybe<string>;
-  readonly reject_reasons: Maybe<JsonText>;
 };
+export type AdSetContent = Content<typeof adSetColumns>;
 
-export const adSets = table<AdSetRow>({
-  schema: 'ads',
-  name: 'ad_sets',
-  columns: {
+export const adSets = table(
+  'ads.ad_sets',
+  'Ad sets that are or were live, one row each: budget, bid, flight and targeting.',
+  {
     ...adSetColumns,
-    delivery: 'text',
-    is_paused: 'bool',
-    pause_reason: 'text',
-    reject_reason: 'text',
-    reject_reasons: 'jsonb',
+    delivery: text('ON or OFF.').nullable(),
+    is_paused: bool('True while it is paused.').nullable(),
+    pause_reason: text('Why it is paused, e.g. USER_PAUSED.').nullable(),
+    reject_reason: text('Why it was rejected.').nullable(),
+    reject_reasons: jsonb('Why it was rejected, in parts, as delivered.').nullable(),
   },
-  key: ['id'],
-  dated: true,
-  tombstones: true,
-  entity: true,
-  versions: {
-    into: 'ads.ad_set_versions',
-    columns: ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'],
-    changed: 'updated_at',
+  {
+    firstSynced,
+    wide: true,
+    indexes: ['(source_id, ad_account_id)', '(source_id, campaign_id)'],
+    versions: {
+      into: 'ads.ad_set_versions',
+      about:
+        'Status, budget and bid of ad sets over time; one row per ad set and version. Seen, so as fine as the sync is frequent.',
+      columns: ['status', 'budget', 'budget_type', 'budget_currency', 'bid', 'bid_strategy'],
+      changed: 'updated_at',
+    },
   },
-});
+);
+export type AdSetRow = RowOf<typeof adSets>;
 
-export type AdSetTargetRow = {
-  readonly ad_set_id: string;
-  readonly dimension: string;
-  readonly value: string;
-};
+export const adSetTargets = table(
+  'ads.ad_set_targets',
+  'Targeting of ad sets, exploded; one row per ad set, dimension and value.',
+  {
+    ad_set_id: text('The ad set, see ads.ad_sets.id.').key(),
+    dimension: text(
+      'What is targeted: the name in targets, nested ones with a dot, e.g. genders, geo_targets.country_code, audience_ids_exclusions.',
+    ).key(),
+    value: text(
+      'One value as text: 18-24 for age_ranges, MONDAY 9-17 for user_day_parts (hours inclusive), topic=filter for sensitive topics.',
+    ).key(),
+  },
+  { relation: true, indexes: ['(source_id, dimension, value)'] },
+);
+export type AdSetTargetRow = RowOf<typeof adSetTargets>;
 
-export const adSetTargets = table<AdSetTargetRow>({
-  schema: 'ads',
-  name: 'ad_set_targets',
-  columns: { ad_set_id: 'text', dimension: 'text', value: 'text' },
-  key: ['ad_set_id', 'dimension', 'value'],
-  tombstones: false,
-  entity: false,
-});
+export const adSetFrequencyCaps = table(
+  'ads.ad_set_frequency_caps',
+  'How often one person may hear an ad set; one row per ad set and cap.',
+  {
+    ad_set_id: text('The ad set, see ads.ad_sets.id.').key(),
+    unit: text('DAY, WEEK or MONTH.').key(),
+    period: int('How many of these units.').key(),
+    max_impressions: int('At most so many impressions a person in that time.').key(),
+  },
+  { relation: true },
+);
+export type AdSetFrequencyCapRow = RowOf<typeof adSetFrequencyCaps>;
 
-export type AdSetFrequencyCapRow = {
-  readonly ad_set_id: string;
-  readonly unit: string;
-  readonly period: number;
-  readonly max_impressions: number;
-};
+export const adSetPlacements = table(
+  'ads.ad_set_placements',
+  'Where ad sets are placed; one row per ad set and placement.',
+  {
+    ad_set_id: text('The ad set, see ads.ad_sets.id.').key(),
+    placement: text('MUSIC or PODCAST, or what the source names.').key(),
+  },
+  { relation: true },
+);
+export type AdSetPlacementRow = RowOf<typeof adSetPlacements>;
 
-export const adSetFrequencyCaps = table<AdSetFrequencyCapRow>({
-  schema: 'ads',
-  name: 'ad_set_frequency_caps',
-  columns: { ad_set_id: 'text', unit: 'text', period: 'int', max_impressions: 'int' },
-  key: ['ad_set_id', 'unit', 'period', 'max_impressions'],
-  tombstones: false,
-  entity: false,
-});
-
-export type AdSetPlacementRow = { readonly ad_set_id: string; readonly placement: string };
-
-export const adSetPlacements = table<AdSetPlacementRow>({
-  schema: 'ads',
-  name: 'ad_set_placements',
-  columns: { ad_set_id: 'text', placement: 'text' },
-  key: ['ad_set_id', 'placement'],
-  tombstones: false,
-  entity: false,
-});
-
-/** What an ad and its draft have in common. */
-export type AdContent = Extra &
-  Changed & {
-    readonly id: string;
-    readonly ad_account_id: string;
-    readonly ad_set_id: Maybe<string>;
-    readonly name: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly advertiser_name: Maybe<string>;
-    readonly tagline: Maybe<string>;
-    readonly asset_id: Maybe<string>;
-    readonly companion_asset_id: Maybe<string>;
-    readonly logo_asset_id: Maybe<string>;
-    readonly canvas_asset_id: Maybe<string>;
-    readonly cta_key: Maybe<string>;
-    readonly cta_text: Maybe<string>;
-    readonly cta_language: Maybe<string>;
-    readonly cta_url: Maybe<string>;
-    readonly third_party_tracking: Maybe<JsonText>;
-    readonly catalog: Maybe<JsonText>;
-    readonly weight: Maybe<Decimal>;
-  };
-
+/** The columns that ads and their drafts share. */
 export const adColumns = {
-  id: 'text',
-  ad_account_id: 'text',
-  ad_set_id: 'text',
-  name: 'text',
-  status: 'text',
-  advertiser_name: 'text',
-  tagline: 'text',
-  asset_id: 'text',
-  companion_asset_id: 'text',
-  logo_asset_id: 'text',
-  canvas_asset_id: 'text',
-  cta_key: 'text',
-  cta_text: 'text',
-  cta_language: 'text',
-  cta_url: 'text',
-  third_party_tracking: 'jsonb',
-  catalog: 'jsonb',
-  weight: 'numeric',
+  id: text('Ad id of the source; a UUID as a rule.').key(),
+  ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+  ad_set_id: text('The ad set, see ads.ad_sets.id (of a draft: ads.ad_set_drafts.id).').nullable(),
+  name: text('Name as people see it.').nullable(),
+  status: text('Status as the source names it, e.g. ACTIVE, APPROVED, ARCHIVED.').nullable(),
+  advertiser_name: text('Name of the advertiser as listeners see it.').nullable(),
+  tagline: text('Line of text shown with the ad.').nullable(),
+  asset_id: text('The creative itself, see ads.assets.id.').nullable(),
+  companion_asset_id: text('The image shown beside it, see ads.assets.id.').nullable(),
+  logo_asset_id: text("The advertiser's logo, see ads.assets.id.").nullable(),
+  canvas_asset_id: text('The looping video behind it, see ads.assets.id.').nullable(),
+  cta_key: text('Call to action: its key, e.g. LEARN_MORE.').nullable(),
+  cta_text: text('Call to action: its words.').nullable(),
+  cta_language: text('Call to action: its language.').nullable(),
+  cta_url: text('Call to action: where a click leads.').nullable(),
+  third_party_tracking: jsonb('Measurement partners and their addresses, as delivered.').nullable(),
+  catalog: jsonb(
+    'Items of a carousel ad as delivered; prices in it are millionths of the currency unit.',
+  ).nullable(),
+  weight: numeric('Share in the rotation of its ad set, as given.').nullable(),
   ...changed,
-  _extra: 'jsonb',
-} as const;
-
-export type AdRow = AdContent & {
-  readonly delivery: Maybe<string>;
-  readonly start_at: Maybe<Instant>;
-  readonly end_at: Maybe<Instant>;
-  readonly ad_preview_url: Maybe<string>;
-  readonly reject_reason: Maybe<string>;
-  readonly reject_reasons: Maybe<JsonText>;
 };
+export type AdContent = Content<typeof adColumns>;
 
-export const ads = table<AdRow>({
-  schema: 'ads',
-  name: 'ads',
-  columns: {
+export const ads = table(
+  'ads.ads',
+  'Ads that are or were live, one row each.',
+  {
     ...adColumns,
-    delivery: 'text',
-    start_at: 'timestamptz',
-    end_at: 'timestamptz',
-    ad_preview_url: 'text',
-    reject_reason: 'text',
-    reject_reasons: 'jsonb',
+    delivery: text('ON or OFF.').nullable(),
+    start_at: timestamptz('When delivery starts or started (UTC).').nullable(),
+    end_at: timestamptz(
+      'When delivery is planned to end (UTC); null if it runs until it is stopped.',
+    ).nullable(),
+    ad_preview_url: text('Address of a preview.').nullable(),
+    reject_reason: text('Why it was rejected.').nullable(),
+    reject_reasons: jsonb('Why it was rejected, in parts, as delivered.').nullable(),
   },
-  key: ['id'],
-  dated: true,
-  tombstones: true,
-  entity: true,
-});
+  { firstSynced, indexes: ['(source_id, ad_account_id)', '(source_id, ad_set_id)'] },
+);
+export type AdRow = RowOf<typeof ads>;
 
-export type AssetRow = Extra &
-  Changed & {
-    readonly id: string;
-    readonly ad_account_id: string;
-    readonly name: Maybe<string>;
-    readonly type: Maybe<string>;
-    readonly subtype: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly archived: Maybe<boolean>;
-    readonly url: Maybe<string>;
-    readonly file_type: Maybe<string>;
-    readonly duration_ms: Maybe<Integer>;
-    readonly width: Maybe<Integer>;
-    readonly height: Maybe<Integer>;
-    readonly aspect_ratio: Maybe<string>;
-    readonly has_audio: Maybe<boolean>;
-    readonly thumbnail_url: Maybe<string>;
-  };
-
-export const assets = table<AssetRow>({
-  schema: 'ads',
-  name: 'assets',
-  columns: {
-    id: 'text',
-    ad_account_id: 'text',
-    name: 'text',
-    type: 'text',
-    subtype: 'text',
-    status: 'text',
-    archived: 'bool',
-    url: 'text',
-    file_type: 'text',
-    duration_ms: 'bigint',
-    width: 'bigint',
-    height: 'bigint',
-    aspect_ratio: 'text',
-    has_audio: 'bool',
-    thumbnail_url: 'text',
+export const assets = table(
+  'ads.assets',
+  'Images, audio and video files for ads, archived or not, one row each.',
+  {
+    id: text('Asset id of the source; a UUID as a rule.').key(),
+    ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+    name: text('Name as people see it.').nullable(),
+    type: text('IMAGE, AUDIO or VIDEO.').nullable(),
+    subtype: text('Kind within the type, e.g. USER_UPLOADED_AUDIO.').nullable(),
+    status: text('ERROR, PROCESSING, READY or WAITING_UPLOAD.').nullable(),
+    archived: bool('True for archived ones; null where the source does not say.').nullable(),
+    url: text('Address of the file.').nullable(),
+    file_type: text('File format, e.g. MP3, MP4, PNG.').nullable(),
+    duration_ms: bigint('Duration in milliseconds; null for images and until it is processed.').nullable(),
+    width: bigint('Width in pixels.').nullable(),
+    height: bigint('Height in pixels.').nullable(),
+    aspect_ratio: text('Aspect ratio as the source names it, e.g. SQUARE.').nullable(),
+    has_audio: bool('Video: true if it has sound.').nullable(),
+    thumbnail_url: text('Video: address of a still.').nullable(),
     ...changed,
-    _extra: 'jsonb',
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { indexes: ['(source_id, ad_account_id)'] },
+);
+export type AssetRow = RowOf<typeof assets>;
 
-export type AudienceRow = Extra &
-  Changed & {
-    readonly id: string;
-    readonly ad_account_id: string;
-    readonly name: Maybe<string>;
-    readonly description: Maybe<string>;
-    readonly type: Maybe<string>;
-    readonly subtype: Maybe<string>;
-    readonly category: Maybe<string>;
-    readonly status: Maybe<string>;
-    readonly size_min: Maybe<Integer>;
-    readonly size_max: Maybe<Integer>;
-    readonly sources: readonly string[];
-    readonly seed_audience_id: Maybe<string>;
-    readonly seed_audience_name: Maybe<string>;
-    readonly lookalike_audience_ids: readonly string[];
-    readonly datasets: Maybe<JsonText>;
-    readonly included_events: readonly string[];
-    readonly excluded_events: readonly string[];
-    readonly lookback_days: Maybe<Integer>;
-    readonly campaign_ids: readonly string[];
-    readonly ad_set_ids: readonly string[];
-    readonly exposure_type: Maybe<string>;
-    readonly contract_audience_id: Maybe<string>;
-  };
-
-export const audiences = table<AudienceRow>({
-  schema: 'ads',
-  name: 'audiences',
-  columns: {
-    id: 'text',
-    ad_account_id: 'text',
-    name: 'text',
-    description: 'text',
-    type: 'text',
-    subtype: 'text',
-    category: 'text',
-    status: 'text',
-    size_min: 'bigint',
-    size_max: 'bigint',
-    sources: 'text[]',
-    seed_audience_id: 'text',
-    seed_audience_name: 'text',
-    lookalike_audience_ids: 'text[]',
-    datasets: 'jsonb',
-    included_events: 'text[]',
-    excluded_events: 'text[]',
-    lookback_days: 'bigint',
-    campaign_ids: 'text[]',
-    ad_set_ids: 'text[]',
-    exposure_type: 'text',
-    contract_audience_id: 'text',
+export const audiences = table(
+  'ads.audiences',
+  'Audiences to target, one row each; deleted ones keep their row.',
+  {
+    id: text('Audience id of the source; a UUID as a rule.').key(),
+    ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+    name: text('Name as people see it.').nullable(),
+    description: text('Description.').nullable(),
+    type: text('CUSTOM or LOOKALIKE.').nullable(),
+    subtype: text('Of custom ones: CUSTOMER_LIST, WEB_EVENT, AD_ENGAGEMENT or LIVERAMP.').nullable(),
+    category: text('Category, e.g. ARTIST_AFFINITY.').nullable(),
+    status: text('Status as the source names it, e.g. LIVE, PROCESSING, ARCHIVED.').nullable(),
+    size_min: bigint('Lower end of the estimated number of people.').nullable(),
+    size_max: bigint('Upper end of the estimated number of people.').nullable(),
+    sources: texts('Where its data come from.'),
+    seed_audience_id: text('Of lookalikes: the audience it resembles, see ads.audiences.id.').nullable(),
+    seed_audience_name: text('Of lookalikes: the name of that audience.').nullable(),
+    lookalike_audience_ids: texts('Lookalikes made from it, see ads.audiences.id.'),
+    datasets: jsonb('Of web events: the datasets, as delivered.').nullable(),
+    included_events: texts('Of web events: events that count.'),
+    excluded_events: texts('Of web events: events that exclude.'),
+    lookback_days: bigint('Of web events: how many days are looked back.').nullable(),
+    campaign_ids: texts('Of ad engagement: campaigns, see ads.campaigns.id.'),
+    ad_set_ids: texts('Of ad engagement: ad sets, see ads.ad_sets.id.'),
+    exposure_type: text('Of ad engagement: IMPRESSIONS or CLICKS.').nullable(),
+    contract_audience_id: text('Id of the audience in a contract, where the source gives one.').nullable(),
     ...changed,
-    _extra: 'jsonb',
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+  { indexes: ['(source_id, ad_account_id)'] },
+);
+export type AudienceRow = RowOf<typeof audiences>;
 
-export type AdCategoryRow = Extra & {
-  readonly id: string;
-  readonly name: Maybe<string>;
-  readonly parent_category: Maybe<string>;
-};
-
-export const adCategories = table<AdCategoryRow>({
-  schema: 'ads',
-  name: 'ad_categories',
-  columns: { id: 'text', name: 'text', parent_category: 'text', _extra: 'jsonb' },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
-
-export type ChangeRow = Extra & {
-  readonly id: string;
-  readonly ad_account_id: string;
-  readonly changed_at: Instant;
-  readonly entity_type: string;
-  readonly entity_id: string;
-  readonly entity_name: Maybe<string>;
-  readonly operation: Maybe<string>;
-  readonly actor_id: Maybe<string>;
-  readonly actor_type: Maybe<string>;
-  readonly actor_name: Maybe<string>;
-  readonly actor_email: Maybe<string>;
-  readonly actor_category: Maybe<string>;
-};
-
-export const changeHistory = table<ChangeRow>({
-  schema: 'ads',
-  name: 'change_history',
-  columns: {
-    id: 'text',
-    ad_account_id: 'text',
-    changed_at: 'timestamptz',
-    entity_type: 'text',
-    entity_id: 'text',
-    entity_name: 'text',
-    operation: 'text',
-    actor_id: 'text',
-    actor_type: 'text',
-    actor_name: 'text',
-    actor_email: 'text',
-    actor_category: 'text',
-    _extra: 'jsonb',
+export const adCategories = table(
+  'ads.ad_categories',
+  'Advertising categories of the platform, one row each.',
+  {
+    id: text('Category id, e.g. ADV_21_182.').key(),
+    name: text('Category and subcategory with " - " between them.').nullable(),
+    parent_category: text('Name of the category above it.').nullable(),
   },
-  key: ['id'],
-  tombstones: true,
-  entity: true,
-});
+);
+export type AdCategoryRow = RowOf<typeof adCategories>;
 
-export type ChangeItemRow = {
-  readonly change_id: string;
-  /** Place of the field within its change, from 0. */
-  readonly item: number;
-  readonly field_type: string;
-  readonly display_label: Maybe<string>;
-  readonly change_category: Maybe<string>;
-  readonly before: Maybe<JsonText>;
-  readonly after: Maybe<JsonText>;
-};
-
-export const changeHistoryItems = table<ChangeItemRow>({
-  schema: 'ads',
-  name: 'change_history_items',
-  columns: {
-    change_id: 'text',
-    item: 'int',
-    field_type: 'text',
-    display_label: 'text',
-    change_category: 'text',
-    before: 'jsonb',
-    after: 'jsonb',
+export const changeHistory = table(
+  'ads.change_history',
+  'Who changed what at the platform, one row a change; the source forgets after 180 days, the warehouse does not.',
+  {
+    id: text('Change id of the source; a UUID as a rule.').key(),
+    ad_account_id: text('The ad account it belongs to, see ads.ad_accounts.id.'),
+    changed_at: timestamptz('When it was changed (UTC).'),
+    entity_type: text('What kind of thing was changed, e.g. CAMPAIGN, AD_SET, CREATIVE.'),
+    entity_id: text('Its id.'),
+    entity_name: text('Its name when the change was last read.').nullable(),
+    operation: text('CREATED, CHANGED or REMOVED.').nullable(),
+    actor_id: text('Id of who or what changed it.').nullable(),
+    actor_type: text('USER or SERVICE.').nullable(),
+    actor_name: text('Name of who or what changed it.').nullable(),
+    actor_email: text("The person's e-mail address, where the sync account may see it.").nullable(),
+    actor_category: text('ADVERTISER_USER, SUPPORT, API_INTEGRATION, SYSTEM or UNKNOWN.').nullable(),
   },
-  key: ['change_id', 'item'],
-  tombstones: false,
-  entity: false,
-});
+  { indexes: ['(changed_at)', '(source_id, entity_id, changed_at)'] },
+);
+export type ChangeRow = RowOf<typeof changeHistory>;
+
+export const changeHistoryItems = table(
+  'ads.change_history_items',
+  'The fields that a change changed; one row per change and field.',
+  {
+    change_id: text('The change, see ads.change_history.id.').key(),
+    item: int('Place of the field within the change, from 0.').key(),
+    field_type: text('Field as the platform calls it, e.g. bidAmount.'),
+    display_label: text('Field as people read it.').nullable(),
+    change_category: text('STATUS, BUDGET, TARGETING, CREATIVE, SCHEDULING, SETTINGS or BILLING.').nullable(),
+    before: jsonb('The value before, as delivered; amounts in it as the platform writes them.').nullable(),
+    after: jsonb('The value after, as delivered; amounts in it as the platform writes them.').nullable(),
+  },
+  { relation: true },
+);
+export type ChangeItemRow = RowOf<typeof changeHistoryItems>;
 
 /** What arrives with an ad set. */
 export const adSetChildren = {

@@ -30,7 +30,6 @@ import type {
   BusinessRow,
   CampaignContent,
   CampaignRow,
-  Changed,
   ChangeItemRow,
   ChangeRow,
 } from '../tables.ts';
@@ -51,7 +50,7 @@ import {
 import { capRows, placementRows, targetRows, toldInPart } from './targets.ts';
 
 const CHANGED = ['created_at', 'updated_at'];
-const changed = (r: Reading, record: JsonObject): Changed => ({
+const changed = (r: Reading, record: JsonObject): Pick<CampaignContent, 'created_at' | 'updated_at'> => ({
   created_at: instant(r, record, 'created_at'),
   updated_at: instant(r, record, 'updated_at'),
 });
@@ -131,11 +130,7 @@ export const CAMPAIGN_KEYS = [
 ];
 
 /** What a campaign and its draft have in common. */
-export const campaignContent = (
-  r: Reading,
-  record: JsonObject,
-  slice: Slice,
-): Omit<CampaignContent, '_extra'> => ({
+export const campaignContent = (r: Reading, record: JsonObject, slice: Slice): CampaignContent => ({
   id: requiredKey(r, record, 'id'),
   ad_account_id: owner(r, record, slice),
   name: text(r, record, 'name'),
@@ -203,7 +198,7 @@ export const adSetContent = (
   record: JsonObject,
   slice: Slice,
   when: typeof instant | typeof draftInstant,
-): Omit<AdSetContent, '_extra'> => ({
+): AdSetContent => ({
   id: requiredKey(r, record, 'id'),
   ad_account_id: owner(r, record, slice),
   campaign_id: text(r, record, 'campaign_id'),
@@ -293,7 +288,7 @@ const withId = ({ id, ...others }: JsonObject): JsonObject =>
 const CTA_KEYS = words('key text language clickthrough_url');
 
 /** What an ad and its draft have in common. */
-export const adContent = (r: Reading, record: JsonObject, slice: Slice): Omit<AdContent, '_extra'> => {
+export const adContent = (r: Reading, record: JsonObject, slice: Slice): AdContent => {
   const used = usedAssets(r, record);
   const call = within(r, record, 'call_to_action', CTA_KEYS) ?? {};
   return {
