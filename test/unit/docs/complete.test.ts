@@ -60,3 +60,12 @@ test('every link inside the docs leads somewhere', () => {
   );
   expect(dead).toEqual([]);
 });
+
+test('every file that the docs name exists', () => {
+  const missing = pages.flatMap((page) =>
+    [...read(page).matchAll(/`((?:src|test|simulators|bench|docs|pipelines)\/[\w./-]+)`/g)].flatMap(
+      ([, file = '']) => (fs.existsSync(path.join(root, file)) ? [] : [`${page}: ${file}`]),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
