@@ -37,7 +37,7 @@ export class Forbidden extends TidemarkError {
   readonly code = 'forbidden';
 }
 
-/** The endpoint or the entity is not there (404, 405, 410, 501; for other statuses see `SeemsMissing`). */
+/** The endpoint or the entity is not there (404, 405, 410, 501). */
 export class Missing extends TidemarkError {
   readonly code = 'missing';
   readonly status: number;
@@ -52,12 +52,6 @@ export class Missing extends TidemarkError {
     return this.#body;
   }
 }
-
-/**
- * The endpoint is answered as the server answers what it does not have, without a status that says so: it refuses the question, shows a page or
- * leads elsewhere. Believed only of what has never been answered otherwise.
- */
-export class SeemsMissing extends Missing {}
 
 /** Days that the source does not tell any more by its own rules, and never will again: known without asking. What a server answers is `Missing`. */
 export class TooOld extends Missing {

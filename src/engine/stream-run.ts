@@ -1,12 +1,4 @@
-import {
-  Fenced,
-  Forbidden,
-  Interrupted,
-  Missing,
-  passesAfter,
-  SeemsMissing,
-  saidBy,
-} from '../core/errors.ts';
+import { Fenced, Forbidden, Interrupted, Missing, passesAfter, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { noCounts, type StreamReport } from '../core/run.ts';
 import type { Flow } from '../core/stream.ts';
@@ -97,13 +89,9 @@ export async function runStream(
   }
 }
 
-/**
- * Of what has been there: by its looks alone nothing is missing, it may be ill; and days go by, so that those of a bad time would be gone for good
- * without a word.
- */
+/** Days go by: those that an optional endpoint does not give for a while would be lost without a word. */
 const isDoubtful = (error: Missing | Forbidden, { stream }: Flow): boolean =>
-  error instanceof SeemsMissing ||
-  (error instanceof Missing && !stream.promised && stream.days !== undefined);
+  error instanceof Missing && !stream.promised && stream.days !== undefined;
 
 const afterReset = (pipeline: string, stream: string): string =>
   `Should the server have given it up, it is unavailable after tidemark reset ${pipeline}.${stream}`;

@@ -20,7 +20,7 @@ export interface Account {
 const myself: Request = { method: 'GET', path: '/rest/api/3/myself', endpoint: '/rest/api/3/myself' };
 
 /** Of the contract's endpoints the one that costs least, and is open to every account. */
-export const cheapest: Request = {
+const cheapest: Request = {
   method: 'GET',
   path: '/rest/api/3/project/search',
   query: { maxResults: 1 },
@@ -28,7 +28,7 @@ export const cheapest: Request = {
 };
 
 /**
- * Asks `/myself`; where the server has none (however it says so), or a gateway before it refuses what it does not know (403), the cheapest
+ * Asks `/myself`; where the server has none (404), or a gateway refuses it (403), the cheapest
  * endpoint of the contract. Throws `AuthFailed` where the credentials are not accepted: on its other endpoints the vendor serves wrong ones as anonymous,
  * and a full site would look empty; the header in which it says so is looked at with every answer.
  */

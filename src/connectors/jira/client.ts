@@ -2,20 +2,7 @@
 
 import { AuthFailed, HasNone, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
-import { asMissing, endpointsBeyond } from '../../reading/optional-endpoint.ts';
-import { cheapest } from './account.ts';
 import { isFirst, withoutExtras } from './people-ids.ts';
-
-/** contracts/tracker.md, section 4. */
-const promised: ReadonlySet<string> = new Set([
-  ...[
-    '/rest/api/3/search/jql',
-    '/rest/api/3/field/search',
-    '/rest/api/3/user/search',
-    '/rest/api/3/group/member',
-  ],
-  ...['/rest/api/3/project/search', '/rest/agile/1.0/board', '/rest/agile/1.0/sprint/{id}/issue'],
-]);
 
 /** The list of a board's sprints, as the vendor writes it. */
 export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
@@ -23,14 +10,10 @@ export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
 /**
  * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as anonymous, with 200 and empty
  * lists, and tells it only in the header `X-Seraph-LoginReason` (AUTHENTICATED_FAILED, AUTHENTICATION_DENIED, AUTHORISATION_FAILED).
- * A board that has no sprints by its nature refuses the question with 400: that is `HasNone`, unless the server refuses every path so that it does
- * not have. What refuses a later page has some.
+ * A Kanban board refuses the question for its sprints with 400: that is `HasNone`. A board that refuses only a later page has some.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
-  const send = asMissing(
-    withoutExtras(http, note),
-    endpointsBeyond((endpoint) => promised.has(endpoint), { forbidden: true, control: cheapest }),
-  );
+  const send = withoutExtras(http, note);
   return {
     origin: http.origin,
     counters: http.counters,

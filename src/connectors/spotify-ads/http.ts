@@ -2,26 +2,10 @@
 
 import { Refused } from '../../core/errors.ts';
 import type { Http, Request } from '../../core/request.ts';
-import { asMissing, endpointsBeyond } from '../../reading/optional-endpoint.ts';
 import type { Tokens } from './tokens.ts';
 
 /** Requests whose rate the reporting endpoints share. */
 export const isReport = (endpoint: string): boolean => /_reports(\/|$)/.test(endpoint);
-
-/** What is asked for though contracts/ads.md, section 4, does not have it. */
-const unpromised: ReadonlySet<string> = new Set([
-  '/businesses/{id}/ad_accounts',
-  '/ad_accounts/{id}/ad_sets',
-  '/ad_accounts/{id}/change_history',
-]);
-
-/** Of the contract's endpoints the one that costs least, and is about no account. */
-const cheapest: Request = {
-  method: 'GET',
-  path: '/ad_categories',
-  query: { limit: 1 },
-  endpoint: '/ad_categories',
-};
 
 /**
  * Sends with a fresh token. The contract leaves open which fields a list can be sorted by: where a server refuses ours (400, 422) and takes
@@ -55,10 +39,7 @@ export const adsHttp = (
   return {
     origin: http.origin,
     counters: http.counters,
-    send: asMissing(
-      send,
-      endpointsBeyond((endpoint) => !unpromised.has(endpoint), { forbidden: false, control: cheapest }),
-    ),
+    send,
     async close() {
       await http.close();
       await tokens.close();

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { Forbidden, Missing, SeemsMissing, Transient } from '../../core/errors.ts';
+import { Forbidden, Missing, Transient } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
 import type { Flow, Mapped, Tail } from '../../core/stream.ts';
@@ -7,7 +7,6 @@ import type { Row } from '../../core/table.ts';
 import { pages } from '../../reading/pages.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
-import { wasRead } from '../state/run-state.ts';
 import { closedChildren, markClosed, markOpened } from './closed-lists.ts';
 import { keyOf } from './unchanged.ts';
 
@@ -71,8 +70,6 @@ interface Endpoint {
   told: boolean;
   /** Not asked for any more. */
   closed: boolean;
-  /** Closed by its looks alone, for the first time, in a warehouse that had records of the flow before: it may be ill. */
-  dubious: boolean;
   /** Records without it. */
   readonly without: Set<string>;
   /** Until it has answered once, one asks for all: a closed endpoint is not asked by a whole page of records at once. */
@@ -96,7 +93,6 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
       answered: false,
       told: false,
       closed: false,
-      dubious: false,
       without: new Set<string>(),
       first: pLimit(1),
     };
@@ -111,10 +107,6 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
   const tellClosed = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
     if (of.told) return;
     of.told = true;
-    of.dubious =
-      error instanceof SeemsMissing &&
-      !(await closedBefore()).has(of.child) &&
-      (await patiently(() => wasRead(db, sourceId, flow)));
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
     await patiently(() => markClosed(db, sourceId, flow, closed));
@@ -127,7 +119,6 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     of.answered = true;
     of.told = false;
     of.closed = false;
-    of.dubious = false;
     if (!wasClosed) return;
     await patiently(() => markOpened(db, sourceId, flow, of.child));
     tell(
@@ -227,19 +218,14 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
 
     async judge(refusals) {
       const single: Refusal[] = [];
-      const dubious: Refusal[] = [];
       for (const refusal of refusals) {
         const of = endpoints.get(refusal.endpoint);
         if (of === undefined) continue;
         const { error } = refusal;
-        if (of.closed) {
-          if (of.dubious) dubious.push(refusal);
-          continue;
-        }
+        if (of.closed) continue;
         // Of a record that is there, a list that is not: the server has none, as far as it has said. A 403 may concern this record alone.
         if (!of.answered && error instanceof Missing && (await counts(of, refusal.again))) {
           await tellClosed(refusal.endpoint, of, error);
-          if (of.dubious) dubious.push(refusal);
         } else if (!of.answered && error instanceof Forbidden && (await closedBefore()).has(of.child))
           await tellClosed(refusal.endpoint, of, error);
         else if (!(error instanceof Missing && (await isGone(of, refusal.key)))) single.push(refusal);
@@ -259,12 +245,6 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
           {
             cause: first.error,
           },
-        );
-      const [doubt] = dubious;
-      if (doubt !== undefined)
-        return new Transient(
-          `${namesOf(dubious)}: ${doubt.error.message}; but ${flow.stream.name} were read before: should the server have no such list, the next run believes it`,
-          { cause: doubt.error },
         );
       return undefined;
     },

@@ -1,7 +1,7 @@
 /** What the source said last: that a list is not there, said for the first time, may be one bad answer. */
 
 import { type Kysely, sql } from 'kysely';
-import { Forbidden, HasNone, Missing, SeemsMissing } from '../../core/errors.ts';
+import { Forbidden, HasNone, Missing } from '../../core/errors.ts';
 import type { Slice } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
@@ -40,12 +40,11 @@ export async function lastWord(
 export const saidNone = (last: LastWord | undefined): boolean =>
   last?.code === new HasNone('').code && last.isOld;
 
-/** Whether it is news that an owner's list is not there or closed to us. Of days that seem missing all owners are asked before that is believed. */
+/** Whether it is news that an owner's list is not there or closed to us. */
 export async function isNewsOfOwner(stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> {
   const { context, flow } = stream;
   if (flow.stream.parents === undefined || !(error instanceof Missing || error instanceof Forbidden))
     return false;
-  if (flow.stream.days !== undefined && error instanceof SeemsMissing) return false;
   if ((await lastWord(stream, slice))?.code === error.code) return false;
   return isNews(context.deps.warehouse.db, context.run.sourceId, flow.stream.name, error);
 }

@@ -1,7 +1,6 @@
 /** An owner that was deleted at the source, of a kind that no reconciliation looks at. */
 
 import { sql } from 'kysely';
-import { SeemsMissing } from '../../core/errors.ts';
 import { noCounts } from '../../core/run.ts';
 import { layoutOf } from '../../load/layout.ts';
 import { removal } from '../../load/merge.ts';
@@ -16,13 +15,10 @@ import type { Gone } from './gone-partition.ts';
  * Marks an owner as deleted whose part is not there, if nothing names it any more, and removes what the stream tells of it, in one fenced
  * transaction: false where it is named, or where the answer only seems to say so. Where the source shows it again both come back.
  */
-export async function removeOwner(
-  { context, flow, tally }: StreamContext,
-  { open, error }: Gone,
-): Promise<boolean> {
+export async function removeOwner({ context, flow, tally }: StreamContext, { open }: Gone): Promise<boolean> {
   const { parents, name } = flow.stream;
   const owner = open.slice.partition;
-  if (parents?.unnamed === undefined || owner === undefined || error instanceof SeemsMissing) return false;
+  if (parents?.unnamed === undefined || owner === undefined) return false;
   const { table, columns, unnamed } = parents;
   const { run } = context;
   const isOwner = Object.entries(columns).map(

@@ -1,16 +1,15 @@
 /** A walk to its end: its slices in two rounds at most, and what becomes of those whose owners are gone. */
 
-import { SeemsMissing } from '../../core/errors.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
 import { type Problem, where, worst } from '../context/problems.ts';
 import { tell } from '../context/run-context.ts';
 import { fenced } from '../state/lease-guard.ts';
 import { wasRead } from '../state/run-state.ts';
-import { hasAnswered, leaveSlice, unreadSlices } from '../state/slice-state.ts';
+import { hasAnswered, unreadSlices } from '../state/slice-state.ts';
 import { closeIfLast } from '../state/walk-state.ts';
 import { removeOwner } from './deleted-partition.ts';
-import { type Gone, isClosed, isUnavailable, saysNothing } from './gone-partition.ts';
+import { type Gone, isClosed, isUnavailable } from './gone-partition.ts';
 import { noteReadByLess } from './mapping-shrunk.ts';
 import { ofShown, passBy, renewOwners } from './partitions.ts';
 import { type Findings, readRound } from './slice-pass.ts';
@@ -44,9 +43,6 @@ export async function finishWalk(
   unread.waiting = slices.length;
   await readRound(stream, slices, findings, { again: false, clock });
   const { doubtful } = findings;
-  // What seemed missing before the first list came: by now its answer says what it is.
-  if (tally.slices > before)
-    for (const { open, error } of findings.gone) if (error instanceof SeemsMissing) doubtful.add(open);
   if (doubtful.size > 0) {
     findings.gone = findings.gone.filter(({ open }) => !doubtful.has(open));
     findings.refusals.clear();
@@ -65,7 +61,7 @@ export async function finishWalk(
 }
 
 /** Owners without the list: throws where that says that nobody has it; each of the others is passed by, or left for the next run. */
-async function judgeGone(stream: StreamContext, { gone, answered, problems }: Findings): Promise<void> {
+async function judgeGone(stream: StreamContext, { gone, answered }: Findings): Promise<void> {
   const { context, flow } = stream;
   if (gone.length === 0) return;
   const shown = await ofShown(stream, gone);
@@ -80,10 +76,8 @@ async function judgeGone(stream: StreamContext, { gone, answered, problems }: Fi
     !(await patiently(() => wasRead(warehouse.db, context.run.sourceId, flow)))
   )
     throw first.error;
-  for (const one of gone) {
-    if (saysNothing(flow, one.error)) problems.push(await leaveUnread(stream, one));
-    else await closeAbsent(stream, one, !shown.includes(one) && (await removeOwner(stream, one)));
-  }
+  for (const one of gone)
+    await closeAbsent(stream, one, !shown.includes(one) && (await removeOwner(stream, one)));
 }
 
 /** Owners whose lists are closed to us: throws where that says that the list is. Each of the others is left for the next run. */
@@ -96,13 +90,6 @@ async function judgeShut(
   const { db } = context.deps.warehouse;
   if (isClosed(flow, shut, answered, await patiently(() => wasRead(db, context.run.sourceId, flow))))
     throw first;
-}
-
-/** Leaves the slice for the next run. */
-async function leaveUnread({ context, flow }: StreamContext, { open, error }: Gone): Promise<Problem> {
-  const { db } = context.deps.warehouse;
-  await patiently(() => leaveSlice(db, open.sliceId, context.run.runId, 'failed', error));
-  return { status: 'failed', reason: `${where(flow, open.slice)}: ${error.message}` };
 }
 
 /** Closes the slice of an owner that is gone; unless it was removed, the rows stay until a reconciliation looks at the owner. */

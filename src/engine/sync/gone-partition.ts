@@ -1,6 +1,6 @@
 /** What it means that a list of an owner is not there, or closed to us: that it is the owner's, that no owner has one, or nothing at all. */
 
-import { type Forbidden, type Missing, SeemsMissing } from '../../core/errors.ts';
+import type { Forbidden, Missing } from '../../core/errors.ts';
 import type { Flow } from '../../core/stream.ts';
 import type { OpenSlice } from '../state/slice-state.ts';
 
@@ -46,10 +46,3 @@ export const isClosed = (
   (shut.length >= missesUntilUnavailable || !wasRead);
 
 const isOfEndpoint = ({ status }: Missing): boolean => status === 405 || status === 501;
-
-/**
- * Whether an answer that stands for 404 says nothing of its owner where others have theirs: a page in the place of one owner's list, and a refusal
- * of one owner's days.
- */
-export const saysNothing = ({ stream }: Flow, error: Missing): boolean =>
-  error instanceof SeemsMissing && (error.status < 400 || stream.days !== undefined);

@@ -6,7 +6,6 @@ import {
   HasNone,
   Missing,
   passesAfter,
-  SeemsMissing,
   TidemarkError,
   TooOld,
 } from '../../core/errors.ts';
@@ -139,8 +138,7 @@ async function settle(
     findings.over += 1;
     return;
   }
-  const isRefused =
-    error instanceof Forbidden || (error instanceof Missing && !(error instanceof SeemsMissing));
+  const isRefused = error instanceof Forbidden || error instanceof Missing;
   const isGone = error instanceof Missing && flow.stream.parents !== undefined;
   if (isGone) findings.gone = [...findings.gone, { open, error }];
   const isOfAll = isGone && isUnavailable(flow, findings.gone, findings.answered, false);

@@ -1,7 +1,7 @@
 /** Lists that an issue brings only in part, and that the source then refuses to give whole: what lacks is known, told, and mended by itself. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { emptyPage, type Fault, htmlPage, status, total } from '../../../simulators/shared/faults.ts';
+import { emptyPage, type Fault, status, total } from '../../../simulators/shared/faults.ts';
 import { Interrupted } from '../../../src/core/errors.ts';
 import { differences } from '../../support/oracle.ts';
 import { openRig, type Rig } from '../../support/rig.ts';
@@ -76,31 +76,6 @@ test('a list of a single issue that stays closed is asked for twice, told, and h
   expect(await stateOf('comments')).toEqual([]);
   rig.tracker.script.clear();
   expect(await rig.sync({ ...issues, full: true })).toMatchObject({ status: 'succeeded' });
-  expect(await all()).toEqual([]);
-});
-
-test('lists that only seem to be missing fail the run in which they first do, where issues were read before; the next one believes it', async () => {
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
-  const rules = ['comment', 'tidemark-asks-what-is-not-there'].map((name) =>
-    rig.tracker.script.at(
-      { times: Number.POSITIVE_INFINITY, match: ({ path }) => path.endsWith(`/${name}`) },
-      htmlPage,
-    ),
-  );
-  for (const [night, status] of ['failed', 'succeeded', 'succeeded'].entries()) {
-    rig.tracker.clock.advance(86_400_000);
-    for (const id of talked) rig.tracker.state.addComment(id, `In night ${night}`);
-    const report = await rig.sync(issues);
-    expect(report.status).toBe(status);
-    if (night === 0)
-      expect(report.streams[0]?.reason).toMatch(/comments of \d+.*but issues were read before/);
-    expect(await stateOf('comments')).toMatchObject([{ state: 'unavailable' }]);
-  }
-  expect(await lacking()).not.toEqual([]);
-  for (const rule of rules) rule.cancel();
-  rig.tracker.state.addComment(talked[0] ?? '', 'They are there');
-  await rig.sync(issues);
-  expect(await rig.sync(issues)).toMatchObject({ status: 'succeeded' });
   expect(await all()).toEqual([]);
 });
 

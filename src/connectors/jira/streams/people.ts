@@ -1,6 +1,6 @@
 /** Users, groups and who is in them. */
 
-import { Forbidden, Missing, SeemsMissing } from '../../../core/errors.ts';
+import { Forbidden, Missing } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
@@ -71,8 +71,7 @@ export const groups = ({ http, groups: configured }: Tracker): Stream => ({
           `these credentials may not list groups: give them ${browse}, or ${what}, or leave them out: TRACKER_EXCLUDE=groups`,
           { cause },
         );
-      const Kind = cause instanceof SeemsMissing ? SeemsMissing : Missing;
-      throw new Kind(`the server has no list of groups, so ${what}`, cause.status, { cause });
+      throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
     }
   },
 });

@@ -1,10 +1,7 @@
 /** What the reports of one opened ads platform share. */
 
-import type { Http, Request } from '../../../core/request.ts';
 import type { Days, Parents } from '../../../core/stream.ts';
-import { days } from '../../../core/time.ts';
 import type { DownloadLimits } from '../../../reading/download.ts';
-import { asMissing, valuesBeyond } from '../../../reading/optional-endpoint.ts';
 import type { Jobs, Patience } from '../../../reading/report-jobs.ts';
 import { type Gate, gateOf } from '../../../reading/stream-limit.ts';
 import { type Ads, accounts, wanted } from '../ads.ts';
@@ -41,18 +38,10 @@ export interface ReportSettings {
   readonly reportHosts: readonly string[];
 }
 
-/** The same question about a day that is over and that no platform has given up yet: the first one that is read may be long before its time. */
-const byDay = (request: Request): Request => {
-  const at = `${new Date(Date.now() - days(2)).toISOString().slice(0, 10)}T00:00:00Z`;
-  return { ...request, query: { ...request.query, granularity: 'DAY', report_start: at, report_end: at } };
-};
-
 /** The reports of an opened platform: how far back and how often they are read. */
 export function reportsOf(ads: Ads, settings: ReportSettings): Reports {
   const [nightly, weekly, monthly] = settings.restateDays;
-  const known = withKnownFields(ads.http, ads.note);
-  const granularities = valuesBeyond('granularity', ['DAY'], byDay);
-  const http: Http = { ...known, send: asMissing(known.send, granularities) };
+  const http = withKnownFields(ads.http, ads.note);
   return {
     ...ads,
     http,
