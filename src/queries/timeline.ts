@@ -1,4 +1,4 @@
-/** When a run did what: its streams, its slices, and the spans in which its source wanted quiet. */
+/** When a run did what: its streams, its slices, and the spans in which its source limited the rate. */
 import { sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 

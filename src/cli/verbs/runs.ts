@@ -165,7 +165,7 @@ const streamHeads = [
   { title: 'STREAM' },
   { title: 'STATUS' },
   right('SLICES'),
-  right('EXPECTED = FETCHED = LANDED'),
+  right('RECEIPT'),
   right('NEW'),
   right('CHANGED'),
   right('AS BEFORE'),

@@ -1,6 +1,6 @@
 import { type StreamState, streamStates } from '../../queries/freshness.ts';
 import { complaining, type RunLine, recentRuns } from '../../queries/run-history.ts';
-import { inOrder, receiptText, sentence } from '../../queries/summary-text.ts';
+import { inOrder, isInTrouble, receiptText, sentence } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/json.ts';
@@ -23,9 +23,7 @@ export const status: Verb<object> = async (context) => {
     );
     return exit.ok;
   }
-  const style: Style = streams.some((each) => each.freshness === 'stale' || each.freshness === 'never')
-    ? 'yellow'
-    : 'bold';
+  const style: Style = streams.some(isInTrouble) ? 'yellow' : 'bold';
   context.out.line(context.out.paint(style, escaped(sentence(streams, last, now))));
   for (const line of attention(streams, last, now)) context.out.line(line);
   if (streams.length > 0) {

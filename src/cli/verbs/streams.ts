@@ -132,7 +132,7 @@ const receiptHeads = [
   { title: 'STATUS' },
   { title: 'ENDED' },
   { title: 'TOOK', align: 'right' },
-  { title: 'EXPECTED = FETCHED = LANDED', align: 'right' },
+  { title: 'RECEIPT', align: 'right' },
   { title: 'NEW', align: 'right' },
   { title: 'CHANGED', align: 'right' },
   { title: 'REJECTED', align: 'right' },

@@ -10,7 +10,7 @@ export interface DashboardDeps {
   readonly db: Kysely<AnyDatabase>;
   /** The API token, with which people sign in; undefined: this machine only, without signing in. */
   readonly token?: string | undefined;
-  /** With this one people may look, and change nothing. */
+  /** A read-only token. */
   readonly readToken?: string | undefined;
   readonly now: () => Date;
   readonly version: string;

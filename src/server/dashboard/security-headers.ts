@@ -52,14 +52,10 @@ export function guard(app: FastifyInstance, sessions: Sessions, refuse: Refuse):
     if (request.method !== 'POST' || request.routeOptions.config.open === true) return undefined;
     const session = known.get(request);
     if (session?.role === 'read' && request.routeOptions.config.reading !== true)
-      return refuse(reply, 403, 'This token may look, and change nothing.');
+      return refuse(reply, 403, 'This token is read-only.');
     if (session !== undefined && sessions.isCsrf(session, fieldOf(request.body, 'csrf') ?? ''))
       return undefined;
-    return refuse(
-      reply,
-      403,
-      'This page is too old to be sent. Go back, load it again, and send it once more.',
-    );
+    return refuse(reply, 403, 'This page has expired: reload it.');
   });
   return (request) => known.get(request);
 }

@@ -149,7 +149,9 @@ describe('from nothing to a known warehouse', () => {
       status: 'ok',
       receipt: { expected: 150, fetched: 150, landed: 150 },
     });
-    expect((await run(`runs ${first.runId}`)).out).toMatch(/^issues +ok +\d+ +150 = 150 = 150 +150 /m);
+    expect((await run(`runs ${first.runId}`)).out).toMatch(
+      /^issues +ok +\d+ +expected 150 · read 150 · stored 150 +150 /m,
+    );
     expect(await run('runs 99999')).toMatchObject({ code: 2, out: '' });
   });
 

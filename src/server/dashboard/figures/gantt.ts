@@ -1,4 +1,4 @@
-/** What a run did when: a row for each stream, a bar for each slice, hatched where the source wanted quiet. */
+/** What a run did when: a row for each stream, a bar for each slice, hatched where the source limited the rate. */
 
 import { count, duration, minute, plural } from '../../../core/format.ts';
 import type { Quiet, SliceLine, StreamSpan, Timeline } from '../../../queries/timeline.ts';
@@ -43,7 +43,7 @@ ${key([
   ['bad', 'failed'],
   [
     'hatch',
-    html`the source wanted quiet${found.quiet.length > 0 && html` (${duration(lengthOf(found.quiet))} in all)`}`,
+    html`rate-limited by the source${found.quiet.length > 0 && html` (${duration(lengthOf(found.quiet))} in all)`}`,
   ],
 ])}${found.sliceCount > found.slices.length && html`<p class="soft">The first ${count(found.slices.length)} of ${count(found.sliceCount)} slices are drawn.</p>`}
 <details><summary>As a table</summary>${table(
@@ -63,7 +63,7 @@ ${key([
   )}${
     found.quiet.length > 0 &&
     table(
-      'When the source wanted quiet',
+      'When rate-limited by the source',
       [
         { name: 'Quiet from', cell: (each: Quiet) => each.from.toISOString().slice(11, 23) },
         { name: 'to', cell: (each) => each.to.toISOString().slice(11, 23) },
@@ -93,7 +93,7 @@ function row(stream: StreamSpan, found: Timeline, scale: Scale, end: Date): Html
   const quiet = found.quiet.map((each) => {
     const from = Math.max(each.from.getTime(), stream.startedAt.getTime());
     const to = Math.min(each.to.getTime(), endOf(stream, end));
-    const words = html`<title>The source wanted quiet for ${duration((each.to.getTime() - each.from.getTime()) / 1000)}</title>`;
+    const words = html`<title>Rate-limited by the source for ${duration((each.to.getTime() - each.from.getTime()) / 1000)}</title>`;
     return {
       back: html`<rect class="quiet" ${span(each.from, each.to, scale)} y="0" height="${height}">${words}</rect>`,
       front:

@@ -179,5 +179,5 @@ const pastTable = (past: readonly RunLine[], view: View): Html =>
       },
     ],
     past,
-    'None.',
+    'No backfills yet.',
   );

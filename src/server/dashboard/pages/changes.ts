@@ -39,7 +39,7 @@ ${live(
       { name: 'Run', number: true, cell: (each) => html`<a href="/runs/${each.runId}">${each.runId}</a>` },
     ],
     found.slice(0, perPage),
-    'None was seen.',
+    'No changes found.',
   ),
 )}
 <p>${number > 1 && html`<a class="button" href="/schema-changes?page=${number - 1}">Newer</a> `}${found.length > perPage && html`<a class="button" href="/schema-changes?page=${number + 1}">Older</a>`}</p>`,

@@ -4,7 +4,7 @@ import { count, plural } from '../../../core/format.ts';
 import { type Night, nights, streamNights } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { complaining, lastWhole, type RunLine, recentRuns, runs } from '../../../queries/run-history.ts';
-import { inOrder, sentence } from '../../../queries/summary-text.ts';
+import { inOrder, isInTrouble, sentence } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
 import type { DashboardDeps } from '../deps.ts';
 import { runFigures } from '../figures/runs.ts';
@@ -53,7 +53,7 @@ ${chosen !== undefined && live('figures', html`<h2>The last ${plural(past.filter
 /** The worst of all streams decides the colour; the end of the last run, and of the last of every stream, may make it worse. */
 function toneOfAll(streams: readonly StreamState[], last: readonly RunLine[]): Tone {
   if (streams.length === 0) return 'none';
-  if (streams.some((each) => each.freshness === 'stale' || each.freshness === 'never')) return 'warn';
+  if (streams.some(isInTrouble)) return 'warn';
   const ended = [...last.filter((run) => run.finishedAt !== null).slice(0, 1), ...lastWhole(last)];
   return ended.every((run) => run.status === 'succeeded') ? 'good' : 'warn';
 }

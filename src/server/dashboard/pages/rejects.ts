@@ -72,7 +72,7 @@ ${table(
     ...(asked.all === undefined ? [] : [{ name: 'State', cell: (each: Reject) => state(each.status) }]),
   ],
   shown,
-  narrowed.length === 0 ? 'None: every record became a row.' : 'None fits.',
+  narrowed.length === 0 ? 'No issues found: every record became a row.' : 'No reject fits.',
 )}`,
 )}
 <p>${number > 1 && html`<a class="button" href="${link({ page: String(number - 1) })}">Newer</a> `}${found.length > perPage && html`<a class="button" href="${link({ page: String(number + 1) })}">Older</a>`}</p>`,

@@ -71,7 +71,7 @@ ${live(
 ${live('figures', html`<h2>Over time</h2>${figures(past)}`)}
 ${live('errors', html`<h2>What went wrong <small>in its last ${plural(past.length, 'run')}</small></h2>${errors(bad, view)}`)}
 ${live('runs', html`<h2>Its runs</h2>${runTable(past.slice(0, 20), view)}`)}
-<h2>Ask it</h2><p>A query to begin with:</p><pre class="code"><code>${lines(query(stream.target, shape))}</code></pre>
+<h2>Example query</h2><pre class="code"><code>${lines(query(stream.target, shape))}</code></pre>
 <h2>Columns</h2>${columnTable(shape)}`,
   };
 }

@@ -115,18 +115,18 @@ test('the overview begins with one sentence of truth, and says what needs a look
   expect(text).toContain('Next');
   await scene.rig.rows(`update ops.streams set freshness_seconds = 0 where stream = 'sprints'`);
   const stale = (await person.get('/')).body;
-  expect(textOf(stale)).toMatch(/1 of \d+ streams not fresh \(sprints as of/);
+  expect(textOf(stale)).toMatch(/\d+ of \d+ streams needs? attention \(tracker\.sprints stale, as of/);
   // The stale one is the first of all.
   expect(/<h2>Streams[\s\S]*?<td[^>]*><a href="\/streams\/tracker\/(\w+)"/.exec(stale)?.[1]).toBe('sprints');
   await scene.rig.rows(`update ops.streams set freshness_seconds = 93600 where stream = 'sprints'`);
 });
 
-test('a run is drawn with its slices, and hatched where the source wanted quiet', async () => {
+test('a run is drawn with its slices, and hatched where the source limited the rate', async () => {
   const { body } = await person.get('/runs/1');
   expect(body.match(/class="slice good"/g)?.length).toBeGreaterThan(10);
   expect(body).toContain('class="hatched"');
   const text = textOf(body);
-  expect(text).toMatch(/the source wanted quiet \(\d\.\d s in all\)/);
+  expect(text).toMatch(/rate-limited by the source \(\d\.\d s in all\)/);
   expect(text).toMatch(/Requests \d+, 1 throttled/);
   const [{ quiet = 0 } = {}] = await scene.rig.rows<{ quiet: number }>(
     `select sum(extract(epoch from upper(q) - lower(q)))::float8 as quiet from ops.runs, unnest(quiet) q where run_id = 1`,
