@@ -25,19 +25,19 @@ export function changeAds({ state, clock }: AdsSimulator): readonly Change[] {
   state.deleteAudience(audience.id);
   return [
     {
-      what: `the spend of “${ad.name}” on ${lately} is corrected`,
+      what: `spend of ${lately} corrected: ${ad.name}`,
       found: `select coalesce(old_value::numeric(18,6)::text, 'nothing') || ' became ' || new_value::numeric(18,6) from ads.report_revisions
         where entity_type = 'AD' and entity_id = $1 and day = $2::date and metric = 'spend' and new_value = 1234.567891`,
       values: [ad.id, lately],
     },
     {
-      what: `the budget of “${adSet.name}” becomes 77.000001`,
+      what: `new budget: ${adSet.name}`,
       found: `select 'version ' || count(*) || ', now ' || max(budget::text) filter (where valid_to is null) from ads.ad_set_versions
         where id = $1 having max(budget) filter (where valid_to is null) = 77.000001 and count(*) > 1`,
       values: [adSet.id],
     },
     {
-      what: `the audience “${audience.name}” is deleted`,
+      what: `audience deleted: ${audience.name}`,
       found: `select 'kept, marked deleted' from ads.audiences where id = $1 and _deleted_at is not null`,
       values: [audience.id],
     },

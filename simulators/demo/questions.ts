@@ -2,6 +2,8 @@
 
 export interface Question {
   readonly title: string;
+  /** Shown without `--verbose`, too. */
+  readonly always?: true;
   readonly sql: string;
 }
 
@@ -17,6 +19,7 @@ from bi.issues group by 1 order by in_progress desc, project;`,
   },
   {
     title: 'How long does it take?',
+    always: true,
     sql: `select issue_type, count(*) as done,
   round(percentile_cont(0.5) within group (order by cycle_time_days)::numeric, 1) as median_cycle_days,
   round(percentile_cont(0.5) within group (order by lead_time_days)::numeric, 1) as median_lead_days,
@@ -31,6 +34,7 @@ from bi.sprints where sprint_state = 'closed' order by end_at desc, sprint_name 
   },
   {
     title: 'What did the last week of advertising cost?',
+    always: true,
     sql: `select ad_account_name as account, currency, sum(spend)::numeric(18,2) as spend, sum(impressions)::bigint as impressions,
   sum(clicks)::bigint as clicks, round(1000 * sum(spend) / nullif(sum(impressions), 0), 2) as cpm
 from bi.campaign_performance_daily where date_day >= (select max(date_day) - 6 from bi.campaign_performance_daily)

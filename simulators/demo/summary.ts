@@ -13,7 +13,9 @@ export type Cell = string | number | null | Styled;
 /** One table under a title. */
 export interface Section {
   readonly title: string;
-  /** The query that returned the rows, shown above them. */
+  /** Shown without `--verbose`, too. */
+  readonly always?: true | undefined;
+  /** The query that returned the rows, shown above them with `--verbose`. */
   readonly sql?: string;
   readonly columns: readonly {
     readonly title: string;
@@ -54,6 +56,7 @@ export const sections = (facts: Facts): readonly Section[] => [
   },
   {
     title: "The source's own count beside the warehouse's, after everything",
+    always: true,
     columns: [{ title: 'WHAT' }, numbers('SOURCE'), numbers('WAREHOUSE'), { title: '' }],
     rows: facts.compared.map(({ what, source, warehouse }) => [
       what,
@@ -63,15 +66,21 @@ export const sections = (facts: Facts): readonly Section[] => [
     ]),
   },
   {
-    title: 'What changed at the source, and what the warehouse says of it now',
-    columns: [{ title: 'AT THE SOURCE' }, { title: '' }, { title: 'IN THE WAREHOUSE', flexible: true }],
+    title: 'What changed at the source, and what the warehouse holds of it now',
+    always: true,
+    columns: [
+      { title: 'AT THE SOURCE', flexible: true },
+      { title: '' },
+      { title: 'IN THE WAREHOUSE', flexible: true },
+    ],
     rows: facts.changes.map((each) => [each.what, tick(each.found !== null), each.found ?? 'nothing']),
   },
   ...facts.answers.map(answered),
 ];
 
-const answered = ({ title, sql, columns, rows }: Facts['answers'][number]): Section => ({
+const answered = ({ title, always, sql, columns, rows }: Facts['answers'][number]): Section => ({
   title,
+  always,
   sql,
   columns: columns.map((name, at) => (isNumber(rows[0]?.[at]) ? numbers(name) : { title: name })),
   rows: rows.map((row) => row.map(cell)),
@@ -86,6 +95,7 @@ const isNumber = (value: unknown): boolean => typeof value === 'string' && /^-?\
 
 /** Decimals keep their digits; thousands are separated. */
 const cell = (value: unknown): Cell => {
+  if (typeof value === 'number') return value;
   if (value === null || value === undefined) return null;
   const text = String(value);
   return isNumber(value) ? text.replace(/^-?\d+/, (whole) => count(BigInt(whole))) : text;

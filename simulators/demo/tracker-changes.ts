@@ -59,7 +59,7 @@ export function changeTracker({ state, clock }: TrackerSimulator): readonly Chan
     },
     {
       what: `${moving} moves to ${state.keyOf(moved.id)}`,
-      found: `select 'now ' || i.key || ', and still found by ' || k.key from tracker.issues i
+      found: `select 'now ' || i.key || ', still found by ' || k.key from tracker.issues i
         join tracker.issue_keys k on k.source_id = i.source_id and k.issue_id = i.id
         where i.id = $1::bigint and i.key = $2 and k.key = $3`,
       values: [moved.id, state.keyOf(moved.id), moving],

@@ -28,19 +28,19 @@ export function changeWorkflow({ state, clock }: WorkflowSimulator, jobs: Compan
   jobs.live();
   return [
     {
-      what: `${running.dag.name}, which was running, ends`,
+      what: `run ends: ${running.dag.name}`,
       found: `select status || ' after ' || to_char(finished_at - started_at, 'HH24:MI:SS') from workflow.dag_runs
         where dag_name = $1 and dag_run_id = $2 and state = 'succeeded' and finished_at is not null`,
       values: [running.dag.name, running.run.id],
     },
     {
-      what: 'billing_export is started once more and fails',
+      what: 'new run fails: billing_export',
       found: `select 'failed at ' || step_name || ': ' || (string_to_array(stderr_tail, E'\\n'))[2] from workflow.dag_run_steps
         where dag_name = $1 and dag_run_id = $2 and state = 'failed'`,
       values: ['billing_export', started.id],
     },
     {
-      what: `${broken.dag.name} of ${broken.run.madeAt.toISOString().slice(0, 10)}, which had failed, is tried again`,
+      what: `failed run is retried: ${broken.dag.name}`,
       found: `select r.status || ' after ' || max(s.retry_count) || ' retries' from workflow.dag_runs r
         join workflow.dag_run_steps s using (source_id, dag_name, dag_run_id)
         where r.dag_name = $1 and r.dag_run_id = $2 and r.state = 'succeeded' group by r.status having min(s.retry_count) > 0`,

@@ -291,6 +291,7 @@ const shown: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   ],
   demo: [
     ['tidemark demo', ''],
+    ['tidemark demo --verbose', 'with every table, receipt and question'],
     ['tidemark demo --keep', 'and leave the warehouse open'],
   ],
   warehouse: [['tidemark warehouse', 'prints the connection string']],

@@ -13,16 +13,18 @@ export interface Telling {
   readonly quiet: boolean;
   /** A log is written to the same stream: a moving display would be torn by it. */
   readonly logging: boolean;
+  /** Leaves out the lines of streams that ended well or that the source does not have. */
+  readonly brief?: boolean;
 }
 
 /** NDJSON on stdout; nothing; a live display on a terminal; lines elsewhere. */
-export function progress({ out, err, json, quiet, logging }: Telling): Progress {
+export function progress({ out, err, json, quiet, logging, brief }: Telling): Progress {
   if (json) return silent(ndjson(out));
   if (quiet)
     return silent((event) => {
       if (event.type === 'note' && event.level === 'warn') err.line(`warning: ${event.message}`);
     });
-  return err.live && !logging ? live(err) : plain(err);
+  return err.live && !logging ? live(err, brief) : plain(err, brief);
 }
 
 const silent = (observe: Observe): Progress => ({ observe, say: () => undefined, end: () => undefined });

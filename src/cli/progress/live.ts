@@ -2,11 +2,11 @@
 import type { Observe, StreamReport, StreamStatus } from '../../core/run.ts';
 import type { Sink, Style } from '../terminal.ts';
 import { clip, duration, escaped } from '../text.ts';
-import { type Active, figures, follow, type Going, outcome, total } from './state.ts';
+import { type Active, figures, follow, type Going, isExpected, outcome, total } from './state.ts';
 import type { Progress } from './types.ts';
 
-/** `every`: ms between redraws. */
-export function live(sink: Sink, every = 100): Progress {
+/** `brief`: prints only streams that did not end as expected. */
+export function live(sink: Sink, brief = false): Progress {
   const going: Going = new Map();
   let drawn = 0;
 
@@ -30,7 +30,7 @@ export function live(sink: Sink, every = 100): Progress {
     sink.line(text);
     draw();
   };
-  const timer = setInterval(draw, every).unref();
+  const timer = setInterval(draw, redrawMs).unref();
 
   const observe: Observe = (event) => {
     follow(going, event, performance.now());
@@ -41,7 +41,7 @@ export function live(sink: Sink, every = 100): Progress {
             sink.paint('dim', `  run ${event.runId}, ${event.kind}${event.resumed ? ', resumed' : ''}`),
         );
       case 'stream.finished':
-        return above(finished(event.report, sink));
+        return brief && isExpected(event.report) ? draw() : above(finished(event.report, sink));
       case 'note':
         return above(
           `${event.level === 'warn' ? sink.paint('yellow', '!') : sink.paint('dim', '·')} ${escaped(event.message)}`,
@@ -60,6 +60,7 @@ export function live(sink: Sink, every = 100): Progress {
   };
 }
 
+const redrawMs = 100;
 /** More lines than the terminal is high could not be drawn over. */
 const mostLines = 12;
 const nameWidth = 22;

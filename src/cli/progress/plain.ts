@@ -2,11 +2,11 @@
 import type { Observe, StreamReport } from '../../core/run.ts';
 import type { Sink } from '../terminal.ts';
 import { duration, escaped, plural } from '../text.ts';
-import { figures, follow, type Going, outcome } from './state.ts';
+import { figures, follow, type Going, isExpected, outcome } from './state.ts';
 import type { Progress } from './types.ts';
 
-/** `every`: ms between signs of life. */
-export function plain(sink: Sink, every = 30_000): Progress {
+/** `brief`: prints only streams that did not end as expected. */
+export function plain(sink: Sink, brief = false): Progress {
   const going: Going = new Map();
   const beat = setInterval(() => {
     const now = performance.now();
@@ -14,7 +14,7 @@ export function plain(sink: Sink, every = 30_000): Progress {
       sink.line(
         `${at.pipeline}.${at.stream}: ${figures(at, now, Date.now()).join(', ')}, going for ${duration((now - at.since) / 1000)}`,
       );
-  }, every).unref();
+  }, signOfLifeMs).unref();
   const observe: Observe = (event) => {
     follow(going, event, performance.now());
     switch (event.type) {
@@ -23,6 +23,7 @@ export function plain(sink: Sink, every = 30_000): Progress {
           `${event.pipeline}: run ${event.runId} (${event.kind}) ${event.resumed ? 'resumed' : 'started'}`,
         );
       case 'stream.finished':
+        if (brief && isExpected(event.report)) return;
         return sink.line(`${event.pipeline}.${event.report.stream}: ${ended(event.report)}`);
       case 'note':
         return sink.line(
@@ -36,6 +37,8 @@ export function plain(sink: Sink, every = 30_000): Progress {
   };
   return { observe, say: (text) => sink.line(text), end: () => clearInterval(beat) };
 }
+
+const signOfLifeMs = 30_000;
 
 const ended = (report: StreamReport): string =>
   report.status === 'ok'

@@ -52,6 +52,10 @@ const begun = (pipeline: string, stream: string, now: number): Active => ({
   samples: [[now, 0]],
 });
 
+/** True if a stream ended as expected; brief progress prints nothing of it. */
+export const isExpected = ({ status, counts }: StreamReport): boolean =>
+  (status === 'ok' && counts.rejected === 0) || status === 'unavailable';
+
 /** Records a second over the last seconds. */
 export function rate(at: Active, now: number): number {
   const [then, before] = at.samples[0] ?? [at.since, 0];

@@ -4,7 +4,7 @@ import { type Facts, isTrue } from '../../../simulators/demo/facts.ts';
 import { type Section, sections, verdict } from '../../../simulators/demo/summary.ts';
 import { type Config, readConfig } from '../../config/config.ts';
 import { LockHeld } from '../../core/errors.ts';
-import type { RunEvent, RunReport } from '../../core/run.ts';
+import type { RunReport } from '../../core/run.ts';
 import type { RunDeps } from '../../engine/context/deps.ts';
 import { reconcile } from '../../engine/reconcile/reconcile.ts';
 import { sync } from '../../engine/sync.ts';
@@ -37,23 +37,21 @@ type Runs = readonly (readonly [what: string, report: RunReport])[];
  */
 export const demo: Verb<Options> = async (context, { seed, issues, keep }) => {
   checkSize(issues);
-  const { out, err, json, quiet, parts, signal } = context;
+  const { out, err, json, quiet, verbose, parts, signal } = context;
   const say = (text: string) => (quiet || json ? undefined : err.line(text));
   const step = (text: string) => say(err.paint('bold', text));
-  step(
-    `A simulated company with ${plural(issues, 'issue')}, its advertising and its nightly jobs, a warehouse of its own, two syncs and a reconciliation.`,
-  );
+  step(`A simulated company with ${plural(issues, 'issue')}, two syncs and a reconciliation.`);
   const { databaseUrl, home: parent } = await parts.config();
   const home = path.join(parent, 'demo');
   const { url, warehouse } = await emptyWarehouse(context, home);
-  say(`warehouse: ${warehouse.address}, data in ${home}`);
+  say(`warehouse: ${warehouse.address}, data in ${shownPath(home)}`);
   const company = parts.keep(await startCompany(seed, issues), (part) => part.close());
-  for (const [name, at] of company.urls) say(`${`${name}:`.padEnd(11)}${at}, seed ${seed}`);
+  for (const [name, at] of verbose ? company.urls : []) say(`${`${name}:`.padEnd(11)}${at}, seed ${seed}`);
   const config = configFor(company.environment);
 
   const runs: (readonly [string, RunReport])[] = [];
   const run = async (title: string, names: readonly string[], work: Work): Promise<readonly RunReport[]> => {
-    step(`\n${title}`);
+    step(title);
     const reports: RunReport[] = [];
     for (const pipeline of names) {
       const report = await watched(context, pipeline, config, warehouse, work);
@@ -64,8 +62,8 @@ export const demo: Verb<Options> = async (context, { seed, issues, keep }) => {
   };
   const first = await run('1. first sync: everything', pipelines, (deps) => sync(deps, {}));
   const changes = company.change();
-  say('\nMeanwhile at the company');
-  for (const { what } of changes) say(`  ${what}`);
+  say(`Meanwhile at the company: ${plural(changes.length, 'change')}`);
+  for (const { what } of verbose ? changes : []) say(`  ${what}`);
   await run('2. second sync: what changed', pipelines, (deps) => sync(deps, {}));
   await run('3. reconcile: what is gone', ['tracker'], (deps) => reconcile(deps, {}));
 
@@ -73,8 +71,8 @@ export const demo: Verb<Options> = async (context, { seed, issues, keep }) => {
   say('');
   const reports = runs.map(([what, report]) => ({ what, report }));
   if (json) out.line(toJson({ runs: reports, ...facts, url, home }, 2));
-  else show(out, facts, runs);
-  if (!quiet && !json) goOn(context, home, url, keep === true, databaseUrl !== undefined);
+  else show(out, facts, runs, verbose);
+  if (!quiet && !json) goOn(context, home, keep ? url : undefined, databaseUrl !== undefined);
   if (keep) await untilStopped(signal);
   const codes = reports.map(({ report }) => codeOfReport(report, context.received()));
   return codes.find((code) => code !== exit.ok) ?? (isTrue(facts) ? exit.ok : exit.failed);
@@ -107,10 +105,15 @@ async function watched(
   warehouse: Warehouse,
   work: Work,
 ): Promise<RunReport> {
-  const shown = progress({ ...context, quiet: context.quiet || context.json, json: false });
+  const shown = progress({
+    ...context,
+    quiet: context.quiet || context.json,
+    json: false,
+    brief: !context.verbose,
+  });
   const waiting = withWaiting((event) => {
     // The kind of the source was printed with its address.
-    if (event.type !== 'note' || event.level === 'warn') shown.observe(withoutReason(event));
+    if (event.type !== 'note' || event.level === 'warn') shown.observe(event);
   });
   try {
     return await work({
@@ -125,13 +128,6 @@ async function watched(
   } finally {
     shown.end();
   }
-}
-
-/** Shortens `unavailable`, which is normal for a simulated source; `tidemark streams` gives the reason. */
-function withoutReason(event: RunEvent): RunEvent {
-  if (event.type !== 'stream.finished' || event.report.status !== 'unavailable') return event;
-  const { reason: _, ...report } = event.report;
-  return { ...event, report };
 }
 
 /** Allows one demo at a time in a home directory, because a demo empties the warehouse. Throws LockHeld. */
@@ -158,15 +154,18 @@ async function empty(warehouse: Warehouse): Promise<void> {
     await warehouse.pool.query(`drop schema ${rows.map((row) => row.name).join(', ')} cascade`);
 }
 
-/** Writes the last page: the verdict and the tables. */
-function show(out: Sink, facts: Facts, runs: Runs): void {
+/** Writes the last page. Without `verbose` it and the lines of progress fit 80 lines of 80 columns. */
+function show(out: Sink, facts: Facts, runs: Runs, verbose: boolean): void {
+  const columns = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
+  const sheet = { columns, paint: out.paint.bind(out) };
   out.line(painted(out, verdict(facts)));
-  for (const { title, sql, columns, rows } of [whatRan(runs), ...sections(facts)]) {
-    out.line();
-    out.line(out.paint('bold', title));
-    for (const line of sql?.split('\n') ?? []) out.line(out.paint('dim', `  ${line}`));
-    for (const line of table(columns, rows, out)) out.line(line);
+  for (const { title, always, sql, columns: heads, rows } of [whatRan(runs), ...sections(facts)]) {
+    if (!always && !verbose) continue;
+    out.line(`\n${out.paint('bold', title)}`);
+    for (const line of verbose && sql ? sql.split('\n') : []) out.line(out.paint('dim', `  ${line}`));
+    for (const line of table(heads, rows, sheet)) out.line(line);
   }
+  if (!verbose) out.line('\nWith --verbose: every run, table, receipt and question, with its SQL.');
 }
 
 const painted = (out: Sink, { text, style }: ReturnType<typeof verdict>): string => out.paint(style, text);
@@ -195,22 +194,20 @@ function outcomeOf(report: RunReport): string {
   return `${report.status.replaceAll('_', ' ')}: ${outcome({ ...report, receipt })}`;
 }
 
-function goOn({ out }: Context, home: string, url: string, open: boolean, hasOther: boolean): void {
-  const shown = path.relative(process.cwd(), home);
-  const prefix = `TIDEMARK_HOME=${quoted(shown === '' || shown.startsWith('..') ? home : shown)}`;
-  out.line();
-  out.line(out.paint('bold', 'Go on'));
-  if (hasOther)
-    out.line('  DATABASE_URL is set and would be used instead: remove it from the environment and .env.');
-  if (open) out.line(`  psql '${url}'`);
-  else {
-    out.line(`  ${prefix} npx tidemark warehouse     opens this warehouse again; then, in another shell:`);
-    out.line(`  psql '${url}'`);
-  }
-  out.line(
-    `  ${prefix} npx tidemark status        how fresh it is; also runs, streams, why tracker.issues KEY`,
-  );
+/** Says how to look at the warehouse. `url`: its connection string, if it stays open. */
+function goOn({ out }: Context, home: string, url: string | undefined, hasOther: boolean): void {
+  const command = `  TIDEMARK_HOME=${quoted(shownPath(home))} npx tidemark`;
+  out.line(`\n${out.paint('bold', 'Go on')}`);
+  if (hasOther) out.line('  DATABASE_URL is set: remove it from the environment and .env for these.');
+  out.line(url === undefined ? `${command} warehouse  # for psql and BI tools` : `  psql '${url}'`);
+  out.line(`${command} status     # also: runs, streams`);
   out.line('  Your own sources: copy .env.example to .env, fill it in, and run npm start.');
+}
+
+/** The path as seen from here, if it is below the working directory. */
+function shownPath(home: string): string {
+  const below = path.relative(process.cwd(), home);
+  return below === '' || below.startsWith('..') ? home : below;
 }
 
 /** A word for a shell. */

@@ -72,7 +72,7 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   expect(await counts(url, [])).toBeUndefined();
 
   const elsewhere = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/nothing' };
-  const second = await tidemark('demo --issues 150', { env: { ...env, ...elsewhere } });
+  const second = await tidemark('demo --issues 150 --verbose', { env: { ...env, ...elsewhere } });
   expect(second.code).toBe(0);
   expect(second.out).toMatch(/^The warehouse equals the source: [\d,]+ rows in \d+ tables\.$/m);
   // The platform's clock stands at midnight, the warehouse's does not: what is told of hours may differ between two demos.
@@ -83,6 +83,19 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   expect(second.out).toContain(`TIDEMARK_HOME='${path.join(home, 'demo')}' npx tidemark warehouse`);
   expect(second.out).toContain('DATABASE_URL is set');
   expect(first.out).not.toContain('DATABASE_URL');
+}, 120_000);
+
+test('the demo prints at most 80 lines of 80 columns', async () => {
+  const { code, out, err } = await tidemark('demo --issues 150', { env });
+  expect(code).toBe(0);
+  // The home of this test is longer than the usual one.
+  const lines = `${err}${out}`
+    .replaceAll(`'${home}/demo'`, '.tidemark/demo')
+    .replaceAll(home, '.tidemark')
+    .split('\n');
+  expect(lines.length).toBeLessThanOrEqual(80);
+  expect(lines.filter((line) => [...line].length > 80)).toEqual([]);
+  expect(out).toMatch(/^The warehouse equals the source: /);
 }, 120_000);
 
 test('npm start is the demo where nothing is configured, and a sync of everything where something is', async () => {

@@ -136,6 +136,22 @@ test('off a terminal there are start and end lines, a sign of life every half mi
   shown.end();
 });
 
+test('brief progress hides streams that ended as expected, and no others', () => {
+  const rejecting = finished('worklogs', { counts: { ...noCounts, received: 2, inserted: 1, rejected: 1 } });
+  for (const show of [live, plain]) {
+    const seen = screen(200);
+    const shown = show(seen, true);
+    tell(shown, finished('issues'), finished('sprints', { status: 'unavailable' }));
+    expect(seen.lines()).toEqual([]);
+    tell(shown, finished('users', { status: 'failed', reason: 'answered 500' }), rejecting);
+    expect(seen.lines()).toEqual([
+      expect.stringMatching(/users.*failed: answered 500/),
+      expect.stringMatching(/worklogs.*1 rejected/),
+    ]);
+    shown.end();
+  }
+});
+
 test('--json is one event a line on stdout and silence on stderr; --quiet lets only warnings through', () => {
   const [out, err] = [screen(1000), screen()];
   const told = { out, err, logging: false };
