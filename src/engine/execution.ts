@@ -267,11 +267,14 @@ function byGravity(a: unknown, b: unknown): number {
   return rank(a) - rank(b);
 }
 
+/** A stream of which a part could not be read: a run with one is not complete, also where only one owner (an ad account, a board) is closed. */
+const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);
+
 function statusOf(streams: readonly StreamReport[], thrown: unknown): RunStatus {
   if (thrown instanceof Interrupted) return 'interrupted';
   if (thrown instanceof Fenced) return 'lost';
   if (thrown !== undefined) return 'failed';
-  const bad = streams.filter((stream) => stream.status === 'failed' || stream.status === 'partial');
+  const bad = streams.filter(({ status }) => incomplete.has(status));
   if (bad.length === 0)
     return streams.some((stream) => stream.status === 'attention') ? 'needs_attention' : 'succeeded';
   return bad.length === streams.length && bad.every((stream) => stream.status === 'failed')
@@ -290,7 +293,7 @@ function errorOf(streams: readonly StreamReport[], thrown: unknown): Pick<RunRep
     const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
     return { error: { code, message: saidBy(thrown) } };
   }
-  const bad = streams.find((stream) => ['failed', 'partial', 'attention'].includes(stream.status));
+  const bad = streams.find(({ status }) => incomplete.has(status) || status === 'attention');
   return bad === undefined
     ? {}
     : { error: { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` } };

@@ -175,7 +175,8 @@ async function problemOf(stream: StreamContext, open: OpenSlice, error: unknown)
   if (error instanceof Forbidden && flow.stream.parents !== undefined) {
     // Days must go on for the other owners: what was refused is asked for again by the next walk (`slicesSince`).
     if (flow.stream.days !== undefined) await passBy(stream, open, error);
-    return { status: 'forbidden', reason: `${where(flow, open.slice)}: ${error.message}` };
+    const reason = `${where(flow, open.slice)}: ${error.message}; give the permission, or leave it out of the configuration`;
+    return { status: 'forbidden', reason };
   }
   if (error instanceof Missing || error instanceof Forbidden) throw error;
   return {

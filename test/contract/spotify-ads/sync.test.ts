@@ -349,7 +349,7 @@ test('days whose last reading fell into nights without a run are read by the nex
   ]);
 });
 
-test('one account’s 403 marks its slices forbidden, fails nothing else and deletes nothing', async () => {
+test('one account’s 403 makes the run partly failed by its name; the others are read and nothing is deleted', async () => {
   rig = await openAdsRig({ ...small, dialect: 'contract' });
   await rig.sync(days);
   const before = await lines(dailyQuery);
@@ -357,6 +357,8 @@ test('one account’s 403 marks its slices forbidden, fails nothing else and del
   if (closed !== undefined) closed.forbidden = true;
   rig.platform.clock.advance(day);
   const report = await rig.sync(days);
+  expect(report.status).toBe('partly_failed');
+  expect(report.error?.message).toContain(closed?.id ?? 'an account');
   expect(report.streams.find(({ stream }) => stream === 'campaigns')?.status).toBe('forbidden');
   expect(report.streams.find(({ stream }) => stream === 'report_daily')?.status).toBe('forbidden');
   expect(report.deleted).toBe(0);
@@ -376,7 +378,7 @@ test('beside an account that stays closed the others are read anew by each sync,
   const [closed = ''] = state.accounts.keys();
   const [gone] = [...state.audiences.values()].filter(({ accountId }) => accountId !== closed);
   state.forbid(closed);
-  expect((await rig.sync(entities)).status).toBe('succeeded');
+  expect((await rig.sync(entities)).status).toBe('partly_failed');
   state.deleteAudience(gone?.id ?? '');
   const report = await rig.sync(entities);
   expect(report.streams.find(({ stream }) => stream === 'audiences')).toMatchObject({
