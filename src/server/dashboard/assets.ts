@@ -1,4 +1,4 @@
-/** Styles and scripts: our own files and uPlot, read once, served under names that hold their hash, so browsers may keep them for ever. */
+/** Styles and scripts: our own files, Pico and uPlot, read once, served under names that hold their hash, so browsers may keep them for ever. */
 
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -15,6 +15,7 @@ const files = {
   'plots.js': path.join(own, 'plots.js'),
   'log.js': path.join(own, 'log.js'),
   'icon.svg': path.join(own, 'icon.svg'),
+  'pico.css': resolve('@picocss/pico/css/pico.classless.min.css'),
   'uplot.css': resolve('uplot/dist/uPlot.min.css'),
   'uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
 } as const;

@@ -52,6 +52,7 @@ export function layout(view: View, page: Page): string {
 <meta name="color-scheme" content="light dark">
 <title>${page.title} · Tidemark</title>
 <link rel="icon" href="${asset('icon.svg')}">
+<link rel="stylesheet" href="${asset('pico.css')}">
 <link rel="stylesheet" href="${asset('uplot.css')}">
 <link rel="stylesheet" href="${asset('style.css')}">
 <script defer src="${asset('uplot.js')}"></script>
