@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
-import { dagInList, runIn } from '../../src/connectors/dagu/normalize.ts';
+import { detailsIn } from '../../src/connectors/dagu/dagu.ts';
+import { dagIn, runIn } from '../../src/connectors/dagu/fields.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
 import type { Flow, Slice } from '../../src/core/stream.ts';
@@ -301,8 +302,11 @@ const slice: Slice = {
 const wayOf = ({ stream, via }: Flow): ((record: unknown) => ReturnType<Flow['via']>) => {
   const ways: Readonly<Record<string, (record: unknown) => ReturnType<Flow['via']>>> = {
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
-    dags: (record) => via(dagInList(record), slice),
-    dag_runs: (record) => via(isObject(record) ? runIn(record, 'd', 'making') : undefined, slice),
+    dags: (record) => via(dagIn(record, '2.x'), slice),
+    dag_runs: (record) => {
+      const details = detailsIn(record);
+      return via(details && runIn(details, '2.x', 'd'), slice);
+    },
   };
   return ways[stream.name] ?? ((record) => via(record, slice));
 };

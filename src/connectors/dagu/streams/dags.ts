@@ -7,13 +7,11 @@ import type { SliceContext, Stream } from '../../../core/stream.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { at, idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
-import { allListed } from '../dag-catalogue.ts';
-import { endOf, madeReading, pageOf, type Workflow } from '../dagu.ts';
-import { type History, isIll, isOfOneDag, listRequest, namesIn, statusRequest } from '../dialect.ts';
-import { type JsonObject, textOf } from '../json-members.ts';
-import { withKey, withKeys } from '../known-runs.ts';
-import { partsOf } from '../listing.ts';
-import { dagInList, dagInStatus, newestRun, payloadOf, refusalIn } from '../normalize.ts';
+import { confirmed, endOf, ifThere, pageOf, readingOf, some, type Workflow } from '../client.ts';
+import { allUntil, type Dagu, historyOf } from '../dagu.ts';
+import { contractList, daguList, isOfOneDag, listRequest, statusRequest } from '../dialect.ts';
+import { withKeys } from '../existing-runs.ts';
+import { currentRun, type Dag, type Dialect, dagIn, payloadOf, type Run, textOf } from '../fields.ts';
 
 export const dags = (workflow: Workflow): Stream => ({
   name: 'dags',
@@ -22,19 +20,20 @@ export const dags = (workflow: Workflow): Stream => ({
   endpoint: 'GET /api/v1/dags, GET …/dag-runs, GET /api/v1/dags/{dag}/status',
   promised: true,
   async read(_, given, signal) {
-    const { dialect } = await workflow.found(signal);
+    const { dialect, hasDags } = await workflow.found(signal);
     const reading =
-      dialect.kind === 'history' ? listed(workflow, dialect, given, signal) : asked(workflow, given, signal);
-    return madeReading(reading, idBy('name'));
+      dialect === 'contract'
+        ? byStatus(workflow, given, hasDags, signal)
+        : byList(workflow, { http: workflow.http, dialect }, given, hasDags, signal);
+    return readingOf(reading, idBy('name'));
   },
 });
 
-/** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}` beside the list; 1 follows 1 at its end (measured on 1.30.2). */
+/** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}`; nextPage of the last page is 1 (measured on 1.30.2). */
 const byPage: Paging = {
   next(body, sent) {
-    const pagination = at(body, 'pagination');
-    const current = at(pagination, 'currentPage');
-    const last = at(pagination, 'totalPages');
+    const current = at(at(body, 'pagination'), 'currentPage');
+    const last = at(at(body, 'pagination'), 'totalPages');
     if (typeof current !== 'number' || typeof last !== 'number')
       throw new UnexpectedContent(`${sent.endpoint}: the answer does not say how many pages there are`);
     if (current >= last) return undefined;
@@ -47,250 +46,191 @@ const byPage: Paging = {
   numbered: true,
 };
 
-const nameIn = idBy('name');
+/** Throws `UnexpectedContent` for a DAG without a name: it would pass for deleted. */
+const dagOf = (record: Json, dialect: Dialect): Dag => {
+  const dag = dagIn(record, dialect);
+  if (dag === undefined) throw new UnexpectedContent('a DAG in the list of the engine has no name');
+  return dag;
+};
 
 /**
- * The vendor's list, less what WORKFLOW_DAGS does not name. A file that the engine cannot read is in the list's `errors` alone (measured on
- * 1.30.2: a file that is empty while an editor or a deployment writes it): its DAG is not gone. Throws `Missing` where none that is named is
- * in the list.
+ * Dagu's list, without what WORKFLOW_DAGS does not name, then the DAGs that have runs and no file. The list names files that
+ * it cannot read in `errors` alone (measured on 1.30.2: a file that is being written): then no DAG is taken for deleted, nor
+ * where the list is empty for a moment. Throws `Missing` where none of the named DAGs is found.
  */
-async function* listed(
+async function* byList(
   workflow: Workflow,
-  history: History,
+  dagu: Dagu,
   given: SliceContext,
+  hasDags: boolean,
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
   const { http, dags: wanted, note } = workflow;
-  const { prefix } = history;
-  const first = listRequest(prefix);
-  // An empty list is null.
+  const first = listRequest(dagu.dialect);
   const unread = new Set<string>();
   const list = (body: Json): readonly Json[] => {
     const errors = at(body, 'errors');
-    for (const error of Array.isArray(errors) ? errors : [])
-      unread.add(textOf(error) ?? 'an error without words');
-    return at(body, 'dags') === null ? [] : (namesIn(body) ?? noList(prefix));
+    if (Array.isArray(errors)) for (const error of errors) unread.add(textOf(error) ?? 'an error');
+    return daguList(body) ?? [];
   };
-  const found = new Set<string>();
   const files = new Map<string, string>();
   let hasRuns = false;
   const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
-  for (;;) {
-    const step = await walk.next();
-    if (step.done === true) {
-      let without = 0;
-      for await (const dag of withoutFile(workflow, history, { files, found, given, hasRuns }, signal)) {
-        without += 1;
-        found.add(nameIn(dag));
-        yield pageOf(dag, {
-          raw: Buffer.from(JSON.stringify(dag)),
-          date: undefined,
-          receivedAt: performance.now(),
-        });
-      }
-      const end = withMore(step.value, without);
-      if (unread.size > 0 && (wanted.length === 0 || wanted.some((name) => !found.has(name))))
-        note(unreadable(unread));
-      missed(wanted, found, http.origin, note);
-      const told = wanted.length > 0 ? { ...end, expected: null } : end;
-      return unread.size === 0 ? told : { ...told, lacks: true };
-    }
-    const records: JsonObject[] = [];
-    for (const element of step.value.records) {
-      const dag = dagInList(element);
-      if (dag === undefined) throw new UnexpectedContent(`${first.endpoint}: a DAG in the list has no name`);
-      const names = [nameIn(dag), idBy('fileName')(dag)];
-      if (wanted.length > 0 && !names.some((name) => wanted.includes(name))) continue;
-      for (const name of names) found.add(name);
-      const [name = '', file = ''] = names;
-      if (files.has(name))
-        note(
-          `two files define a DAG ${name}: ${files.get(name)} and ${file}; the engine keeps their runs as one DAG's`,
-        );
+  let step = await walk.next();
+  for (; step.done !== true; step = await walk.next()) {
+    const found = step.value.records.map((record) => dagOf(record, dagu.dialect));
+    const read = found.filter((dag) => wanted.length === 0 || wanted.some((name) => isCalled(dag, name)));
+    for (const { name, known } of read) {
+      const file = textOf(known.file_name) ?? name;
+      if (files.has(name)) note(`two files define a DAG ${name}: ${files.get(name)} and ${file}`);
       files.set(name, file);
-      hasRuns ||= textOf(at(dag.latest, 'dagRunId')) !== undefined;
-      records.push(dag);
     }
-    yield { ...step.value, records: await withKeys(given, records) };
+    // A DAG that never ran has a newest run without an id (measured on 1.30.2).
+    hasRuns ||= read.some(({ latest }) => latest !== undefined && latest.id !== '');
+    yield { ...step.value, records: await withKeys(given, read) };
   }
+  let more = 0;
+  for await (const dag of withoutFile(workflow, dagu, given, { files, hasRuns }, signal)) {
+    more += 1;
+    files.set(dag.name, dag.name);
+    yield pageOf(dag);
+  }
+  const { expected, fetched } = step.value;
+  if (unread.size > 0)
+    note(
+      `the engine cannot read all files of its DAGs, so none is deleted: ${some([...unread].map((error) => error.slice(0, 300)))}`,
+    );
+  checkFound(workflow, new Set([...files].flat()));
+  const lacks = unread.size > 0 || (hasDags && fetched === 0);
+  const total = wanted.length > 0 || expected === null ? null : expected + more;
+  return { ...step.value, expected: total, fetched: fetched + more, ...(lacks && { lacks }) };
 }
 
-const withMore = (end: WalkEnd, more: number): WalkEnd => ({
-  ...end,
-  expected: end.expected === null ? null : end.expected + more,
-  fetched: end.fetched + more,
-});
-
-interface Filed {
-  /** Name of each DAG in the list, with that of its file. */
-  readonly files: ReadonlyMap<string, string>;
-  /** Names of DAGs and files that were found. */
-  readonly found: ReadonlySet<string>;
-  readonly given: SliceContext;
-  /** The list shows a DAG with a run. */
-  readonly hasRuns: boolean;
-}
+const isCalled = ({ name, known }: Dag, wanted: string): boolean =>
+  name === wanted || known.file_name === wanted;
 
 /**
- * DAGs that have runs and no file: run under another name or from a definition of their own (`dagName` of a start, `POST /dag-runs`), or
- * removed before they were ever read. One that was read while it had a file is no longer there; its runs are read all the same. Throws
- * `UnexpectedContent` where no run is shown, but in the list: who has runs and no file would pass for gone.
+ * DAGs that have runs and no file: started under a name of their own (`dagName`), from a definition of their own
+ * (`POST /dag-runs`), or removed before they were read. Throws `UnexpectedContent` where no run is shown although the list
+ * has DAGs with runs: these DAGs would pass for deleted.
  */
 async function* withoutFile(
-  workflow: Workflow,
-  history: History,
-  { files, found, given, hasRuns }: Filed,
+  { http, dags: wanted, note }: Workflow,
+  dagu: Dagu,
+  given: SliceContext,
+  { files, hasRuns }: { files: ReadonlyMap<string, string>; hasRuns: boolean },
   signal: AbortSignal,
-): AsyncGenerator<JsonObject, void, void> {
-  const where = 'file_name is not null';
+): AsyncGenerator<Dag, void, void> {
   const rows = await given.keys({
     table: 'workflow.dags',
     columns: { name: 'name', file: 'file_name' },
     of: {},
-    where,
+    where: 'file_name is not null',
   });
-  const known = new Set([...files.keys(), ...rows.map(({ name }) => name ?? '')]);
-  const { dags: wanted } = workflow;
-  const absent = wanted.filter(
-    (name) => !found.has(name) && !rows.some((row) => row.name === name || row.file === name),
-  );
-  let whole = true;
+  const seen = new Set([...files.keys(), ...rows.map(({ name }) => name ?? '')]);
+  const known = new Set([...seen, ...files.values(), ...rows.map(({ file }) => file ?? '')]);
+  const asked = wanted.length === 0 ? [undefined] : wanted.filter((name) => !known.has(name));
+  let isWhole = true;
   let isEmpty = true;
   try {
-    for (const dag of wanted.length === 0 ? [undefined] : absent) {
-      for await (const part of partsOf(workflow, history, dag, { from: 1, to: undefined }, signal)) {
-        whole &&= part.whole;
+    for (const name of asked)
+      for await (const part of historyOf(dagu, name, allUntil(given.clock), signal)) {
+        isWhole &&= part.whole;
         isEmpty &&= part.runs.length === 0;
-        for (const told of part.runs) {
-          const { dag: name, run } = told;
-          if (known.has(name)) continue;
-          known.add(name);
-          // The newest run comes first.
-          yield withKey(given, {
-            name,
-            latest: { status: run.status, label: run.label, ...newestRun(told) },
-          });
-        }
+        // The newest run comes first.
+        const fresh = part.runs.filter(({ dag }) => !seen.has(dag) && seen.add(dag));
+        yield* await withKeys(given, fresh.map(dagOfRun));
       }
-    }
   } catch (cause) {
     if (!(cause instanceof Missing)) throw cause;
-    whole = false;
+    isWhole = false;
   }
-  if (wanted.length === 0 && whole && isEmpty && hasRuns)
-    throw new UnexpectedContent(
-      `${history.prefix}/dag-runs: the engine lists DAGs with runs, and shows no runs`,
-    );
-  if (!whole)
-    workflow.note(
-      'the engine does not show all runs at once: those of DAGs that are not in its list may be missing',
-    );
+  if (wanted.length === 0 && isEmpty && hasRuns)
+    throw new UnexpectedContent(`${http.origin} lists DAGs with runs, and shows no runs`);
+  if (!isWhole)
+    note('the engine does not show all runs: those of DAGs that are not in its list may be missing');
 }
 
-const unreadable = (errors: ReadonlySet<string>): string => {
-  const some = [...errors].slice(0, 5).map((error) => error.slice(0, 300));
-  const more = errors.size > some.length ? `; and ${errors.size - some.length} more` : '';
-  return `the engine could not read all files of its DAGs, so those that its list does not show are not taken for gone: ${some.join('; ')}${more}`;
-};
-
-const noList = (prefix: string): never => {
-  throw new UnexpectedContent(`${prefix}/dags: the answer has no list of DAGs`);
-};
+const dagOfRun = (latest: Run): Dag => ({
+  name: latest.dag,
+  known: { name: latest.dag },
+  rest: {},
+  latest: { ...latest, steps: [] },
+});
 
 /**
- * Each DAG by its status: those that are named, or those of the list by which the engine was found out. One that cannot be read is thrown at
- * the end, when all others are read.
+ * Each DAG of the contract by its status: those that are named, or those of the list. The error of one DAG is thrown after all
+ * others are read. Throws `Missing` where none of the named DAGs is found.
  */
-async function* asked(
+async function* byStatus(
   workflow: Workflow,
   given: SliceContext,
+  hasDags: boolean,
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
-  const { http, concurrency, note, heard, found } = workflow;
-  const first = await found(signal);
-  const told =
-    first.dag === undefined
-      ? await allListed(workflow, given, first.answer, signal)
-      : new Map<string, JsonObject>();
-  const names = workflow.dags.length > 0 ? workflow.dags : [...told.keys()];
-  type Heard = Answer | Missing | Refused | Transient;
-  const status = async (name: string, until: AbortSignal): Promise<Heard> => {
+  const { http, concurrency, dags: wanted } = workflow;
+  const listed = wanted.length > 0 ? new Map<string, Dag>() : await listedOf(workflow, signal);
+  const names = wanted.length > 0 ? wanted : [...listed.keys()];
+  const ask = async (
+    name: string,
+    until: AbortSignal,
+  ): Promise<{ dag?: Dag | undefined; error?: Failure }> => {
     try {
-      return await http.send(statusRequest(name), until);
+      const answer = await confirmed(() => ifThere(http, statusRequest(name), until));
+      return { dag: dagOfStatus(name, answer, listed.get(name)) };
     } catch (cause) {
-      if (!(cause instanceof Missing || isOfOneDag(cause))) throw cause;
-      return cause;
+      if (cause instanceof UnexpectedContent || isOfOneDag(cause)) return { error: named(name, cause) };
+      throw cause;
     }
   };
-  const ask = async (name: string, until: AbortSignal): Promise<readonly [string, Heard]> => {
-    const answer = name === first.dag && !heard.has(name) ? first.answer : await status(name, until);
-    // It is named, or in the list: that there is none, or nothing in it, is asked twice.
-    return [name, answer instanceof Missing || saysNothing(answer) ? await status(name, until) : answer];
-  };
-  const refused: (Refused | Transient)[] = [];
-  const answered = new Set<string>();
-  const still: JsonObject[] = [];
-  let inItsWords = true;
-  for await (const [name, answer] of several(new Set(names), concurrency, ask, signal)) {
-    if (answer instanceof Missing) {
-      const dag = told.get(name);
-      if (dag === undefined) continue;
-      // The engine has no run of it to tell, which the runs need not ask again.
-      heard.set(name, answer);
-      still.push(dag);
-      inItsWords &&= refusalIn(answer.body) !== undefined;
-      continue;
-    }
-    if (isOfOneDag(answer)) {
-      refused.push(ofDag(name, answer));
-      if (isIll(refused)) throw answer;
-      continue;
-    }
-    const payload = payloadOf(answer.body);
-    if (payload === undefined) throw new UnexpectedContent(`the status of ${name} is no object`);
-    answered.add(name);
-    heard.set(name, answer);
-    const dag = { ...told.get(name), ...dagInStatus(name, payload) };
-    yield pageOf(await withKey(given, dag, given.clock), answer);
+  const failed: Failure[] = [];
+  const found = new Set<string>();
+  for await (const { dag, error } of several(names, concurrency, ask, signal)) {
+    if (error !== undefined) failed.push(error);
+    // Three DAGs that fail in passing: the engine is down, so the others would be waited for in vain.
+    if (failed.filter((one) => one instanceof Transient).length >= 3) break;
+    if (dag === undefined) continue;
+    found.add(dag.name);
+    for (const one of await withKeys(given, [dag], given.clock)) yield pageOf(one);
   }
-  for (const dag of still) yield pageOf(await withKey(given, dag, given.clock), first.answer);
-  const [cause] = refused;
+  const [cause] = failed;
   if (cause !== undefined) throw cause;
-  // Of an engine that is new none ever ran. One that is none of the contract has no such words, and its runs would be missing without a word.
-  if (still.length > 0 && (answered.size > 0 || inItsWords)) {
-    const some = still.slice(0, 5).map(nameIn).join(', ');
-    note(
-      `${http.origin} lists DAGs of which it knows no status: ${some}${still.length > 5 ? ` and ${still.length - 5} more` : ''}`,
-    );
-    for (const dag of still) answered.add(nameIn(dag));
-  }
-  missed(names, answered, http.origin, note);
-  return endOf(new Set(names).size, answered.size);
+  checkFound(workflow, found);
+  return { ...endOf(names.length, found.size), ...(hasDags && names.length === 0 && { lacks: true }) };
 }
 
-/** Whether an answer is an object, or an envelope, with nothing in it. */
-const saysNothing = (answer: Answer | Refused | Transient): boolean =>
-  !isOfOneDag(answer) && Object.keys(payloadOf(answer.body) ?? { none: true }).length === 0;
+type Failure = Refused | Transient | UnexpectedContent;
 
-/** The same error, with the name of the DAG whose it is. */
-const ofDag = (name: string, cause: Refused | Transient): Refused | Transient => {
-  const message = `${name}: ${cause.message}`;
-  if (cause instanceof Refused)
-    return new Refused(message, cause.status, cause.messages, { cause, whole: cause.whole });
-  return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
+const listedOf = async ({ http }: Workflow, signal: AbortSignal): Promise<ReadonlyMap<string, Dag>> => {
+  const request = listRequest('contract');
+  const list = contractList((await http.send(request, signal)).body);
+  if (list === undefined) throw new UnexpectedContent(`${request.endpoint}: the answer has no list of DAGs`);
+  return new Map(list.map((record) => dagOf(record, 'contract')).map((dag) => [dag.name, dag]));
 };
 
-/** A DAG that is named and not there costs itself alone; if that is true of all, the names or the address are wrong. */
-const missed = (
-  wanted: readonly string[],
-  found: ReadonlySet<string>,
-  origin: string,
-  note: (message: string) => void,
-): void => {
+/** A DAG by its status, with what the list says of it; the latter alone where the engine has no status of it. */
+const dagOfStatus = (name: string, answer: Answer | undefined, listed: Dag | undefined): Dag | undefined => {
+  if (answer === undefined) return listed;
+  const run = currentRun(answer.body, name);
+  if (run === undefined) throw new UnexpectedContent(`the status of ${name} has no word for its state`);
+  const own = dagIn(payloadOf(answer.body)?.dag, 'contract');
+  const known = { ...listed?.known, ...own?.known, name };
+  return { name, known, rest: { ...listed?.rest, ...own?.rest }, latest: { ...run, steps: [] } };
+};
+
+/** The same error with the name of the DAG. */
+const named = (name: string, cause: Failure): Failure => {
+  const message = `${name}: ${cause.message}`;
+  if (cause instanceof Refused) return new Refused(message, cause.status, cause.messages, { cause });
+  if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
+  return new UnexpectedContent(message, { cause });
+};
+
+/** A named DAG that is not there is noted; where that is true of all, the names or the address are wrong. */
+const checkFound = ({ http, dags: wanted, note }: Workflow, found: ReadonlySet<string>): void => {
   const absent = wanted.filter((name) => !found.has(name));
   if (absent.length === 0) return;
-  const named = `${absent.slice(0, 5).join(', ')}${absent.length > 5 ? ` and ${absent.length - 5} more` : ''}`;
   if (absent.length === wanted.length)
-    throw new Missing(`${origin} knows none of the DAGs that are wanted: ${named}`, 404);
-  note(`${origin} does not know ${named} of WORKFLOW_DAGS; the other DAGs are read`);
+    throw new Missing(`${http.origin} knows none of the DAGs that are wanted: ${some(absent)}`, 404);
+  note(`${http.origin} does not know ${some(absent)} of WORKFLOW_DAGS; the other DAGs are read`);
 };

@@ -1,27 +1,25 @@
-/** The executions of DAGs: a history where the engine has one, else what is current. */
+/** The executions of DAGs: Dagu's history, or the current execution of an engine of the contract. */
 
 import { Missing, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import type { Page, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Json } from '../../../core/request.ts';
-import { isOver, standingOf } from '../../../core/run-states.ts';
+import { isObject } from '../../../core/record-object.ts';
+import type { Answer } from '../../../core/request.ts';
+import { isOver } from '../../../core/run-states.ts';
 import type { Slice, SliceContext, Stream } from '../../../core/stream.ts';
-import { days, type Instant, parseInstant } from '../../../core/time.ts';
+import { days, parseInstant } from '../../../core/time.ts';
 import { several } from '../../../reading/map-concurrent.ts';
-import { at, idBy, textAt } from '../../../reading/offset-list.ts';
-import { endOf, madeReading, pageOf, type Workflow } from '../dagu.ts';
-import { type History, statusRequest } from '../dialect.ts';
-import { isObject } from '../json-members.ts';
-import { hasActiveRun, type Known, known, knownAs, lost, stillActive } from '../known-runs.ts';
-import { beganAt, mustBeOf, type Part, partsOf, type Span } from '../listing.ts';
-import { withLogs } from '../logs.ts';
-import { instantText, payloadOf, runIn, type ToldRun, wordOfUnkeyed } from '../normalize.ts';
-import { askRun } from '../one-run.ts';
+import { at, textAt } from '../../../reading/offset-list.ts';
+import { confirmed, endOf, ifThere, pageOf, readingOf, some, type Workflow } from '../client.ts';
+import { allUntil, askRun, type Dagu, historyOf, type Part, type Span, withLogs } from '../dagu.ts';
+import { statusRequest } from '../dialect.ts';
+import { activeRuns, existing, hasActiveRun, keyed, lostRun, type RunRow } from '../existing-runs.ts';
+import { beganAt, currentRun, instantText, type Run, standingIn } from '../fields.ts';
 
-export const dagRuns = (workflow: Workflow): Stream => ({
+export const runs = (workflow: Workflow): Stream => ({
   name: 'dag_runs',
   about:
-    'Executions of DAGs with their steps. An engine with a history is read whole, run by run where something changed; of one without, what is current; where it names only the steps that run now, others stay as they were told last.',
+    'Executions of DAGs with their steps. Dagu: the whole history, in detail where something changed. The contract: the current execution; where it names only the steps that run now, others stay as they were read last.',
   endpoint:
     'GET /api/v1/dags/{dag}/status; GET …/dag-runs/{name}, …/dag-runs/{name}/{id} and the logs of failed steps',
   promised: true,
@@ -31,40 +29,33 @@ export const dagRuns = (workflow: Workflow): Stream => ({
     scope: 'all runs',
     count: async () => undefined,
     changes: async () => 'created',
-    instant: (record) => (isObject(record) ? instantIn(record) : undefined),
+    instant: (record) => {
+      const known = at(record, 'known');
+      const began = isObject(known) ? beganAt({ known }) : undefined;
+      return began === undefined ? undefined : parseInstant(began);
+    },
   },
   async read(slice, given, signal) {
     const dag = slice.partition?.dag_name;
-    if (dag === undefined) throw new Error('a slice of runs names the DAG');
+    if (dag === undefined) throw new Error('a slice of dag_runs needs the name of a DAG');
     const { dialect } = await workflow.found(signal);
-    const pages =
-      dialect.kind === 'history'
-        ? past({ workflow, history: dialect, dag, slice, given, signal })
-        : present({ workflow, dag, given, signal });
-    return madeReading(pages, nameOf);
+    const asked = { workflow, dag, given, signal };
+    return readingOf(
+      dialect === 'contract'
+        ? current(asked)
+        : new History(asked, { http: workflow.http, dialect }, slice).read(),
+      // Runs of two DAGs may have one id.
+      (record) => (textAt(record, 'id') ? `${textAt(record, 'dag')}/${textAt(record, 'id')}` : ''),
+    );
   },
 });
 
-/** Runs of two DAGs may have one id, above all where it was made from their start. */
-const nameOf = (record: Json): string => {
-  const id = idOf(record);
-  return id === '' ? '' : `${textAt(record, 'dag') ?? ''}/${id}`;
-};
-const idOf = idBy('id');
-
-/** A DAG that is gone may still have a history; a status it has not, but a run of it that was active must not stay so. */
+/** A deleted DAG with a file may have a history; without one it is read while a run of it was active. */
 const dagsToRead = (wanted: readonly string[]): string => {
-  const alive = `(_deleted_at is null or file_name is not null or ${hasActiveRun})`;
-  if (wanted.length === 0) return alive;
+  const readable = `(_deleted_at is null or file_name is not null or ${hasActiveRun})`;
+  if (wanted.length === 0) return readable;
   const names = wanted.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
-  return `${alive} and (name in (${names}) or file_name in (${names}))`;
-};
-
-const instantIn = (record: object): Instant | undefined => {
-  const run = at(record, 'run');
-  const text =
-    textAt(record, 'begun') ?? instantText(at(run, 'queuedAt')) ?? instantText(at(run, 'startedAt'));
-  return text === undefined ? undefined : parseInstant(text);
+  return `${readable} and (name in (${names}) or file_name in (${names}))`;
 };
 
 interface Asked {
@@ -75,259 +66,200 @@ interface Asked {
 }
 
 /**
- * What the status tells; nothing where it tells of no execution. A word that cannot be laid to any run is noted: it may well be about one that
- * is active here, which is therefore not gone. Throws `Missing` where the engine neither knows nor lists the DAG and no run of it is
- * active here.
+ * The current execution by the status of a DAG; other runs that were active are lost. A status of a run without an id and a
+ * start is noted: it may be about one that was active, so none is lost then. Throws `Missing` for an unknown DAG without
+ * active runs.
  */
-async function* present({ workflow, dag, given, signal }: Asked): AsyncGenerator<Page, WalkEnd, void> {
-  const heard = workflow.heard.get(dag);
-  const answer = heard ?? (await status(workflow, dag, signal));
-  workflow.heard.delete(dag);
-  if (answer instanceof Missing) {
-    const lasting = await stillActive(given, dag);
-    if (lasting.length === 0 && heard === undefined) throw answer;
-    for (const { id } of lasting) yield* goodbye(workflow, given, dag, id);
-    return endOf(lasting.length, lasting.length);
-  }
-  const payload = payloadOf(answer.body);
-  if (payload === undefined) throw new UnexpectedContent(`the status of ${dag} is no object`);
-  const told = runIn(payload, dag, 'start');
-  const current = told && knownAs(told, await known(given, dag, [told.id]), given.clock);
-  if (current !== undefined) yield pageOf(current, answer);
-  const word = current === undefined ? wordOfUnkeyed(payload) : undefined;
-  if (word !== undefined) {
-    const said = JSON.stringify(word.slice(0, 60));
+async function* current(asked: Asked): AsyncGenerator<Page, WalkEnd, void> {
+  const { workflow, dag, given, signal } = asked;
+  const answer = await confirmed(() => ifThere(workflow.http, statusRequest(dag), signal));
+  const active = await activeRuns(given, dag);
+  if (answer === undefined && active.length === 0)
+    throw new Missing(`${workflow.http.origin} has no status of the DAG ${dag}`, 404);
+  const found = answer && currentRun(answer.body, dag);
+  if (answer !== undefined && found === undefined)
+    throw new UnexpectedContent(`the status of ${dag} has no word for its state`);
+  const { word, state } = standingIn(found?.known ?? {}, 'run');
+  if (found?.id === '' && state !== 'idle') {
+    const said = JSON.stringify(word?.slice(0, 60));
     workflow.note(
-      `${dag}: the engine says ${said} and tells neither an id nor a start of the run that could be read: it cannot be told from others, and has no row`,
+      `${dag}: the engine says ${said} and gives neither an id nor a start of the run: it has no row`,
     );
     return endOf(0, 0);
   }
-  let gone = 0;
-  for (const { id } of await stillActive(given, dag)) {
-    if (id === current?.id) continue;
-    gone += 1;
-    yield* goodbye(workflow, given, dag, id);
-  }
-  const all = gone + (current === undefined ? 0 : 1);
-  return endOf(all, all);
+  const run = found?.id ? keyed(found, await existing(given, dag, [found.id]), given.clock) : undefined;
+  if (run !== undefined) yield pageOf(run, answer);
+  const lost = active.filter(({ dag_run_id: id }) => id !== run?.id);
+  for (const row of lost) yield* lostPage(asked, row);
+  const count = lost.length + (run === undefined ? 0 : 1);
+  return endOf(count, count);
 }
 
-const status = async ({ http }: Workflow, dag: string, signal: AbortSignal): Promise<Answer | Missing> => {
-  try {
-    return await http.send(statusRequest(dag), signal);
-  } catch (cause) {
-    if (cause instanceof Missing) return cause;
-    throw cause;
-  }
-};
-
-/** The row of a run that had not ended and that the engine no longer tells of: its end will never be known. */
-async function* goodbye(
-  { note }: Workflow,
-  given: SliceContext,
-  dag: string,
-  id: string,
+/** A run that had not ended and that the engine no longer shows, written once more with `gone_at`. */
+async function* lostPage(
+  { workflow, given, dag }: Asked,
+  { dag_run_id: id = '' }: RunRow,
 ): AsyncGenerator<Page, void, void> {
-  const row = await lost(given, dag, id);
-  if (row === undefined) return;
-  note(`${dag}: the engine no longer tells of the run ${id}, which had not ended when it was last read`);
-  const raw = Buffer.from(JSON.stringify(row));
-  yield pageOf(row, { raw, date: undefined, receivedAt: performance.now() });
+  const run = await lostRun(given, dag, id);
+  if (run === undefined) return;
+  workflow.note(
+    `${dag}: the engine no longer shows the run ${id}, which had not ended when it was last read`,
+  );
+  yield pageOf(run);
 }
 
-interface AskedPast extends Asked {
-  readonly history: History;
-  readonly slice: Slice;
-}
-
-/** Runs made so recently are read again whatever their summary says: it tells nothing of the steps. */
+/** Runs as recent as this are read in detail whatever their summary says: it says nothing of the steps. */
 const recent = days(3);
 
-/**
- * The whole history by its summaries; in detail what is not known here as it is told there, what is recent, what is not over, and in a full
- * walk everything. A backfill keeps to its window. A run that was active and that the engine no longer knows is told once, as gone. One that it lists and
- * does not know is lacking, and the walk is not complete.
- */
-async function* past(asked: AskedPast): AsyncGenerator<Page, WalkEnd, void> {
-  const { workflow, dag, slice, given, signal } = asked;
-  const isBackfill = slice.window?.to !== undefined;
-  const from = slice.window?.from?.getTime() ?? 0;
-  const anew = Math.min(from, given.clock.getTime() - recent);
-  const span: Span = isBackfill
-    ? { from: Math.max(1, Math.floor(from / 1000)), to: Math.ceil((slice.window?.to?.getTime() ?? 0) / 1000) }
-    : // 0 would mean today.
-      { from: 1, to: undefined };
-  const keys = new Set<string>();
-  let expected = 0;
-  let fetched = 0;
-  const unknown = new Set<string>();
-  let whole = true;
-  // It is in the history: that there is no such run is asked twice.
-  const detail = async (told: ToldRun, until: AbortSignal) => ({
-    told,
-    one: (await detailed(asked, told.id, until)) ?? (await detailed(asked, told.id, until)),
-  });
-  for await (const part of historyOf(asked, span)) {
-    const { rows, wanted, unchanged } = await choose(
-      given,
-      part,
-      dag,
-      (told) => isBackfill || isSince(told, anew),
-    );
-    for (const { id } of unchanged) keys.add(id);
-    whole &&= part.whole;
-    expected += wanted.length;
-    for await (const { told, one } of several(wanted, workflow.concurrency, detail, signal)) {
-      // A summary may not tell when its run was made, and then not which of several runs of one id it is.
-      const same = knownAs(one?.told ?? told, rows);
-      keys.add(same.id);
-      if (one === undefined) unknown.add(told.id);
-      else {
-        fetched += 1;
-        yield pageOf(same, one.answer);
+/** One reading of the history of a DAG. A backfill keeps to its window; every other run walks all summaries. */
+class History {
+  readonly #asked: Asked;
+  readonly #dagu: Dagu;
+  readonly #isBackfill: boolean;
+  readonly #span: Span;
+  /** Milliseconds since 1970: runs made since then are read in detail. */
+  readonly #detailSince: number;
+  /** Keys of the rows that the history shows. */
+  readonly #shown = new Set<string>();
+  /** Ids that the list has and a request by id does not know. */
+  readonly #unknown = new Set<string>();
+  #fetched = 0;
+  #whole = true;
+
+  constructor(asked: Asked, dagu: Dagu, { window }: Slice) {
+    const from = window?.from?.getTime() ?? 0;
+    this.#asked = asked;
+    this.#dagu = dagu;
+    this.#isBackfill = window?.to !== undefined;
+    this.#span =
+      window?.to === undefined
+        ? allUntil(asked.given.clock)
+        : { from: Math.max(1, Math.floor(from / 1000)), to: Math.ceil(window.to.getTime() / 1000) };
+    this.#detailSince = this.#isBackfill ? 0 : Math.min(from, asked.given.clock.getTime() - recent);
+  }
+
+  async *read(): AsyncGenerator<Page, WalkEnd, void> {
+    const { workflow, dag } = this.#asked;
+    for await (const part of this.#parts()) yield* this.#details(part);
+    const lacking = await this.#stillListed();
+    const gone = this.#unknown.size - lacking.length;
+    if (gone > 0)
+      workflow.note(`${dag}: ${plural(gone, 'run was', 'runs were')} in the history and gone when asked for`);
+    if (lacking.length > 0)
+      workflow.note(
+        `${dag}: the engine lists ${plural(lacking.length, 'run')} and answers 404 for each: ${some(lacking)}`,
+      );
+    if (!this.#whole)
+      workflow.note(`${dag}: the engine cuts its list even of a single second; runs may be missing`);
+    if (!this.#isBackfill) yield* this.#lost();
+    const expected = this.#fetched + lacking.length;
+    return endOf(expected, this.#fetched, this.#whole && lacking.length === 0);
+  }
+
+  /** Throws `UnexpectedContent` where the engine lists the DAG with a run and shows no history of it. */
+  async *#parts(): AsyncGenerator<Part, void, void> {
+    const { dag, given, signal } = this.#asked;
+    let isEmpty = true;
+    let missing: Missing | undefined;
+    try {
+      for await (const part of historyOf(this.#dagu, dag, this.#span, signal)) {
+        isEmpty &&= part.runs.length === 0;
+        this.#whole &&= part.whole;
+        yield part;
       }
+    } catch (cause) {
+      if (!(cause instanceof Missing)) throw cause;
+      missing = cause;
     }
+    if (missing === undefined && (!isEmpty || this.#isBackfill)) return;
+    const where = '_deleted_at is null and file_name is not null and latest_dag_run_id is not null';
+    const columns = { name: 'name' };
+    const rows = await given.keys({ table: 'workflow.dags', columns, of: { name: dag }, where });
+    const why = missing?.message ?? 'its history is empty';
+    if (rows.length > 0)
+      throw new UnexpectedContent(`the engine lists ${dag} with a run, and not its runs: ${why}`, {
+        cause: missing,
+      });
+    if (missing !== undefined) throw missing;
   }
-  const listed = await stillListed(asked, span, unknown);
-  const gone = unknown.size - listed.length;
-  if (gone > 0)
-    workflow.note(`${dag}: ${plural(gone, 'run was', 'runs were')} in the history and gone when asked for`);
-  if (listed.length > 0)
-    workflow.note(
-      `${dag}: the engine lists ${plural(listed.length, 'run')} of which it says that it knows nothing: ${some(listed)}`,
-    );
-  if (!whole) workflow.note(`${dag}: the engine cuts its list even of a single second; runs may be missing`);
-  for (const { id, told } of isBackfill ? [] : await stillActive(given, dag)) {
-    if (keys.has(id)) continue;
-    const one = told === undefined ? undefined : await detailed(asked, told, signal);
-    const same = one && knownAs(one.told, await known(given, dag, [one.told.id]));
-    expected += 1;
-    fetched += 1;
-    if (one !== undefined && same?.id === id) yield pageOf(same, one.answer);
-    else yield* goodbye(workflow, given, dag, id);
-  }
-  return endOf(expected - gone, fetched, whole && listed.length === 0);
-}
 
-/** Those of the runs that the engine did not know when they were asked for which its history shows all the same: they are not gone. */
-const stillListed = async (
-  { workflow, history, dag, signal }: AskedPast,
-  span: Span,
-  unknown: ReadonlySet<string>,
-): Promise<readonly string[]> => {
-  const listed = new Set<string>();
-  if (unknown.size === 0) return [];
-  try {
-    for await (const { runs } of partsOf(workflow, history, dag, span, signal))
-      for (const { id } of runs) if (unknown.has(id)) listed.add(id);
-  } catch (cause) {
-    if (!(cause instanceof Missing)) throw cause;
-  }
-  return [...listed];
-};
-
-const some = (ids: readonly string[]): string =>
-  `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ` and ${ids.length - 5} more` : ''}`;
-
-/**
- * The parts of it. Throws `UnexpectedContent` where the engine shows the DAG in its list with a run, and of its whole history none, or that it knows
- * nothing of it.
- */
-async function* historyOf(
-  { workflow, history, dag, slice, given, signal }: AskedPast,
-  span: Span,
-): AsyncGenerator<Part, void, void> {
-  let isEmpty = true;
-  let unknown: Missing | undefined;
-  try {
-    for await (const part of partsOf(workflow, history, dag, span, signal)) {
-      isEmpty &&= part.runs.length === 0;
-      yield part;
+  /** The runs of a part that have to be read in detail. */
+  async *#details({ runs: listed }: Part): AsyncGenerator<Page, void, void> {
+    const { workflow, dag, given, signal } = this.#asked;
+    const ids = listed.map(({ id }) => id);
+    const rows = await existing(given, dag, ids);
+    const byId = new Map(rows.map((row) => [row.told_run_id, row]));
+    const wanted: Run[] = [];
+    for (const run of listed) {
+      const row = byId.get(run.id);
+      if (row === undefined || this.#isSince(run) || differs(run, row)) wanted.push(run);
+      else this.#shown.add(row.dag_run_id ?? '');
     }
-  } catch (cause) {
-    if (!(cause instanceof Missing)) throw cause;
-    unknown = cause;
-  }
-  const isWhole = slice.window?.to === undefined;
-  if (unknown === undefined && !(isEmpty && isWhole)) return;
-  const where = '_deleted_at is null and file_name is not null and latest_dag_run_id is not null';
-  const [row] = await given.keys({
-    table: 'workflow.dags',
-    columns: { name: 'name' },
-    of: { name: dag },
-    where,
-  });
-  if (row !== undefined) {
-    const said = unknown === undefined ? 'its history is empty' : unknown.message;
-    throw new UnexpectedContent(`the engine lists ${dag} with a run, and not its runs: ${said}`, {
-      cause: unknown,
+    const ask = async (listed: Run, until: AbortSignal) => ({
+      listed,
+      found: await confirmed(() => this.#detail(listed.id, until)),
     });
+    for await (const one of several(wanted, workflow.concurrency, ask, signal)) {
+      // A summary may not say when its run was made, so which of several runs of one id it is.
+      const run = keyed(one.found?.run ?? one.listed, rows);
+      this.#shown.add(run.id);
+      if (one.found === undefined) this.#unknown.add(one.listed.id);
+      else yield this.#page(run, one.found.answer);
+    }
   }
-  if (unknown !== undefined) throw unknown;
+
+  #isSince(run: Run): boolean {
+    const began = beganAt(run);
+    return began === undefined || parseInstant(began) >= BigInt(this.#detailSince) * 1000n;
+  }
+
+  /** One run with its steps and the logs of failed ones; undefined where the engine does not know it. */
+  async #detail(id: string, signal: AbortSignal): Promise<{ run: Run; answer: Answer } | undefined> {
+    const found = await askRun(this.#dagu, this.#asked.dag, id, signal);
+    return found && { ...found, run: await withLogs(this.#dagu, found.run, signal) };
+  }
+
+  #page(run: Run, answer: Answer): Page {
+    this.#fetched += 1;
+    return pageOf(run, answer);
+  }
+
+  /** Ids that the engine did not know although its list still has them: such runs must not pass for gone. */
+  async #stillListed(): Promise<readonly string[]> {
+    const { dag, signal } = this.#asked;
+    const listed = new Set<string>();
+    if (this.#unknown.size === 0) return [];
+    for await (const part of historyOf(this.#dagu, dag, this.#span, signal))
+      for (const { id } of part.runs) if (this.#unknown.has(id)) listed.add(id);
+    return [...listed];
+  }
+
+  /** Runs that were active and that the history no longer shows: asked for by id, else lost. */
+  async *#lost(): AsyncGenerator<Page, void, void> {
+    const { given, dag, signal } = this.#asked;
+    for (const row of await activeRuns(given, dag)) {
+      const { dag_run_id: key = '', told_run_id: id } = row;
+      if (this.#shown.has(key)) continue;
+      const found = id === undefined ? undefined : await this.#detail(id, signal);
+      const run = found && keyed(found.run, await existing(given, dag, [found.run.id]));
+      if (found !== undefined && run?.id === key) yield this.#page(run, found.answer);
+      else
+        for await (const page of lostPage(this.#asked, row)) {
+          this.#fetched += 1;
+          yield page;
+        }
+    }
+  }
 }
 
-const isSince = (told: ToldRun, sinceMs: number): boolean => {
-  const began = beganAt(told);
-  return began === undefined || parseInstant(began) >= BigInt(sinceMs) * 1000n;
-};
-
-interface Chosen {
-  readonly rows: readonly Known[];
-  readonly wanted: readonly ToldRun[];
-  readonly unchanged: readonly Known[];
-}
-
-/** The runs of a part to read in detail, with what is known of them here, and the rows of those that need not be. */
-const choose = async (
-  given: SliceContext,
-  { runs }: Part,
-  dag: string,
-  anew: (told: ToldRun) => boolean,
-): Promise<Chosen> => {
-  const rows = await known(
-    given,
-    dag,
-    runs.map(({ id }) => id),
-  );
-  const byId = new Map(rows.map((row) => [row.told, row]));
-  const wanted = runs.filter((told) => anew(told) || differs(told, byId.get(told.id)));
-  const isWanted = new Set(wanted);
-  return {
-    rows,
-    wanted,
-    unchanged: runs.flatMap((told) => (isWanted.has(told) ? [] : (byId.get(told.id) ?? []))),
-  };
-};
-
-const differs = ({ run }: ToldRun, row: Known | undefined): boolean => {
-  const { status, label, startedAt, finishedAt } = run;
-  const standing = standingOf('run', {
-    label: typeof label === 'string' ? label : undefined,
-    code: typeof status === 'number' ? status : undefined,
-  });
+/** Whether a summary says something else than the row, or that the run is not over. */
+const differs = ({ known }: Run, row: RunRow): boolean => {
+  const { word, state } = standingIn(known, 'run');
   return (
-    row === undefined ||
-    !isOver(standing.state) ||
-    row.gone ||
-    row.status !== (standing.word ?? undefined) ||
-    row.started !== instantText(startedAt) ||
-    row.finished !== instantText(finishedAt)
+    !isOver(state) ||
+    row.gone_at !== undefined ||
+    row.status !== (word ?? undefined) ||
+    row.started_at !== instantText(known.started_at) ||
+    row.finished_at !== instantText(known.finished_at)
   );
-};
-
-interface Detailed {
-  readonly told: ToldRun;
-  readonly answer: Answer;
-}
-
-/** One run with its steps and the logs of those that failed; undefined where the engine does not know it. */
-const detailed = async (
-  { workflow, history, dag }: AskedPast,
-  id: string,
-  signal: AbortSignal,
-): Promise<Detailed | undefined> => {
-  const { http } = workflow;
-  const found = await askRun(http, history, dag, id, signal);
-  if (found !== undefined) mustBeOf(dag, found.told);
-  return found && { ...found, told: await withLogs(http, history.prefix, found.told, id, signal) };
 };

@@ -1,15 +1,8 @@
 import http from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { openHttp } from '../../../../src/connectors/dagu/client.ts';
 import { findDialect } from '../../../../src/connectors/dagu/dialect.ts';
-import { openHttp } from '../../../../src/connectors/dagu/http.ts';
-import {
-  dagInList,
-  dagInStatus,
-  madeAt,
-  payloadOf,
-  runIn,
-  wordOfUnkeyed,
-} from '../../../../src/connectors/dagu/normalize.ts';
+import { currentRun, type Dialect, dagIn, runIn } from '../../../../src/connectors/dagu/fields.ts';
 import { dag, dagRun } from '../../../../src/connectors/dagu/transform.ts';
 
 let close: (() => Promise<void>) | undefined;
@@ -39,58 +32,67 @@ async function serving(answers: Readonly<Record<string, { status?: number; type?
 }
 
 const { signal } = new AbortController();
-const vendorList = { dags: [], errors: null, pagination: { currentPage: 1, totalPages: 1, totalRecords: 0 } };
+const daguList = { dags: [], errors: null, pagination: { currentPage: 1, totalPages: 1, totalRecords: 0 } };
 const page = { type: 'text/html', body: '<!doctype html>' };
+const unknown = { status: 404, body: { status: 'error', message: 'DAG not found' } };
 
-describe('which tongue an engine speaks', () => {
-  test.each([
+describe('the dialect of an engine', () => {
+  test.each<[string, Record<string, { body: unknown }>, Dialect]>([
     [
-      '/api/v2 beside the first API',
-      { '/api/v1/dags': { body: { DAGs: [] } }, '/api/v2/dags': { body: vendorList } },
-      '/api/v2',
+      '/api/v2 beside the legacy API',
+      { '/api/v1/dags': { body: { DAGs: [] } }, '/api/v2/dags': { body: daguList } },
+      '1.30',
     ],
-    [
-      '/api/v1 with a page for every other path',
-      { '/api/v1/dags': { body: vendorList }, '/api/v2/dags': page },
-      '/api/v1',
-    ],
-    ['an empty list that is null', { '/api/v2/dags': { body: { ...vendorList, dags: null } } }, '/api/v2'],
-  ] as const)('%s', async (_, answers, prefix) => {
+    ['/api/v1', { '/api/v1/dags': { body: daguList }, '/api/v2/dags': page }, '2.x'],
+    ['an empty list that is null', { '/api/v2/dags': { body: { ...daguList, dags: null } } }, '1.30'],
+  ])('%s', async (_, answers, dialect) => {
     const out = await serving(answers);
-    expect((await findDialect(out, ['load'], signal)).dialect).toMatchObject({ kind: 'history', prefix });
-    expect((await findDialect(out, [], signal)).dialect).toMatchObject({ kind: 'history', prefix });
+    for (const dags of [['load'], []])
+      expect(await findDialect(out, dags, signal)).toMatchObject({ dialect });
   });
 
-  test('a status is the contract, also of the second name where the first is unknown', async () => {
-    const unknown = { status: 404, body: { status: 'error', message: 'DAG a not found' } };
+  test('a status is the contract, also of the second DAG where the first is unknown', async () => {
     const out = await serving({
       '/api/v1/dags/a/status': unknown,
-      '/api/v1/dags/b/status': { body: { status: 'success', data: {} } },
+      '/api/v1/dags/b/status': { body: { status: 'success', data: { status: 'running' } } },
     });
-    expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({
-      dialect: { kind: 'status' },
-      dag: 'b',
+    expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({ dialect: 'contract' });
+  });
+
+  test('a status needs no list: a closed one (403) does not matter', async () => {
+    const out = await serving({
+      '/api/v1/dags/b/status': { body: { status: 'success', data: { status: 'running' } } },
+      '/api/v1/dags': { status: 403, body: {} },
+    });
+    expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({ dialect: 'contract' });
+  });
+
+  test('DAGs that are all unknown are missing', async () => {
+    const out = await serving({ '/api/v1/dags/a/status': unknown });
+    await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
+      code: 'missing',
+      message: expect.stringMatching(/none of the DAGs a/),
     });
   });
 
   test('an error in an envelope under 200 is no status', async () => {
     const out = await serving({
-      '/api/v1/dags/a/status': { body: { status: 'error', message: 'DAG a not found' } },
+      '/api/v1/dags/a/status': { body: { status: 'error', message: 'broken' } },
     });
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
-      code: 'missing',
-      message: /none of the DAGs a/,
+      code: 'refused',
+      message: expect.stringMatching(/answered 200 with an error: broken/),
     });
   });
 
-  test('a list in an envelope names the DAGs of an engine of the contract', async () => {
+  test("a list as Tidemark's own API has it is the contract", async () => {
     const out = await serving({
       '/api/v1/dags': { body: { status: 'success', data: { dags: [{ name: 'load' }] } } },
     });
-    expect(await findDialect(out, [], signal)).toMatchObject({ dialect: { kind: 'status' } });
+    expect(await findDialect(out, [], signal)).toMatchObject({ dialect: 'contract', hasDags: true });
   });
 
-  test('a page of somebody else is no engine', async () => {
+  test('a web page is no engine', async () => {
     const out = await serving({ '/api/v1/dags/a/status': page });
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({ code: 'unexpected_content' });
   });
@@ -103,7 +105,7 @@ describe('which tongue an engine speaks', () => {
       /answered 302, a redirect.*not followed/,
     ],
     ['nothing', {}, /answered 404/],
-  ])('where there is no list, %s is told as it was met', async (_, answers, met) => {
+  ])('the error without a list says what was met: %s', async (_, answers, met) => {
     const out = await serving(answers);
     const failure = await findDialect(out, [], signal).catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -111,8 +113,8 @@ describe('which tongue an engine speaks', () => {
       message: expect.stringMatching(met),
       cause: expect.any(Error),
     });
-    expect(failure).toMatchObject({ message: expect.stringContaining('WORKFLOW_BASE_URL') });
-    expect(failure).toMatchObject({ message: expect.stringContaining('WORKFLOW_DAGS') });
+    for (const name of ['WORKFLOW_BASE_URL', 'WORKFLOW_DAGS'])
+      expect(failure).toMatchObject({ message: expect.stringContaining(name) });
   });
 
   test('names that would leave their place in the path are refused', async () => {
@@ -122,122 +124,58 @@ describe('which tongue an engine speaks', () => {
   });
 });
 
-describe('what a status tells', () => {
-  const spellings = [
-    {
-      status: 'success',
-      data: {
-        status: 'running',
-        run: { runId: 7, status: 'running', startedAt: '2026-01-01T01:00:00+01:00' },
-      },
-    },
-    {
-      Status: {
-        RequestId: '7',
-        Status: 1,
-        StatusText: 'Running',
-        StartedAt: '2026-01-01T00:00:00Z',
-        FinishedAt: '-',
-      },
-    },
-    {
-      status: 'success',
-      data: {
-        Status: { RequestId: '7', Status: 1, StatusText: 'running', StartedAt: '2026-01-01T00:00:00Z' },
-      },
-    },
-    { dag_run_id: '7', current_status: 'RUNNING', start_time: '2026-01-01T00:00:00Z', end_time: '' },
-    { name: 'load', status: 1, dagRunId: '7', startedAt: '2026-01-01T00:00:00Z' },
-    {
-      dag: { name: 'load', last: null },
-      run: { runId: '7', status: 'running', startedAt: '2026-01-01T00:00:00.000Z' },
-      steps: [],
-    },
-  ];
-
-  test.each(spellings)('is one row, however it is written: %j', (body) => {
-    const told = runIn(payloadOf(body) ?? {}, 'load', 'start');
-    const { row } = dagRun(told, {});
-    expect(row).toMatchObject({
-      ...{
-        dag_name: 'load',
-        dag_run_id: '7',
-        told_run_id: '7',
-        status: 'running',
-        state: 'active',
-        finished_at: null,
-      },
-      started_at: 1_767_225_600_000_000n,
-    });
-  });
-
-  test.each(['latestRun', 'current_execution', 'dagRunStatus'])(
-    'is read under a name that nobody knows: %s',
-    (holder) => {
-      const run = { id: 'r1', status: 'running', startedAt: '2026-01-02T03:04:05Z', steps: [{ name: 'a' }] };
-      const payload = { id: 'etl', name: 'etl', schedule: { cron: '0 2 * * *', next: null }, [holder]: run };
-      expect(runIn(payload, 'etl', 'start')).toMatchObject({
-        id: 'r1',
-        run: { status: 'running' },
-        steps: [{ name: 'a' }],
-      });
-      expect(dagInStatus('etl', payload)).toMatchObject({ latest: { status: 'running', dagRunId: 'r1' } });
-    },
-  );
-
+describe('a status of the contract', () => {
+  const startedAt = '2026-01-01T00:00:00Z';
   test.each([
-    { runs: [{ id: 'r1', status: 'running', startedAt: '2026-01-02T03:04:05Z' }] },
-    { newestRun: { id: 'r2', status: 'running' }, formerRun: { id: 'r1', status: 'succeeded' } },
-  ])('is not passed over in silence where it cannot be told which one it is: %j', (payload) => {
-    expect(runIn(payload, 'etl', 'start')).toBeUndefined();
-    expect(wordOfUnkeyed(payload)).toBe('running');
-  });
-
-  test('nothing, where there was no execution', () => {
-    for (const body of [
-      { dag: { name: 'load' }, run: null, steps: [] },
-      { Status: { RequestId: '', Status: 0, StartedAt: '-' } },
-      {},
-    ])
-      expect(runIn(body, 'load', 'start')).toBeUndefined();
-    expect(dagInStatus('load', { Status: { Status: 0, StatusText: 'not started' } })).toMatchObject({
-      name: 'load',
-      latest: { status: 0 },
+    { status: 'success', data: { status: 'running', details: { runId: 7, startedAt } } },
+    { status: 'success', data: { status: 'running', execution: { runId: '7', startedAt } } },
+    { status: 'success', data: { status: 'running', run: { runId: '7', status: 'running', startedAt } } },
+    { name: 'load', status: 'running', dagRunId: '7', startedAt },
+    { Status: { RequestId: '7', Status: 1, StatusText: 'Running', StartedAt: startedAt, FinishedAt: '-' } },
+    { status: 'success', data: { Status: { RequestId: '7', Status: 'running', StartedAt: startedAt } } },
+  ])('is one row in each documented shape: %j', (body) => {
+    const { row, notes } = dagRun(currentRun(body, 'load'), {});
+    expect(row).toMatchObject({
+      ...{ dag_name: 'load', dag_run_id: '7', told_run_id: '7', status: 'running', state: 'active' },
+      ...{ finished_at: null, _extra: null, started_at: 1_767_225_600_000_000n },
     });
+    expect(notes).toBeUndefined();
   });
 
-  test('what has no column is kept, and so is a second key of one meaning', () => {
-    const told = runIn(
-      { runId: 'a', request_id: 'b', startedAt: '2026-01-01T00:00:00Z', host: { name: 'x' }, toString: 1 },
-      'load',
-      'start',
-    );
-    const { row } = dagRun(told, {});
-    expect(JSON.parse(String(row._extra))).toEqual({ request_id: 'b', host: { name: 'x' }, toString: 1 });
+  test('has no run where there was no execution, and no word where it says nothing', () => {
+    const never = { status: 'success', data: { status: 'not_started', run: null } };
+    expect(currentRun(never, 'load')).toMatchObject({ id: '', known: { status: 'not_started' } });
+    expect(currentRun({ Status: { RequestId: '', Status: 0, StartedAt: '-' } }, 'load')).toMatchObject({
+      id: '',
+    });
+    for (const body of [{}, { status: 'success', data: {} }, { status: 'success', data: null }, []])
+      expect(currentRun(body, 'load')).toBeUndefined();
   });
 
-  test('an instant that is none is kept with the reason, and the run stays', () => {
-    const { row, notes } = dagRun(
-      runIn({ id: 'a', startedAt: '2024-02-30T00:00:00Z', finishedAt: 1_700_000 }, 'load', 'start'),
-      {},
-    );
+  test('keeps members without a column', () => {
+    const body = { status: 'running', runId: 'a', RequestId: 'b', host: { name: 'x' }, toString: 1 };
+    const { row } = dagRun(currentRun(body, 'load'), {});
+    expect(JSON.parse(String(row._extra))).toEqual({ RequestId: 'b', host: { name: 'x' }, toString: 1 });
+  });
+
+  test('keeps what is no instant with the reason', () => {
+    const body = { runId: 'a', status: 'failed', startedAt: '2024-02-30T00:00:00Z', finishedAt: 1_700_000 };
+    const { row, notes } = dagRun(currentRun(body, 'load'), {});
     expect(row).toMatchObject({ started_at: null, finished_at: null });
     expect(JSON.parse(String(row._extra))).toMatchObject({
-      startedAt: { _raw: '2024-02-30T00:00:00Z' },
-      finishedAt: { _raw: 1_700_000 },
+      started_at: { _raw: '2024-02-30T00:00:00Z' },
+      finished_at: { _raw: 1_700_000 },
     });
     expect(notes).toHaveLength(2);
   });
 
-  test('steps of one name are told apart, and a step without a name stays with its run', () => {
+  test('tells steps of one name apart, and keeps a step without a name with its run', () => {
     const steps = [{ name: 'a' }, { name: 'a', status: 2 }, { status: 1 }, 'b'];
-    const { row, children } = dagRun(runIn({ id: 'a', steps }, 'load', 'start'), {});
+    const body = { runId: 'a', status: 'running', steps };
+    const { row, children, partial } = dagRun(currentRun(body, 'load'), {});
     expect(
       children.steps?.map(({ step_name, occurrence, position, state }) => [
-        step_name,
-        occurrence,
-        position,
-        state,
+        ...[step_name, occurrence, position, state],
       ]),
     ).toEqual([
       ['a', 0, 0, 'unknown'],
@@ -245,46 +183,40 @@ describe('what a status tells', () => {
       ['b', 0, 3, 'unknown'],
     ]);
     expect(JSON.parse(String(row._extra))).toEqual({ 'steps[2]': { status: 1 } });
+    expect(partial).toEqual(['steps']);
+  });
+});
+
+describe('a record of Dagu', () => {
+  test.each(['1.30', '2.x'] as const)('with a newest run that is none keeps it (%s)', (dialect) => {
+    const { row } = dag(dagIn({ dag: { name: 'load' }, latestDAGRun: 'running' }, dialect), {});
+    expect(row).toMatchObject({ name: 'load', status: null, state: null, latest_dag_run_id: null });
+    expect(JSON.parse(String(row._extra))).toEqual({ latestDAGRun: 'running' });
   });
 
-  test.each(['running', 4, ['running'], true])(
-    'a newest execution that is none (%j) is kept with the reason',
-    (odd) => {
-      const { row, notes } = dag(dagInList({ dag: { name: 'load' }, latestDAGRun: odd }), {});
-      expect(row).toMatchObject({ name: 'load', status: null, state: null, latest_dag_run_id: null });
-      expect(JSON.parse(String(row._extra))).toMatchObject({ latest: { _raw: odd } });
-      expect(notes).toEqual([expect.stringMatching(/^latest: expected an object, got /)]);
-    },
-  );
+  test.each([null, { a: 1 }])('with handlers and no list of steps (%j) does not have all steps', (nodes) => {
+    const onExit = { step: { name: 'bye' }, status: 4 };
+    const { children, partial } = dagRun(runIn({ dagRunId: 'a', nodes, onExit }, '1.30', 'load'), {});
+    expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([['bye', 'onExit']]);
+    expect(partial).toEqual(['steps']);
+  });
 
-  test.each([null, { a: 1 }, 'all'])(
-    'handlers beside a list of steps that is none (%j) are some of the steps, not all',
-    (nodes) => {
-      const told = runIn({ id: 'a', nodes, onExit: { step: { name: 'bye' }, status: 4 } }, 'load', 'making');
-      const { children, partial } = dagRun(told, {});
-      expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([['bye', 'onExit']]);
-      expect(partial).toEqual(['steps']);
-    },
-  );
-
-  test.each([{ step: { name: '' } }, { step: {} }, { step: null }, { name: '' }, {}])(
-    'a handler without a name (%j) is called after when it runs',
-    (untold) => {
-      const told = runIn(
-        { id: 'a', nodes: [{ step: { name: 'one' } }], onExit: { ...untold, status: 4 } },
-        'load',
-        'making',
-      );
-      const { row, children, partial } = dagRun(told, {});
+  test.each([{ step: { name: '' } }, { step: {} }, {}])(
+    'calls a handler without a name (%j) after its kind',
+    (unnamed) => {
+      const nodes = [{ step: { name: 'one' } }];
+      const record = { dagRunId: 'a', nodes, onAbort: { ...unnamed, status: 4 } };
+      const { row, children, partial } = dagRun(runIn(record, '2.x', 'load'), {});
       expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([
         ['one', 'step'],
-        ['onExit', 'onExit'],
+        ['onCancel', 'onCancel'],
       ]);
       expect([row._extra, partial]).toEqual([null, undefined]);
     },
   );
 
-  test('when a run was made stands in the name of its log', () => {
+  test('shows when its run was made in the name of its log', () => {
+    const madeAt = (log: unknown) => runIn({ dagRunId: 'a', log }, '1.30', 'load').known.begun_at;
     expect(madeAt('/x/dag-run_20261121_072425Z_a_b/dag-run_1.log')).toBe('2026-11-21T07:24:25.000Z');
     for (const log of ['', '/x/y.log', '/dag-run_20261399_072425Z_a/', undefined, 7])
       expect(madeAt(log)).toBeUndefined();

@@ -57,17 +57,6 @@ async function stage(
   return { ...database, engine };
 }
 
-/** What is over is told without its start. */
-const startUntold: Fault = {
-  name: 'start untold',
-  answer: (answer) => {
-    const text = answer.body.toString();
-    const isOver = /"finishedAt":"|"FinishedAt":"\d/.test(text);
-    if (!isOver) return answer;
-    return { ...answer, body: Buffer.from(text.replaceAll(/"(startedAt|StartedAt)":"[^"]*"/g, '"$1":""')) };
-  },
-};
-
 /** Runs with their steps as the warehouse has them, in the shape of the simulator's truth. */
 const stored = async (rig: SourceRig): Promise<readonly unknown[]> => {
   const iso = (column: string): string =>
@@ -372,25 +361,6 @@ describe.each(tongues)('an engine that speaks $tongue', ({ options, dags }) => {
     await rig.sync();
     expect(await rig.rows(all)).toEqual([first, { ...second, status: 'failed' }]);
   });
-
-  test('where a run that is over tells no start, an id that was given again is that of the newer run', async () => {
-    const rig = await stage(options, ['load']);
-    const { state, clock } = rig.engine;
-    rig.engine.script.at({ times: Number.POSITIVE_INFINITY }, startUntold);
-    state.add('load');
-    for (const end of ['succeeded', 'failed']) {
-      const { id } = state.start('load', { id: '1' });
-      await rig.sync();
-      clock.advance(minute);
-      state.finish('load', id, end);
-      await rig.sync();
-      state.forget('load', id);
-    }
-    expect(await rig.rows('select dag_run_id, status, gone_at from workflow.dag_runs order by 1')).toEqual([
-      { dag_run_id: '1', status: 'succeeded', gone_at: null },
-      { dag_run_id: '1@2026-03-01T12:01:00.000Z', status: 'failed', gone_at: null },
-    ]);
-  });
 });
 
 describe.each([
@@ -415,7 +385,7 @@ describe.each([
       const headers = { 'content-type': 'application/json' };
       const list = status(200, {
         headers,
-        body: '{"status":"success","data":{"dags":["bad","load","send"]}}',
+        body: '{"status":"success","data":{"dags":[{"name":"bad"},{"name":"load"},{"name":"send"}]}}',
       });
       script.at({ times: Number.POSITIVE_INFINITY, match: ({ path }) => /\/dags(\?|$)/.test(path) }, list);
     }
@@ -505,7 +475,6 @@ describe('an engine that tells no ids', () => {
       'started:2025-11-21T07:24:25.000Z',
       '2025-11-21T07:24:25Z',
     ],
-    ['a local time', '2026-11-21 07:24:25', 'started:2026-11-21 07:24:25', null],
   ])('keys a run by %s, too', async (_, startedAt, id, instant) => {
     const rig = await stage({}, ['load']);
     rig.engine.state.add('load');
@@ -550,7 +519,7 @@ describe('an engine that tells no ids', () => {
     expect(await rig.rows('select gone_at is not null as gone from workflow.dag_runs')).toEqual([
       { gone: true },
     ]);
-    expect(notesOf(rig.events)).toMatch(/no longer tells of the run r1/);
+    expect(notesOf(rig.events)).toMatch(/no longer shows the run r1/);
   });
 
   test('counts of seconds are instants of steps and ends, too, and 0 is none', async () => {
@@ -569,40 +538,7 @@ describe('an engine that tells no ids', () => {
   });
 
   test.each([
-    { way: 'objects', steps: { extract: { status: 'succeeded' }, load: { status: 'running' } } },
-    { way: 'words', steps: { extract: 'succeeded', load: 'running' } },
-  ])('steps in an object by their names are told as $way', async ({ steps }) => {
-    const rig = await stage({}, ['load']);
-    rig.engine.state.add('load');
-    says(rig, { status: 'running', runId: 'r1', steps });
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rig.rows('select step_name, state from workflow.dag_run_steps order by position')).toEqual([
-      { step_name: 'extract', state: 'succeeded' },
-      { step_name: 'load', state: 'active' },
-    ]);
-    // Counts of steps are none.
-    says(rig, { status: 'running', runId: 'r2', steps: { total: 3, done: 1 } });
-    await rig.sync();
-    expect(await rig.rows('select _extra from workflow.dag_runs order by dag_run_id')).toEqual([
-      { _extra: null },
-      { _extra: { steps: { total: 3, done: 1 } } },
-    ]);
-    expect(await rig.rows('select from workflow.dag_run_steps')).toHaveLength(2);
-  });
-
-  test('an envelope with nothing in it is no run that succeeded', async () => {
-    const rig = await stage({}, ['load']);
-    rig.engine.state.add('load');
-    says(rig, null);
-    expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-    expect(await rig.rows('select status, state from workflow.dags')).toEqual([
-      { status: null, state: 'unknown' },
-    ]);
-  });
-
-  test.each([
     { list: 'runningSteps', kept: ['extract', 'load'] },
-    { list: 'current_steps', kept: ['extract', 'load'] },
     { list: 'steps', kept: [] },
   ])(
     'keeps the steps that $list names no more exactly where that is a list of what runs',
@@ -746,7 +682,11 @@ describe('logs of failed steps', () => {
     state.finish('load', state.start('load').id, 'failed');
     expect(await rig.sync()).toMatchObject({ status: 'succeeded', counts: { rejected: 0 } });
     expect(await rig.rows('select step_name, stdout_tail, log_problem from workflow.dag_run_steps')).toEqual([
-      { step_name: '..', stdout_tail: null, log_problem: 'the name of the step cannot stand in an address' },
+      {
+        step_name: '..',
+        stdout_tail: null,
+        log_problem: expect.stringMatching(/".." cannot be part of an address/),
+      },
     ]);
   });
 
@@ -897,7 +837,7 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)(
       );
       const report = await rig.sync();
       expect(report.status).toBe('partly_failed');
-      expect(JSON.stringify(report.streams)).toMatch(/a run in the history of load has no id/);
+      expect(JSON.stringify(report.streams)).toMatch(/a run in the history of load has no dagRunId/);
       expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
       expect(await stored(rig)).toEqual(rig.engine.truth());
     });
@@ -929,9 +869,7 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)(
         status(404),
       );
       expect(await rig.sync()).toMatchObject({ status: 'partly_failed' });
-      expect(notesOf(rig.events)).toMatch(
-        /load: the engine lists 1 run of which it says that it knows nothing: /,
-      );
+      expect(notesOf(rig.events)).toMatch(/load: the engine lists 1 run and answers 404 for each: /);
       expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'aside' }]);
       rule.cancel();
       expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
@@ -994,7 +932,7 @@ describe.each(['dagu-v2', 'dagu-2.x'] as const)('a DAG whose file the engine can
     expect(rule.fired).toBeGreaterThan(0);
     expect(await rig.rows('select name from workflow.dags where _deleted_at is not null')).toEqual([]);
     expect(notesOf(rig.events)).toMatch(
-      /could not read all files of its DAGs.*reading send failed: no DAGs found/,
+      /cannot read all files of its DAGs.*reading send failed: no DAGs found/,
     );
     rule.cancel();
     state.dags.delete('send');
@@ -1012,7 +950,10 @@ describe.each([
     for (const name of ['etl', 'other', 'third']) state.add(name);
     const lists = () => {
       script.clear();
-      const body = JSON.stringify({ status: 'success', data: { dags: [...state.dags.keys()] } });
+      const body = JSON.stringify({
+        status: 'success',
+        data: { dags: [...state.dags.keys()].map((name) => ({ name })) },
+      });
       script.at(
         { match: ({ path }) => path === '/api/v1/dags', times: Number.POSITIVE_INFINITY },
         status(200, { body }),
@@ -1030,9 +971,7 @@ describe.each([
       rig.events.splice(0);
       expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
       expect(await rig.rows(run)).toEqual([{ state: 'active', gone: true }]);
-      told[poll] = rig
-        .notes()
-        .filter((note) => /^etl: the engine no longer tells of the run/.test(note)).length;
+      told[poll] = rig.notes().filter((note) => /^etl: the engine no longer shows the run/.test(note)).length;
     }
     expect(told).toEqual([1, 0]);
     expect(
@@ -1144,9 +1083,11 @@ test('the reading schema says how reliable a DAG is', async () => {
 test('a run that cannot become a row stays rejected when a run of another DAG has the same id', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   const { state, clock } = rig.engine;
-  for (const name of ['load', 'send']) state.add(name);
+  // A key of that length does not fit into an index.
+  state.add('load', { steps: ['x'.repeat(3000)] });
+  state.add('send');
   const id = '2026-03-01';
-  const bad = state.start('load', { id, params: 'a \0' });
+  const bad = state.start('load', { id });
   state.start('send', { id });
   const one = { concurrency: 1 };
   const rejects = 'select status from ops.rejects order by reject_id';
@@ -1158,7 +1099,7 @@ test('a run that cannot become a row stays rejected when a run of another DAG ha
   expect(await rig.sync({}, one)).toMatchObject({ status: 'succeeded', counts: { rejected: 1 } });
   expect(await rig.rows('select dag_name from workflow.dag_runs')).toEqual([{ dag_name: 'send' }]);
   expect(await rig.rows(rejects)).toEqual(open);
-  Object.assign(bad, { params: 'a' });
+  Object.assign(bad.steps[0] ?? {}, { name: 'one' });
   expect(await rig.sync({}, one)).toMatchObject({
     status: 'succeeded',
     counts: { inserted: 1, rejected: 0 },
