@@ -6,7 +6,7 @@ import { isObject } from '../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
-import type { Found } from './dialect.ts';
+import type { Dialect } from './fields.ts';
 
 /** What is needed to reach an engine; `WorkflowConfig` of config.ts is one. */
 export interface EngineSettings {
@@ -16,6 +16,15 @@ export interface EngineSettings {
 }
 
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
+
+/** What was found out about an engine by its first answers. */
+export interface Found {
+  readonly dialect: Dialect;
+  /** The engine's clock, where it sends one. */
+  readonly clock: Date | undefined;
+  /** Whether its list had a DAG. False also where no list was read. */
+  readonly hasDags: boolean;
+}
 
 /** One opened engine, as its streams see it. */
 export interface Workflow {

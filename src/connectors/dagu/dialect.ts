@@ -3,16 +3,8 @@
 import * as errors from '../../core/errors.ts';
 import { isObject } from '../../core/record-object.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
-import { route, some } from './client.ts';
+import { type Found, route, some } from './client.ts';
 import { currentRun, type Dialect } from './fields.ts';
-
-export interface Found {
-  readonly dialect: Dialect;
-  /** The engine's clock, where it sends one. */
-  readonly clock: Date | undefined;
-  /** Whether its list had a DAG. False also where no list was read. */
-  readonly hasDags: boolean;
-}
 
 /** In words, for `check`. */
 export const about: Readonly<Record<Dialect, string>> = {
