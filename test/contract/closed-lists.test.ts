@@ -49,7 +49,7 @@ describe.each([
     expect(await rig.rows(`select count(*) from tracker.${stream}`)).toEqual(before);
   });
 
-  test('that one owner alone refuses fail nothing: the others land', async () => {
+  test('that one owner alone refuses make the run partly failed; the others land', async () => {
     const { script } = rig.tracker;
     const asked: string[] = [];
     script.at(
