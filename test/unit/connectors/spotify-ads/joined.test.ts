@@ -183,7 +183,7 @@ test.each([
   },
 );
 
-test('an account that is closed to us has forbidden slices, fails nothing else, deletes nothing, and comes back', async () => {
+test('a closed account makes the run partly failed, deletes nothing, and comes back', async () => {
   const options = world(false);
   const rig = await rigOn(options, { accountIds: ['A1', 'A2'] });
   options.entities['/ad_accounts/A1'] = options.entities['/ad_accounts/a1'] ?? { id: 'a1' };
@@ -192,7 +192,7 @@ test('an account that is closed to us has forbidden slices, fails nothing else, 
   const before = await rig.ids('ads');
   options.closed.push('/ad_accounts/a2', '/ad_accounts/A2');
   const report = await rig.run();
-  expect(report.status).toBe('succeeded');
+  expect(report.status).toBe('partly_failed');
   expect(byName(report)).toMatchObject({
     ad_accounts: 'ok',
     campaigns: 'forbidden',
@@ -207,11 +207,11 @@ test('an account that is closed to us has forbidden slices, fails nothing else, 
   expect(byName(await rig.run())).toMatchObject({ campaigns: 'ok', ad_sets: 'ok', ads: 'ok' });
 });
 
-test('an account that was closed from the beginning is told of by its slices', async () => {
+test('an account that was closed from the beginning makes the run partly failed', async () => {
   const options = { ...world(false), closed: ['/ad_accounts/a2'] };
   const rig = await rigOn(options, { accountIds: ['a1', 'a2'] });
   const report = await rig.run();
-  expect(report.status).toBe('succeeded');
+  expect(report.status).toBe('partly_failed');
   expect(byName(report)).toMatchObject({ campaigns: 'forbidden', ads: 'forbidden', audiences: 'forbidden' });
   expect(await rig.ids('campaigns')).toEqual(options.lists['/ad_accounts/a1/campaigns']?.map(({ id }) => id));
 });
