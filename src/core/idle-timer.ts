@@ -9,8 +9,8 @@ export interface Silence {
 }
 
 /**
- * Whoever stood still, or slept, for longer than `mostMs` between two looks has not listened: so much is counted of it at most, and he first
- * asks whether anything was taken from him.
+ * A process that stood still, or slept, for longer than `mostMs` between two looks could not have heard anything: at most that much is counted,
+ * so that it first asks whether its work was taken over.
  */
 export function silence(mostMs: number): Silence {
   let ms = 0;

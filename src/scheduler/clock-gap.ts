@@ -1,4 +1,4 @@
-/** Who was away himself cannot tell who died meanwhile. */
+/** After a clock gap (sleep, VM pause), wait one grace period before taking other workers for dead. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -6,9 +6,9 @@ import type { AnyDatabase } from '../warehouse/connect.ts';
 import { databaseNow } from './worker.ts';
 
 /**
- * The work, `graceMs` later behind a gap: where the warehouse's clock moved on by more than `longestMs` between two looks, the machine slept,
- * this process stood still or the clock was set; the leases of all, those of this process among them, then seem to be over until their holders
- * give a sign. `at`: the look's moment by that clock, by which is to be judged who is over. Waiting ends with the signal.
+ * Wraps work that judges whether others are dead. After a gap it runs `graceMs` later: where the warehouse's clock moved by more than `longestMs`
+ * between two looks, the machine slept, this process stood still or the clock was set, and every lease seems to be over until its holder shows
+ * that it lives. `at`: the moment of the look by that clock. Waiting ends with the signal.
  */
 export function unlessAway(
   db: Kysely<AnyDatabase>,
@@ -17,13 +17,13 @@ export function unlessAway(
 ): (signal: AbortSignal) => Promise<void> {
   let last: number | undefined;
   return async (signal) => {
-    // The living's time is no gap, however long it is.
+    // The grace period itself is no gap, however long it is.
     for (let given = 0; ; given = graceMs) {
       const now = await databaseNow(db);
       const wasAway = last !== undefined && Math.abs(now - last - given) > longestMs;
       last = now;
       if (!wasAway) return work(new Date(now));
-      // In the same look: where looks are rare or slow, the next one is behind a gap, too.
+      // Within the same look: where looks are rare or slow, the next one would come after a gap, too.
       await sleep(graceMs, undefined, { signal });
     }
   };
