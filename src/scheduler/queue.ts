@@ -28,6 +28,8 @@ export interface Job {
   readonly pipeline: string;
   /** The job's own id. */
   readonly jobId: string;
+  /** pg-boss counts the attempts of a job. A worker ends or fails only the attempt that it took, never that of its successor. */
+  readonly attempt: number;
   /** Id of the request in `ops.dag_runs`. */
   readonly requestId: string;
 }
@@ -84,11 +86,11 @@ export function openQueue(
         { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) },
       );
     },
-    async complete(trx, { pipeline, jobId }) {
-      await boss.complete(pipeline, jobId, null, { db: fromKysely(trx) });
+    async complete(trx, { pipeline, jobId, attempt }) {
+      await boss.complete(pipeline, { id: jobId, retryCount: attempt }, null, { db: fromKysely(trx) });
     },
-    async fail(trx, { pipeline, jobId }) {
-      await boss.fail(pipeline, jobId, null, { db: fromKysely(trx) });
+    async fail(trx, { pipeline, jobId, attempt }) {
+      await boss.fail(pipeline, { id: jobId, retryCount: attempt }, null, { db: fromKysely(trx) });
     },
     async work(pipeline, handle) {
       if (workers.has(pipeline)) return;
@@ -99,7 +101,12 @@ export function openQueue(
       };
       const worker = await boss.work<{ requestId: string }>(pipeline, options, async ([job]) => {
         if (job === undefined) return;
-        await handle({ pipeline, jobId: job.id, requestId: job.data.requestId });
+        await handle({
+          pipeline,
+          jobId: job.id,
+          attempt: job.retryCount,
+          requestId: job.data.requestId,
+        });
       });
       workers.set(pipeline, worker);
     },

@@ -21,7 +21,6 @@ import {
   hurryRetries,
   loseDead,
   queueOf,
-  quick,
   report,
   runnerOf,
   silenceWorkers,
@@ -204,9 +203,7 @@ test('a service that ends interrupts what it runs; another takes that up at once
   const queued = await start();
   const first = conduct(warehouse, known, runnerOf(names, endless), { name: 'first' });
   await isNow(queued, 'running');
-  const at = performance.now();
-  await first.service.end();
-  expect(performance.now() - at).toBeLessThan(2000);
+  expect(await first.service.end()).toBe(true);
   expect(await control.run('tracker', queued.runId)).toMatchObject({
     status: 'interrupted',
     finishedAt: null,
@@ -391,7 +388,13 @@ test('a worker that was frozen is fenced out: what it writes of its request afte
   expect(await query('select from ops.dag_run_runs')).toEqual([]);
 });
 
-test('a worker whose request was taken over stops working on it', async () => {
+/** What the warehouse holds once another worker has taken the next attempt of the running job: a new claim, and signs of life for an hour. */
+const takeOver = () =>
+  query(`with j as (update pgboss.job set retry_count = retry_count + 1, heartbeat_on = now() + interval '1 hour'
+      where state = 'active' returning id)
+    update ops.dag_runs set claim = claim + 1, worker = 'another'`);
+
+test('a worker whose request was taken over stops, and touches neither the record nor the job of the new one', async () => {
   const reasons: unknown[] = [];
   const runner = runnerOf(names, (ask, how) =>
     endless(ask, how).catch((error: unknown) => {
@@ -402,12 +405,15 @@ test('a worker whose request was taken over stops working on it', async () => {
   const queued = await start();
   await during(runner, async () => {
     await isNow(queued, 'running');
-    await query(`update ops.dag_runs set claim = claim + 1, worker = 'another'`);
+    await takeOver();
     await until('the run is told', () => reasons.length === 1);
   });
   expect(reasons[0]).toBeInstanceOf(Fenced);
   expect(await query('select status, worker, losses from ops.dag_runs')).toEqual([
     { status: 'running', worker: 'another', losses: 0 },
+  ]);
+  expect(await query('select state, retry_count from pgboss.job')).toEqual([
+    { state: 'active', retry_count: 1 },
   ]);
 });
 
@@ -417,25 +423,23 @@ test('a worker that is cut off from the warehouse stops its runs within a lease 
   const url = new URL(database.url);
   url.port = String(wire.port);
   const far = await connect(url.href, { max: 10, patience: 200, statementTimeout: 200, silence: 100 });
-  let lostAfter = 0;
+  let isLost = false;
   let calls = 0;
   const runner = runnerOf(names, (ask, how) => {
     calls += 1;
     if (calls > 1) return Promise.resolve(report(ask));
     return endless(ask, how).catch((error: unknown) => {
       expect(error).toBeInstanceOf(Fenced);
-      lostAfter = performance.now();
+      isLost = true;
       throw error;
     });
   });
-  const cut = conduct(far, known, runner, { name: 'cut off' });
+  const cut = conduct(far, known, runner, { name: 'cut off', times: { leaseMs: 600 } });
   try {
     const queued = await start();
     await until('the run is on its way', () => calls === 1);
-    const frozenAt = performance.now();
     wire.freeze();
-    await until('the run is told', () => lostAfter > 0);
-    expect(lostAfter - frozenAt).toBeLessThan(3 * quick.leaseMs);
+    await until('the run is told', () => isLost);
     expect(await control.run('tracker', queued.runId)).toMatchObject({ status: 'running' });
     wire.thaw();
     wire.cut();
@@ -497,14 +501,21 @@ test('a run that does not get ahead is stuck and told, and no longer when it doe
     };
     return endless(ask, how).finally(() => clearInterval(waiting));
   });
-  await during(runner, async ({ looks }) => {
-    const queued = await start();
-    await isNow(queued, 'stuck');
-    await until('somebody is told', () => looks.length > 0);
-    expect(looks[0]).toMatchObject({ pipeline: 'tracker', state: 'stuck', which: { request: queued.runId } });
-    news.tell?.();
-    await isNow(queued, 'running');
-  });
+  const going = () => setInterval(() => news.tell?.(), 20);
+  await during(
+    runner,
+    async ({ looks }) => {
+      const queued = await start();
+      await isNow(queued, 'stuck');
+      await until('somebody is told', () => looks.length > 0);
+      expect(looks[0]).toMatchObject({
+        ...{ pipeline: 'tracker', state: 'stuck', which: { request: queued.runId } },
+      });
+      const progress = going();
+      await isNow(queued, 'running').finally(() => clearInterval(progress));
+    },
+    { times: { stuckMs: 400 } },
+  );
 });
 
 test('a run of the command line that was killed becomes lost although nobody runs its pipeline again', async () => {
@@ -594,18 +605,33 @@ test('a heartbeat keeps a long run from being taken over, and each request is ru
   let going = 0;
   let most = 0;
   let runs = 0;
-  const runner = runnerOf(names, async (ask, { signal }) => {
+  let isOver = false;
+  const runner = runnerOf(names, async (ask) => {
     going += 1;
     runs += 1;
     most = Math.max(most, going);
-    await sleep(4 * quick.leaseMs, undefined, { signal });
+    await until('the test lets it end', () => isOver, 60_000);
     going -= 1;
     return report(ask);
   });
   await during(runner, async () => {
     const second = conduct(warehouse, known, runner, { name: 'second' });
-    const queued = await start();
-    await isNow(queued, 'succeeded').finally(() => second.service.end());
+    try {
+      const queued = await start();
+      await isNow(queued, 'running');
+      for (let beat = 0; beat < 2; beat++) {
+        const [{ at }] = await query('select clock_timestamp() as at');
+        await until('its heart beats', async () => {
+          const [job] = await query('select heartbeat_on > $1 as later from pgboss.job', [at]);
+          return job.later;
+        });
+      }
+      isOver = true;
+      await isNow(queued, 'succeeded');
+    } finally {
+      isOver = true;
+      await second.service.end();
+    }
   });
   expect([runs, most]).toEqual([1, 1]);
 });
