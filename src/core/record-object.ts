@@ -34,3 +34,7 @@ export const put = (object: Record<string, Json>, key: string, value: Json): voi
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   else object[key] = value;
 };
+
+/** Names written as words: `names('id key', 'self')`. */
+export const names = (...words: readonly string[]): ReadonlySet<string> =>
+  new Set(words.join(' ').split(' '));

@@ -2,8 +2,8 @@
 
 import { AuthFailed, Forbidden, Missing, UnexpectedContent } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
-import { textAt } from './list-pages.ts';
-import { type Zone, zoneOf } from './zone.ts';
+import { type Zone, zoneOf } from './dates.ts';
+import { textAt } from './lists.ts';
 
 /** What the server says of the account. */
 export interface Account {
@@ -20,7 +20,7 @@ export interface Account {
 const myself: Request = { method: 'GET', path: '/rest/api/3/myself', endpoint: '/rest/api/3/myself' };
 
 /** Of the contract's endpoints the one that costs least, and is open to every account. */
-const cheapest: Request = {
+export const cheapest: Request = {
   method: 'GET',
   path: '/rest/api/3/project/search',
   query: { maxResults: 1 },
@@ -79,3 +79,22 @@ const answerOf = async (
     throw cause;
   }
 };
+
+/**
+ * Whether an entity still exists: true on 200, false on 404 and 410, anything else is thrown. A 404 counts only while the credentials still
+ * hold: the vendor answers 404 to everything it hides from strangers. `endpoint` has `{id}` in the place of the id, else takes it as `query`.
+ */
+export const existsAt =
+  (http: Http, endpoint: string, query: (id: string) => Request['query'] = () => undefined) =>
+  async (id: string, signal: AbortSignal): Promise<boolean> => {
+    const path = endpoint.replace('{id}', encodeURIComponent(id));
+    const asked = query(id);
+    try {
+      await http.send({ method: 'GET', endpoint, path, ...(asked && { query: asked }) }, signal);
+      return true;
+    } catch (cause) {
+      if (!(cause instanceof Missing) || (cause.status !== 404 && cause.status !== 410)) throw cause;
+      await askAccount(http, signal);
+      return false;
+    }
+  };

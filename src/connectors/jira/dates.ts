@@ -1,13 +1,12 @@
-/** How a tracker is told an instant: the forms of a date literal that servers of this kind understand, from exact to coarse. */
+/** Instants as date literals of JQL, and wall-clock time of the account's zone, in which the server reads quoted ones. */
 
 import { hours } from '../../core/time.ts';
-import type { Zone } from './zone.ts';
 
-/** A form of date literal. The literals never lose a record of a half-open window: they may only let more through. */
+/** A form of date literal. Its bounds never lose a record of a half-open window; they may let more through. */
 export interface DateForm {
   /** For people: `epoch milliseconds`, `"yyyy-MM-dd HH:mm" in Europe/Berlin`. */
   readonly name: string;
-  /** How far before or after the instant asked for a literal may be read (ms). */
+  /** How far from the instant a literal may be read, in milliseconds. */
   readonly slack: number;
   /** A literal for `>=` that the server reads as `at` or earlier. */
   from(at: Date): string;
@@ -15,17 +14,14 @@ export interface DateForm {
   to(at: Date): string | undefined;
 }
 
-/** The same for a server that knows lower bounds alone: `created >= <date>` is all that the contract says of them. */
+/** The same for a server that knows lower bounds alone: the contract names only `created >= <date>`. */
 export const withoutUpperBound = (form: DateForm): DateForm => ({
   ...form,
   name: `${form.name}, without an upper bound`,
   to: () => undefined,
 });
 
-/**
- * Unquoted milliseconds since 1970: absolute, whatever the account's zone. A negative number would be a *relative* time to the vendor
- * ("-5m"), so instants before 1970 are asked for as 1970.
- */
+/** Unquoted milliseconds since 1970, absolute. Never negative: the vendor reads `-5` as a relative time. */
 export const epochMillis: DateForm = {
   name: 'epoch milliseconds',
   slack: 0,
@@ -33,35 +29,15 @@ export const epochMillis: DateForm = {
   to: (at) => String(Math.max(0, at.getTime())),
 };
 
-/**
- * Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. `between`: what stands between
- * the parts of the day.
- */
-export const localMinutes = (zone: Zone, margin = 0, between: '-' | '/' = '-'): DateForm => ({
-  name: `"yyyy${between}MM${between}dd HH:mm" in ${zone.name}${widened(margin)}`,
+/** Quoted minutes, read by the server in `zone`; `margin` (ms) widens each bound where the zone is not certain. */
+export const localMinutes = (zone: Zone, margin = 0): DateForm => ({
+  name: `"yyyy-MM-dd HH:mm" in ${zone.name}${margin === 0 ? '' : `, widened by ${margin / hours(1)} h`}`,
   slack: margin + hours(5),
-  from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)), between)}"`,
-  to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)), between)}"`,
+  from: (at) => `"${minuteText(zone.wall(zone.floor(at.getTime() - margin)))}"`,
+  to: (at) => `"${minuteText(zone.wall(zone.ceil(at.getTime() + margin)))}"`,
 });
 
-/**
- * Quoted instants with their offset, for servers that know no literal of the vendor's; `margin` (ms) widens each bound: one that reads over the
- * offset may be right in winter and wrong in summer.
- */
-export const offsetInstants = (margin = 0): DateForm => {
-  const text = (at: number): string => `"${iso(at).replace('Z', '+00:00')}"`;
-  return {
-    name: `"yyyy-MM-ddTHH:mm:ss.SSS+00:00"${widened(margin)}`,
-    slack: margin,
-    from: (at) => text(at.getTime() - margin),
-    to: (at) => text(at.getTime() + margin),
-  };
-};
-
-/**
- * Dates only, for servers that know nothing finer; a date is its first instant in a zone we do not rely on, so each bound is widened by
- * more than any zone's offset (UTC-12 to UTC+14, and an hour for nights whose midnight does not exist).
- */
+/** Dates alone, read in an unknown zone: each bound is widened beyond any zone's offset, by whole days. */
 export const days = (quote: '"' | ''): DateForm => ({
   name: quote === '' ? 'yyyy-MM-dd' : '"yyyy-MM-dd"',
   slack: hours(24) + anyZone,
@@ -69,14 +45,87 @@ export const days = (quote: '"' | ''): DateForm => ({
   to: (at) => `${quote}${dayText(at.getTime() + anyZone + hours(24) - 1)}${quote}`,
 });
 
-/** More than any zone differs from UTC, in milliseconds. */
+/** More than any zone differs from UTC (UTC-12 to UTC+14, and an hour for a midnight that does not exist). */
 export const anyZone = hours(15);
 
-/** More than a zone differs from its own offset at another time of the year, in milliseconds. */
+/** More than a zone differs from its own offset at another time of the year. */
 export const anySeason = hours(3);
 
-const widened = (margin: number): string => (margin === 0 ? '' : `, widened by ${margin / hours(1)} h`);
-const iso = (at: number): string => new Date(at).toISOString();
-const minuteText = (wall: number, between: string): string =>
-  `${iso(wall).slice(0, 10).replaceAll('-', between)} ${iso(wall).slice(11, 16)}`;
-const dayText = (at: number): string => iso(at).slice(0, 10);
+const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const minuteText = (wall: number): string => new Date(wall).toISOString().slice(0, 16).replace('T', ' ');
+
+const minute = 60_000;
+const quarter = 15 * minute;
+
+/** A time zone. Instants are milliseconds since 1970 UTC; wall times are the same number read as if the zone were UTC. */
+export interface Zone {
+  readonly name: string;
+  /** What the clocks of the zone show at an instant. */
+  wall(at: number): number;
+  /** The latest whole minute at or before `at` whose wall time occurs only once: however the server reads it, it is not later than `at`. */
+  floor(at: number): number;
+  /** The earliest whole minute at or after `at` whose wall time occurs only once: however the server reads it, it is not earlier than `at`. */
+  ceil(at: number): number;
+}
+
+/** The zone of a name, or undefined where this machine does not know it. */
+export const zoneOf = (name: string): Zone | undefined => {
+  const clock = clockOf(name);
+  if (clock === undefined) return undefined;
+  const wall = (at: number): number => {
+    const part: Record<string, number> = {};
+    for (const { type, value } of clock.formatToParts(at)) part[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute: min = 0, second = 0 } = part;
+    return Date.UTC(year, month - 1, day, hour, min, second) + (((at % 1000) + 1000) % 1000);
+  };
+  // A wall time that occurs twice (the clocks went back) has another instant that shows the same; the offsets in use nearby find it.
+  const twice = (at: number): boolean => {
+    const shown = wall(at);
+    return [-26, -4, 4, 26].some((hours) => {
+      const near = at + hours * 60 * minute;
+      const other = shown - (wall(near) - near);
+      return other !== at && wall(other) === shown;
+    });
+  };
+  const intoMinute = (at: number): number => ((wall(at) % minute) + minute) % minute;
+  const floor = (at: number): number => {
+    let found = at - intoMinute(at);
+    while (twice(found)) found -= quarter;
+    return found;
+  };
+  const ceil = (at: number): number => {
+    const over = intoMinute(at);
+    let found = over === 0 ? at : at + minute - over;
+    while (twice(found)) found += quarter;
+    return found;
+  };
+  return { name, wall, floor, ceil };
+};
+
+const clockOf = (timeZone: string): Intl.DateTimeFormat | undefined => {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      calendar: 'iso8601',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  } catch (cause) {
+    if (cause instanceof RangeError) return undefined;
+    throw cause;
+  }
+};
+
+/** Universal time: no wall time occurs twice in it. */
+export const utc: Zone = {
+  name: 'UTC',
+  wall: (at) => at,
+  floor: (at) => Math.floor(at / minute) * minute,
+  ceil: (at) => Math.ceil(at / minute) * minute,
+};

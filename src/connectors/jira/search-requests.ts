@@ -1,14 +1,14 @@
-/** The search endpoint as a question: one request, its list and what its answer says of the paging. */
+/** One request of the issue search, and what its answer says. */
 
 import { BadData, Refused } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
 import { parseToldInstant } from '../../core/time.ts';
-import { at, listOf } from './list-pages.ts';
+import { at, listOf } from './lists.ts';
 
 export const searchEndpoint = '/rest/api/3/search/jql';
 
-/** The fields of the search body that both tongues know; `expand` is the vendor's. */
+/** The fields of the search body of both dialects; `expand` is the vendor's. */
 export interface SearchBody extends Readonly<Record<string, unknown>> {
   readonly jql: string;
   readonly maxResults: number;
@@ -27,13 +27,13 @@ export const searchRequest = (body: SearchBody): Request => ({
 export const issuesOf = listOf(searchEndpoint);
 
 /** An answer of the search. */
-export interface Heard {
+export interface SearchAnswer {
   readonly body: Json;
   readonly issues: readonly Json[];
 }
 
 /** One question. Throws what `Http.send` throws, and `UnexpectedContent` where the answer has no list. */
-export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Promise<Heard> => {
+export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Promise<SearchAnswer> => {
   const { body: answer } = await http.send(searchRequest(body), signal);
   return { body: answer, issues: issuesOf(answer) };
 };
@@ -43,7 +43,7 @@ export const tryAsking = async (
   http: Http,
   body: SearchBody,
   signal: AbortSignal,
-): Promise<Heard | Refused> => {
+): Promise<SearchAnswer | Refused> => {
   try {
     return await ask(http, body, signal);
   } catch (cause) {

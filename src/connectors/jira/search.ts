@@ -1,15 +1,16 @@
-/** The issue search in both tongues. */
+/** The issue search in both dialects. */
 
+import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import { once } from '../../core/memoize-async.ts';
 import type { PageWalk } from '../../core/paging.ts';
+import type { Http, Request } from '../../core/request.ts';
 import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
-import { countsBy } from './counts.ts';
-import { type Dialect, findChanges, findDialect, type SearchOptions, type Tongue } from './dialect.ts';
+import { type Dialect, findChanges, findDialect, type Paging, type SearchOptions } from './dialect.ts';
 import { boundsJql, windowJql } from './jql.ts';
-import { idBy } from './list-pages.ts';
-import { idsPage, issuesOf, type SearchBody, searchRequest, totalOf } from './search-requests.ts';
+import { at, idBy, textAt } from './lists.ts';
+import { ask, idsPage, issuesOf, type SearchBody, searchRequest, totalOf } from './search-requests.ts';
 
 /** The search, as the issues stream uses it. */
 export interface Search {
@@ -40,29 +41,73 @@ export const openSearch = (options: SearchOptions): Search => {
       const fields = await options.fields(signal);
       const body = { jql, maxResults: size.most, fields };
       return {
-        ...walkOf(found.tongue, found.changelog ? { ...body, expand: 'changelog' } : body),
+        ...walkOf(found.paging, found.changelog ? { ...body, expand: 'changelog' } : body),
         fewer: size.fewer,
       };
     },
     async ids(slice, signal) {
       const { found, jql } = await query(slice, signal);
-      return walkOf(found.tongue, { jql, maxResults: idsPage[found.tongue], fields: ['id'] });
+      return walkOf(found.paging, { jql, maxResults: idsPage[found.paging], fields: ['id'] });
     },
     async count(slice, signal) {
       const { found, jql } = await query(slice, signal);
       if (!found.countable) return undefined;
       // The answer that told the dialect stated this query's total already.
-      if (found.tongue === 'offset' && jql === found.everything.jql)
-        return totalOf(found.everything.heard.body);
-      return counts(found.tongue, jql, boundsJql(found.dates, scope, slice.window), signal);
+      if (found.paging === 'offset' && jql === found.everything.jql)
+        return totalOf(found.everything.answer.body);
+      return counts(found.paging, jql, boundsJql(found.dates, scope, slice.window), signal);
     },
     changes: once((signal) => findChanges(options, dialect, signal)),
   };
 };
 
-const walkOf = (tongue: Tongue, body: SearchBody): PageWalk => ({
-  first: searchRequest(tongue === 'offset' ? { ...body, startAt: 0 } : body),
-  paging: tongue === 'offset' ? offset() : pageToken(),
+const walkOf = (dialect: Paging, body: SearchBody): PageWalk => ({
+  first: searchRequest(dialect === 'offset' ? { ...body, startAt: 0 } : body),
+  paging: dialect === 'offset' ? offset() : pageToken(),
   list: issuesOf,
   id: idBy('id'),
+});
+
+/** Totals by query, each asked for once: the contract says that computing one can be costly. */
+const countsBy = (http: Http) => {
+  const asked = new Map<string, (signal: AbortSignal) => Promise<number | undefined>>();
+  let approximates = true;
+  const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
+    if (!approximates) return undefined;
+    try {
+      const { body } = await http.send(approximateCount(jql), signal);
+      const count = at(body, 'count');
+      return typeof count === 'number' ? count : undefined;
+    } catch (cause) {
+      if (!(cause instanceof Missing || cause instanceof Forbidden || cause instanceof Refused)) throw cause;
+      approximates = false;
+      return undefined;
+    }
+  };
+  const byIds = async (jql: string, signal: AbortSignal): Promise<number> => {
+    const { body, issues } = await ask(http, { jql, maxResults: idsPage.token, fields: ['id'] }, signal);
+    const last = at(body, 'isLast') === true || !textAt(body, 'nextPageToken');
+    return last ? issues.length : moreThanAPage;
+  };
+  return (paging: Paging, jql: string, bounds: string, signal: AbortSignal): Promise<number | undefined> => {
+    const known = asked.get(jql);
+    if (known !== undefined) return known(signal);
+    const fresh = once(async (signal) =>
+      paging === 'offset'
+        ? totalOf((await ask(http, { jql, maxResults: 1, fields: ['id'] }, signal)).body)
+        : ((await approximately(bounds, signal)) ?? (await byIds(jql, signal))),
+    );
+    asked.set(jql, fresh);
+    return fresh(signal);
+  };
+};
+
+/** The count of a window whose ids do not fit a page: enough to have it halved. */
+const moreThanAPage = idsPage.token + 1;
+
+const approximateCount = (jql: string): Request => ({
+  method: 'POST',
+  path: '/rest/api/3/search/approximate-count',
+  endpoint: '/rest/api/3/search/approximate-count',
+  body: { jql },
 });

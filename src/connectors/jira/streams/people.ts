@@ -1,13 +1,16 @@
 /** Users, groups and who is in them. */
 
-import { Forbidden, Missing } from '../../../core/errors.ts';
+import { Forbidden, Missing, Refused } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
-import type { Stream } from '../../../core/stream.ts';
+import type { Http } from '../../../core/request.ts';
+import type { Flow } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
-import { listing } from '../detail-pages.ts';
-import type { Tracker } from '../jira.ts';
-import { idBy } from '../list-pages.ts';
-import { existsAt, firstThere } from '../probe.ts';
+import { cheapest, existsAt } from '../account.ts';
+import { namedGroups } from '../fallbacks/named-groups.ts';
+import { idBy, listing } from '../lists.ts';
+import * as tables from '../tables.ts';
+import * as transforms from '../transform/entities.ts';
+import { entity, relation, type Tracker } from './stream.ts';
 
 const usersSearch = '/rest/api/3/users/search';
 const userSearch = '/rest/api/3/user/search';
@@ -21,88 +24,122 @@ const person = { id: ['accountId', 'key', 'name'] };
 const browse = 'the global permission "Browse users and groups"';
 
 /** The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at `/user/search`. */
-export const users = (tracker: Tracker): Stream => ({
-  name: 'users',
-  about: 'Users of the site.',
-  endpoint: `GET ${userSearch}`,
-  promised: true,
-  async walk(_, signal) {
-    const walks = [usersSearch, userSearch].map((endpoint) => {
-      const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
-      return { ...walk, first: { ...walk.first, passing: tooLong } };
-    });
+export const users = ({ http }: Tracker): Flow =>
+  entity(
+    {
+      name: 'users',
+      about: 'Users of the site.',
+      endpoint: `GET ${userSearch}`,
+      promised: true,
+      walk: (_, signal) => usersWalk(http, signal),
+      exists: existsAt(http, '/rest/api/3/user', (accountId) => ({ accountId })),
+    },
+    tables.users,
+    transforms.user,
+  );
+
+const usersWalk = async (http: Http, signal: AbortSignal): Promise<PageWalk> => {
+  const walks = [usersSearch, userSearch].map((endpoint) => {
+    const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
+    return { ...walk, first: { ...walk.first, passing: tooLong } };
+  });
+  try {
+    return await firstThere(http, walks, signal);
+  } catch (cause) {
+    if (!(cause instanceof Forbidden)) throw cause;
+    const what = `listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`;
+    throw new Forbidden(`${cause.message}; ${what}`, { cause });
+  }
+};
+
+/**
+ * The first of these walks whose endpoint answers; each is asked for one record. After one that is closed to us an empty list says nothing: without
+ * the permission to see users the vendor finds none (its OpenAPI, `GET /rest/api/3/user/search`). Where none answers, an endpoint that is
+ * closed is the better reason than one that is not there.
+ */
+const firstThere = async (http: Http, walks: readonly PageWalk[], signal: AbortSignal): Promise<PageWalk> => {
+  let reason: Forbidden | Refused | Missing | undefined;
+  for (const walk of walks) {
     try {
-      return await firstThere(tracker.http, walks, signal);
+      const query = { ...walk.first.query, maxResults: 1 };
+      const { body } = await http.send({ ...walk.first, query }, signal);
+      if (!(reason instanceof Forbidden) || walk.list(body).length > 0) return walk;
     } catch (cause) {
-      if (!(cause instanceof Forbidden)) throw cause;
-      throw new Forbidden(
-        `${cause.message}; listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`,
-        {
-          cause,
-        },
-      );
+      if (!(cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing)) throw cause;
+      if (reason === undefined || reason instanceof Missing) reason = cause;
     }
-  },
-  exists: existsAt(tracker, '/rest/api/3/user', (accountId) => ({
-    path: '/rest/api/3/user',
-    query: { accountId },
-  })),
-});
+  }
+  throw reason ?? new Error('no endpoint was given');
+};
 
 /** The contract has no list of groups: where the server has none either, the configured ones are the list. */
-export const groups = ({ http, groups: configured }: Tracker): Stream => ({
-  name: 'groups',
-  about: 'Groups of users: those the server lists, else those named in TRACKER_GROUPS.',
-  endpoint: `GET ${groupBulk}`,
-  promised: false,
-  async walk(_, signal) {
-    try {
-      return await firstThere(
-        http,
-        [listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] })],
-        signal,
-      );
-    } catch (cause) {
-      if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
-      if (configured.length > 0) return named(configured);
-      const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
-      if (cause instanceof Forbidden)
-        throw new Forbidden(
-          `these credentials may not list groups: give them ${browse}, or ${what}, or leave them out: TRACKER_EXCLUDE=groups`,
-          { cause },
-        );
-      throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
-    }
-  },
+export const groups = ({ http, groups: configured }: Tracker): Flow => ({
+  ...entity(
+    {
+      name: 'groups',
+      about: 'Groups of users: those the server lists, else those named in TRACKER_GROUPS.',
+      endpoint: `GET ${groupBulk}`,
+      promised: false,
+      walk: (_, signal) => groupsWalk(http, configured, signal),
+    },
+    tables.groups,
+    transforms.group,
+  ),
+  afterwards: [namedGroups],
 });
 
-/** A list of our own: the request only proves that the server lets us in. */
-const named = (names: readonly string[]): PageWalk => ({
-  first: {
-    method: 'GET',
-    path: '/rest/api/3/project/search',
-    endpoint: '/rest/api/3/project/search',
-    query: { maxResults: 1 },
-  },
-  // The total of that answer counts projects.
+const groupsWalk = async (
+  http: Http,
+  configured: readonly string[],
+  signal: AbortSignal,
+): Promise<PageWalk> => {
+  const walk = listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] });
+  try {
+    return await firstThere(http, [walk], signal);
+  } catch (cause) {
+    if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
+    if (configured.length > 0) return named(configured);
+    const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
+    if (cause instanceof Forbidden)
+      throw new Forbidden(
+        `these credentials may not list groups: give them ${browse}, or ${what}, or leave them out: TRACKER_EXCLUDE=groups`,
+        { cause },
+      );
+    throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
+  }
+};
+
+/** A list from the configuration: the request only proves that the server lets us in, and its total counts projects. */
+const named = (groupNames: readonly string[]): PageWalk => ({
+  first: cheapest,
   paging: { ...single(), total: () => undefined },
-  list: () => [...new Set(names)].map((name) => ({ name })),
+  list: () => [...new Set(groupNames)].map((name) => ({ name })),
   id: idBy('name'),
 });
 
 /** The vendor's ids of groups are UUIDs; a group without an id goes by its name. */
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export const groupMembers = (): Stream => ({
-  name: 'group_members',
-  about: 'Who is in which group, inactive users included.',
-  endpoint: `GET ${groupMember}`,
-  promised: true,
-  after: ['groups'],
-  parents: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
-  walk({ partition }) {
-    const group = partition?.group_id ?? '';
-    const query = uuid.test(group) ? { groupId: group } : { groupname: group };
-    return listing(groupMember, offset(), { ...query, includeInactiveUsers: true, maxResults: 50 }, person);
-  },
-});
+export const groupMembers = (): Flow =>
+  relation(
+    {
+      name: 'group_members',
+      about: 'Who is in which group, inactive users included.',
+      endpoint: `GET ${groupMember}`,
+      promised: true,
+      after: ['groups'],
+      parents: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
+      walk({ partition }) {
+        const group = partition?.group_id ?? '';
+        const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
+        return listing(
+          groupMember,
+          offset(),
+          { ...owner, includeInactiveUsers: true, maxResults: 50 },
+          person,
+        );
+      },
+    },
+    tables.groupMembers,
+    transforms.groupMember,
+  );

@@ -3,24 +3,15 @@
  * Node types: https://developer.atlassian.com/cloud/jira/platform/apis/document/structure/
  */
 
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 
 /** Nodes nested deeper than this are left out; the editor itself allows far fewer. */
 const DEEPEST = 200;
 
-const INLINE: ReadonlySet<string> = new Set([
-  'text',
-  'hardBreak',
-  'mention',
-  'emoji',
-  'inlineCard',
-  'date',
-  'status',
-  'placeholder',
-  'mediaInline',
-  'inlineExtension',
-]);
+const INLINE = names(
+  'text hardBreak mention emoji inlineCard date status placeholder mediaInline inlineExtension',
+);
 
 /** A node whose content is being read: the text so far, and what the next piece must know. */
 interface Frame {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import { identityOf } from './people.ts';
 
@@ -19,7 +19,7 @@ const single = (value: Json): Json => {
   return isObject(child) ? [label, own(child, 'value') ?? null] : label;
 };
 
-const OPTION_KEYS: ReadonlySet<string> = new Set(['self', 'value', 'id', 'child', 'disabled', 'optionId']);
+const OPTION_KEYS = names('self value id child disabled optionId');
 
 /** `{self, value, id, child?, disabled?}` and nothing else: another object with a `value` is not ours to shorten. */
 const isOption = (value: JsonObject): boolean => {

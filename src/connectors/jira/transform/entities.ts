@@ -3,7 +3,7 @@
  * must have; anything else unexpected is kept in `_extra` with a note. Issues: `tracker-issue.ts`.
  */
 
-import { type JsonObject, own } from '../../../core/record-object.ts';
+import { type JsonObject, names, own } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import {
   bool,
@@ -40,21 +40,20 @@ import { statusCategory } from './status-category.ts';
 import { isSystemField } from './system-fields.ts';
 
 /** Rows of relations say that two things belong together and nothing else. */
-const RELATION: readonly string[] = [];
+const RELATION: ReadonlySet<string> = new Set();
 
 /** A transform: reads one record of the stream into its row, and names the keys of the record that are read or say nothing. */
 const mapper = <R extends Row>(
   stream: string,
   noun: string,
-  known: readonly string[],
+  known: ReadonlySet<string>,
   read: (r: Reading, record: JsonObject, slice: Slice) => R,
 ): Flow['via'] => {
-  const keys = new Set(known);
   return (record, slice) => {
     const r = new Reading(stream, noun, record);
     const object = requireRecord(r, record);
     const content = read(r, object, slice);
-    if (known !== RELATION) r.keepUnknown(object, keys);
+    if (known !== RELATION) r.keepUnknown(object, known);
     // Last: everything before it may keep something.
     const row = known === RELATION ? content : { ...content, _extra: r.extra() };
     const notes = r.notes();
@@ -64,36 +63,15 @@ const mapper = <R extends Row>(
 
 type Content<R> = Omit<R, '_extra'>;
 
-const CATEGORY_KEYS: ReadonlySet<string> = new Set(['name', 'self']);
+const CATEGORY_KEYS = names('name self');
 
 export const project = mapper(
   'tracker.projects',
   'project',
-  [
-    ...[
-      'id',
-      'key',
-      'name',
-      'description',
-      'projectTypeKey',
-      'style',
-      'projectCategory',
-      'lead',
-      'archived',
-      'url',
-    ],
-    ...[
-      'self',
-      'expand',
-      'avatarUrls',
-      'simplified',
-      'projectKeys',
-      'entityId',
-      'uuid',
-      'properties',
-      'insight',
-    ],
-  ],
+  names(
+    'id key name description projectTypeKey style projectCategory lead archived url self expand',
+    'avatarUrls simplified projectKeys entityId uuid properties insight',
+  ),
   (r, record): Content<ProjectRow> => {
     const category = object(r, record, 'projectCategory');
     if (category !== null) r.keepUnknown(category, CATEGORY_KEYS, 'projectCategory.');
@@ -113,17 +91,16 @@ export const project = mapper(
 );
 
 /** `system` and `customId` are the field's id once more. */
-const SCHEMA_KEYS: ReadonlySet<string> = new Set(['type', 'items', 'custom', 'customId', 'system']);
+const SCHEMA_KEYS = names('type items custom customId system');
 
 /** How often a field is used changes without the field; what the tracker's own lists do with it is told by one of its two lists alone. */
 export const field = mapper(
   'tracker.fields',
   'field',
-  [
-    ...['id', 'key', 'name', 'custom', 'schema', 'description', 'self'],
-    ...['screensCount', 'contextsCount', 'projectsCount', 'lastUsed'],
-    ...['orderable', 'navigable', 'searchable', 'clauseNames'],
-  ],
+  names(
+    'id key name custom schema description self screensCount contextsCount projectsCount lastUsed',
+    'orderable navigable searchable clauseNames',
+  ),
   (r, record): Content<FieldRow> => {
     const fieldId = requiredKey(r, record, 'id');
     const schema = object(r, record, 'schema') ?? {};
@@ -156,20 +133,10 @@ const userId = (r: Reading, record: JsonObject): string => {
 export const user = mapper(
   'tracker.users',
   'user',
-  [
-    ...[
-      'accountId',
-      'key',
-      'name',
-      'displayName',
-      'emailAddress',
-      'active',
-      'timeZone',
-      'locale',
-      'accountType',
-    ],
-    ...['self', 'avatarUrls', 'expand', 'groups'],
-  ],
+  names(
+    'accountId key name displayName emailAddress active timeZone locale accountType self',
+    'avatarUrls expand groups',
+  ),
   (r, record): Content<UserRow> => {
     const known = userId(r, record);
     // What servers that know no account ids call people by besides.
@@ -192,7 +159,7 @@ export const user = mapper(
 export const group = mapper(
   'tracker.groups',
   'group',
-  ['groupId', 'name', 'self', 'expand', 'html', 'labels'],
+  names('groupId name self expand html labels'),
   (r, record): Content<GroupRow> => {
     const name = requiredText(r, record, 'name');
     const groupId = own(record, 'groupId') ?? undefined;
@@ -220,15 +187,13 @@ export const groupMember = mapper(
 );
 
 /** Of a project: what it is called, in several ways. */
-const LOCATION_KEYS: ReadonlySet<string> = new Set([
-  ...['projectId', 'projectKey', 'projectName', 'projectTypeKey', 'name', 'displayName', 'avatarURI'],
-]);
+const LOCATION_KEYS = names('projectId projectKey projectName projectTypeKey name displayName avatarURI');
 
 /** `canEdit` and `favourite` are about the caller. */
 export const board = mapper(
   'tracker.boards',
   'board',
-  ['id', 'name', 'type', 'location', 'self', 'canEdit', 'favourite'],
+  names('id name type location self canEdit favourite'),
   (r, record): Content<BoardRow> => {
     const location = object(r, record, 'location');
     const project = location && id(r, location, 'projectId', 'location.projectId');
@@ -248,20 +213,7 @@ export const board = mapper(
 export const sprint = mapper(
   'tracker.sprints',
   'sprint',
-  [
-    ...[
-      'id',
-      'name',
-      'state',
-      'originBoardId',
-      'goal',
-      'createdDate',
-      'startDate',
-      'endDate',
-      'completeDate',
-    ],
-    ...['self', 'boardId'],
-  ],
+  names('id name state originBoardId goal createdDate startDate endDate completeDate self boardId'),
   (r, record): Content<SprintRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
@@ -297,7 +249,7 @@ export const sprintIssue = mapper(
   }),
 );
 
-const SCOPE_KEYS: ReadonlySet<string> = new Set(['type', 'project']);
+const SCOPE_KEYS = names('type project');
 
 /** The project in a record's `scope`, for what belongs to one project only. Another scope than that or all of the site is kept. */
 const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
@@ -313,7 +265,7 @@ const scopedTo = (r: Reading, record: JsonObject): Integer | null => {
 export const status = mapper(
   'tracker.statuses',
   'status',
-  ['id', 'name', 'description', 'statusCategory', 'scope', 'self', 'iconUrl', 'usages', 'workflowUsages'],
+  names('id name description statusCategory scope self iconUrl usages workflowUsages'),
   (r, record): Content<StatusRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
@@ -326,10 +278,7 @@ export const status = mapper(
 export const issueType = mapper(
   'tracker.issue_types',
   'issue type',
-  [
-    ...['id', 'name', 'description', 'subtask', 'hierarchyLevel', 'scope'],
-    ...['self', 'iconUrl', 'avatarId', 'entityId'],
-  ],
+  names('id name description subtask hierarchyLevel scope self iconUrl avatarId entityId'),
   (r, record): Content<IssueTypeRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),
@@ -344,7 +293,7 @@ export const issueType = mapper(
 export const priority = mapper(
   'tracker.priorities',
   'priority',
-  ['id', 'name', 'description', 'rank', 'self', 'iconUrl', 'statusColor', 'avatarId', 'schemes'],
+  names('id name description rank self iconUrl statusColor avatarId schemes'),
   (r, record): Content<PriorityRow> => ({
     id: requiredId(r, record, 'id'),
     name: requiredText(r, record, 'name'),

@@ -1,6 +1,6 @@
 /** The lists that come with an issue or are fetched for it: changelog, comments, worklogs. */
 import { ExactNumber } from '../../../core/json.ts';
-import { isObject, type JsonObject, own, unknownIn } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/record-object.ts';
 import { kindOf, type Reading } from '../../../core/record-reader.ts';
 import {
   bool,
@@ -95,11 +95,9 @@ const idIn = (record: Json, key: string): string | undefined => {
     : undefined;
 };
 
-const HISTORY_KEYS: ReadonlySet<string> = new Set(['id', 'created', 'items']);
+const HISTORY_KEYS = names('id created items');
 const AUTHORED_KEYS: ReadonlySet<string> = new Set([...HISTORY_KEYS, 'author']);
-const ITEM_KEYS: ReadonlySet<string> = new Set([
-  ...['field', 'fieldtype', 'fieldId', 'from', 'fromString', 'to', 'toString'],
-]);
+const ITEM_KEYS = names('field fieldtype fieldId from fromString to toString');
 
 /** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */
 export const changeRows = (
@@ -187,20 +185,9 @@ export const keyRows = (
   return [...keys].map((each) => ({ key: each, issue_id: issueId }));
 };
 
-const COMMENT_KEYS: ReadonlySet<string> = new Set([
-  ...[
-    'self',
-    'id',
-    'author',
-    'updateAuthor',
-    'body',
-    'renderedBody',
-    'created',
-    'updated',
-    'visibility',
-    'jsdPublic',
-  ],
-]);
+const COMMENT_KEYS = names(
+  'self id author updateAuthor body renderedBody created updated visibility jsdPublic',
+);
 
 export const commentRow = (r: Reading, issueId: Integer, record: Json): CommentRow => {
   const comment = requireRecord(r, record);
@@ -222,21 +209,10 @@ export const commentRow = (r: Reading, issueId: Integer, record: Json): CommentR
   };
 };
 
-const WORKLOG_KEYS: ReadonlySet<string> = new Set([
-  ...[
-    'self',
-    'id',
-    'issueId',
-    'author',
-    'updateAuthor',
-    'comment',
-    'created',
-    'updated',
-    'started',
-    'visibility',
-  ],
-  ...['timeSpent', 'timeSpentSeconds'],
-]);
+const WORKLOG_KEYS = names(
+  'self id issueId author updateAuthor comment created updated started visibility timeSpent',
+  'timeSpentSeconds',
+);
 
 export const worklogRow = (r: Reading, issueId: Integer, record: Json): WorklogRow => {
   const worklog = requireRecord(r, record);
@@ -258,7 +234,7 @@ export const worklogRow = (r: Reading, issueId: Integer, record: Json): WorklogR
   };
 };
 
-const VISIBILITY_KEYS: ReadonlySet<string> = new Set(['type', 'value', 'identifier']);
+const VISIBILITY_KEYS = names('type value identifier');
 
 /** `{type: role | group, value, identifier}` as `role:Administrators`. A group's identifier, which stays where its name changes, is kept beside. */
 const visibility = (r: Reading, holder: JsonObject): string | null => {

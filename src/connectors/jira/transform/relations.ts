@@ -1,6 +1,6 @@
 /** What an issue carries in its own fields and the warehouse keeps in tables beside it: labels, components, versions, links, sprints. */
 
-import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
+import { isObject, type JsonObject, names, own } from '../../../core/record-object.ts';
 import type { Reading } from '../../../core/record-reader.ts';
 import { bool, day, id, instant, keyText, list, object, text } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
@@ -45,7 +45,7 @@ export const labels = (r: Reading, fields: JsonObject): Told<string> => {
 export const labelRows = (issueId: Integer, found: readonly string[]): readonly IssueLabelRow[] =>
   [...new Set(found)].map((label) => ({ issue_id: issueId, label }));
 
-const ID_ALONE: ReadonlySet<string> = new Set(['id']);
+const ID_ALONE = names('id');
 
 /** One row per element with a numeric id, each id once, or once on each `side`; an element without is kept in `_extra` with a note. */
 const rows = <Row>(
@@ -76,10 +76,9 @@ const rows = <Row>(
 };
 
 /** The project is the issue's own; who would really be assigned follows from the kind of assignee. */
-const COMPONENT_KEYS: ReadonlySet<string> = new Set([
-  ...['id', 'name', 'description', 'self', 'project', 'projectId'],
-  ...['realAssignee', 'realAssigneeType', 'isAssigneeTypeValid'],
-]);
+const COMPONENT_KEYS = names(
+  'id name description self project projectId realAssignee realAssigneeType isAssigneeTypeValid',
+);
 
 export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject): Told<IssueComponentRow> =>
   rows(r, listIn(r, fields, 'components'), 'fields.components', (at, component, componentId) => {
@@ -93,10 +92,10 @@ export const componentRows = (r: Reading, issueId: Integer, fields: JsonObject):
   });
 
 /** The project is the issue's own, `user…Date` a date as the reader writes it; whether it is overdue is a matter of today's date. */
-const VERSION_KEYS: ReadonlySet<string> = new Set([
-  ...['id', 'name', 'description', 'released', 'archived', 'releaseDate', 'startDate', 'self', 'expand'],
-  ...['project', 'projectId', 'userReleaseDate', 'userStartDate', 'overdue'],
-]);
+const VERSION_KEYS = names(
+  'id name description released archived releaseDate startDate self expand project projectId',
+  'userReleaseDate userStartDate overdue',
+);
 
 /** `fixVersions` (kind fix) or `versions` (kind affected). */
 export const versionRows = (
@@ -126,8 +125,8 @@ export const versionRows = (
 export const namesOf = (found: readonly { readonly name: string | null }[]): readonly string[] =>
   found.length === 0 ? nothing.rows : found.map(({ name }) => name).filter((name) => name !== null);
 
-const LINK_KEYS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'inwardIssue', 'outwardIssue']);
-const LINK_TYPE_KEYS: ReadonlySet<string> = new Set(['id', 'self', 'name', 'inward', 'outward']);
+const LINK_KEYS = names('id self type inwardIssue outwardIssue');
+const LINK_TYPE_KEYS = names('id self name inward outward');
 
 /**
  * Each link shows the other end under `outwardIssue` or `inwardIssue`; where it shows both (the vendor's OpenAPI has both as required), the other end
@@ -168,14 +167,7 @@ export const linkRows = (r: Reading, issueId: Integer, fields: JsonObject): Told
 const isSprintId = (value: Json): boolean =>
   typeof value === 'number' || (typeof value === 'string' && /^\d{1,18}$/.test(value));
 
-const SPRINT_STATES: ReadonlySet<Json> = new Set([
-  'future',
-  'active',
-  'closed',
-  'FUTURE',
-  'ACTIVE',
-  'CLOSED',
-]);
+const SPRINT_STATES = names('future active closed FUTURE ACTIVE CLOSED');
 
 /** A list whose first element has what only sprints have: how the sprint field is known where no catalogue names it. */
 export const looksLikeSprints = (value: Json): value is readonly Json[] => {
@@ -185,7 +177,7 @@ export const looksLikeSprints = (value: Json): value is readonly Json[] => {
     isObject(first) &&
     isSprintId(own(first, 'id')) &&
     typeof own(first, 'name') === 'string' &&
-    SPRINT_STATES.has(own(first, 'state'))
+    SPRINT_STATES.has(String(own(first, 'state')))
   );
 };
 

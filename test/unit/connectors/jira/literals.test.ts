@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { days, epochMillis, localMinutes } from '../../../../src/connectors/jira/dates.ts';
+import {
+  days,
+  epochMillis,
+  localMinutes,
+  utc,
+  type Zone,
+  zoneOf,
+} from '../../../../src/connectors/jira/dates.ts';
 import { filterOf, windowJql } from '../../../../src/connectors/jira/jql.ts';
-import { idBy, listOf } from '../../../../src/connectors/jira/list-pages.ts';
-import { utc, type Zone, zoneOf } from '../../../../src/connectors/jira/zone.ts';
+import { idBy, listOf } from '../../../../src/connectors/jira/lists.ts';
 import { Misconfigured, UnexpectedContent } from '../../../../src/core/errors.ts';
 import { parseJson } from '../../../../src/core/json.ts';
 

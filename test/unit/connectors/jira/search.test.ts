@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fault, gzipBomb, status } from '../../../../simulators/shared/faults.ts';
+import { gzipBomb, status } from '../../../../simulators/shared/faults.ts';
 import { AuthFailed, Misconfigured } from '../../../../src/core/errors.ts';
 import type { Window } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
@@ -308,57 +308,6 @@ describe('instants in queries', () => {
     };
     expectAll((await tracker.read('issues', { window })).ids, truth(tracker, window));
   });
-
-  const literal = /(created|updated) (>=|<) ("[^"]*"|\S+)/g;
-  it.each<[string, RegExp, (text: string) => string, RegExp]>([
-    [
-      'minutes with slashes',
-      /^"\d{4}\/\d\d\/\d\d \d\d:\d\d"$/,
-      (text) => text.replaceAll('/', '-'),
-      /^dates: "yyyy\/MM\/dd HH:mm" in UTC, widened by (3|15) h$/,
-    ],
-    [
-      'instants with an offset',
-      /^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"$/,
-      (text) => String(Date.parse(text.slice(1, -1))),
-      /^dates: "yyyy-MM-ddTHH:mm:ss.SSS\+00:00", widened by 3 h$/,
-    ],
-  ])(
-    'are %s where the server knows nothing else: no issue around a bound is lost',
-    async (_, known, meant, words) => {
-      const tracker = await opened({ bare: true, timeZone: 'America/Los_Angeles' });
-      const jqlOf = (body: unknown) => String((body as { readonly jql?: unknown } | undefined)?.jql ?? '');
-      const knows = (jql: string) =>
-        [...jql.matchAll(literal)].every(([, , , text]) => known.test(text ?? ''));
-      tracker.simulator.script.at(
-        { endpoint: search, times: Infinity, match: ({ body }) => !knows(jqlOf(body)) },
-        status(400, { body: '{"errorMessages":["no such date"],"errors":{}}' }),
-      );
-      const reading: Fault = {
-        name: 'reads literals of its own',
-        call: (call) => {
-          const body = JSON.parse(call.body.toString());
-          const jql = jqlOf(body).replace(
-            literal,
-            (__, field, sign, text) => `${field} ${sign} ${meant(text)}`,
-          );
-          return { ...call, body: Buffer.from(JSON.stringify({ ...body, jql })) };
-        },
-      };
-      tracker.simulator.script.at(
-        { endpoint: search, times: Infinity, match: ({ body }) => knows(jqlOf(body)) },
-        reading,
-      );
-      expect(await dates(tracker)).toMatch(words);
-      const window: Window = {
-        field: 'created',
-        from: new Date('2024-01-10T06:00:00Z'),
-        to: new Date('2024-03-01T18:00:00Z'),
-      };
-      expectAll((await tracker.read('issues', { window })).ids, truth(tracker, window));
-      expect((await tracker.read('issues')).ids).toHaveLength(250);
-    },
-  );
 
   it('are literals, said to be unconfirmed, where there is no issue to check them by', async () => {
     const tracker = await opened({ dialect: 'vendor' }, { jql: 'labels = "no-issue-has-this"' });

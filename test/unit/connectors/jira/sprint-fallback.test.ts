@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   boardSprintsFromSprints,
   sprintsFromIssues,
-} from '../../../../src/connectors/jira/sprint-fallback.ts';
+} from '../../../../src/connectors/jira/fallbacks/sprints.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 
 let database: TestDatabase;

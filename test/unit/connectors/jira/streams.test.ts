@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loweredMaxResults, status, total } from '../../../../simulators/shared/faults.ts';
-import { systemFields } from '../../../../src/connectors/jira/fields.ts';
+import { systemFields } from '../../../../src/connectors/jira/transform/system-fields.ts';
 import { AuthFailed, Forbidden, HasNone, Missing, PagingLoop } from '../../../../src/core/errors.ts';
 import type { Row } from '../../../../src/core/table.ts';
 import { type Opened, opened } from './opened.ts';

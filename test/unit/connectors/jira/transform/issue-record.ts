@@ -1,7 +1,7 @@
 /** An issue as the vendor's search gives it (recorded shapes of Jira Cloud's API v3), and how to change parts of it. */
 
 import type { Catalogue } from '../../../../../src/connectors/jira/transform/field-catalogue.ts';
-import { type IssueOptions, issueMapper } from '../../../../../src/connectors/jira/transform/issue.ts';
+import { issueMapper } from '../../../../../src/connectors/jira/transform/issue.ts';
 import type { PageWalk } from '../../../../../src/core/paging.ts';
 import type { Mapped } from '../../../../../src/core/stream.ts';
 
@@ -189,5 +189,5 @@ export const catalogue: Catalogue = {
   customByName: new Map(),
 };
 
-export const mapIssue = (record: unknown, known: Catalogue = catalogue, options: IssueOptions = {}): Mapped =>
-  issueMapper(known, () => walks, options)(record, {});
+export const mapIssue = (record: unknown, known: Catalogue = catalogue): Mapped =>
+  issueMapper(known, () => walks)(record, {});

@@ -329,7 +329,7 @@ describe('an issue of the vendor', () => {
 });
 
 describe('lists that come with an issue', () => {
-  it('are left alone when they did not come', () => {
+  it('are fetched when they did not come', () => {
     const { children, tails } = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
     expect(Object.keys(children).sort()).toEqual([
       'components',
@@ -339,13 +339,7 @@ describe('lists that come with an issue', () => {
       'sprints',
       'versions',
     ]);
-    expect(tails).toBeUndefined();
-  });
-
-  it('are fetched when they did not come and details are wanted', () => {
-    const record = { ...without('comment', 'worklog'), changelog: undefined };
-    const { tails } = mapIssue(record, catalogue, { fetchDetails: { changelog: true, comments: true } });
-    expect(tails?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments']);
+    expect(tails?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments', 'worklogs']);
   });
 
   it('are fetched when they came truncated, and then not given in part', () => {

@@ -1,4 +1,4 @@
-import type { Afterwards, Fallback } from '../../core/stream.ts';
+import type { Afterwards, Fallback } from '../../../core/stream.ts';
 
 /** A board that is not asked for its sprints: it has none. */
 const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;

@@ -1,4 +1,4 @@
-import type { Afterwards } from '../../core/stream.ts';
+import type { Afterwards } from '../../../core/stream.ts';
 
 /**
  * A project that gets another key gives one to each of its issues, and the tracker does not count that as a change of them: no walk over changes

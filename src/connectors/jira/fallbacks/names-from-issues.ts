@@ -1,4 +1,4 @@
-import type { Fallback } from '../../core/stream.ts';
+import type { Fallback } from '../../../core/stream.ts';
 
 /** What is told of something besides its name. */
 interface Meaning {

@@ -1,4 +1,4 @@
-import type { Afterwards } from '../../core/stream.ts';
+import type { Afterwards } from '../../../core/stream.ts';
 
 /**
  * A group of TRACKER_GROUPS goes by its name until the account may list groups; from then on it is there once more, by its id. The row with the
