@@ -34,7 +34,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   config: 410,
   http: 1240,
   reading: 1480,
-  'connectors/jira': 3590,
+  'connectors/jira': 3340,
   'connectors/spotify-ads': 5010,
   'connectors/dagu': 1500,
   engine: 4410,
