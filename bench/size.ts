@@ -35,7 +35,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   http: 1240,
   reading: 1480,
   'connectors/jira': 3340,
-  'connectors/spotify-ads': 5010,
+  'connectors/spotify-ads': 4570,
   'connectors/dagu': 1500,
   engine: 4410,
   load: 2110,

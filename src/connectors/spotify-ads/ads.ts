@@ -1,7 +1,7 @@
 /** What the streams of one opened ads platform share. */
 
 import type { Http } from '../../core/request.ts';
-import type { Parents } from '../../core/stream.ts';
+import type { Parents, Slice } from '../../core/stream.ts';
 import type { Proxies } from '../../http/proxy.ts';
 
 export interface Ads {
@@ -10,28 +10,36 @@ export interface Ads {
   readonly accountIds: readonly string[];
   /** Requests at once. */
   readonly concurrency: number;
-  /** Between us and where reports are fetched from; absent: none. */
+  /** Proxies for the hosts that reports are fetched from; absent: none. */
   readonly proxies?: Proxies;
-  /** Told what a person should know. */
+  /** Gets what a person should know. */
   readonly note: (message: string) => void;
 }
 
-/** The accounts whose parts are read: those the warehouse knows, of those that are wanted. UUIDs are written in either case. */
+/** The accounts whose parts are read: rows of the warehouse, restricted to those that are configured. */
 export const accounts = ({ accountIds }: Pick<Ads, 'accountIds'>): Parents => ({
   table: 'ads.ad_accounts',
   columns: { ad_account_id: 'id' },
   where: `_deleted_at is null${wanted(accountIds)}`,
 });
 
-/** The same restriction on another column, as the end of a condition in SQL; '' where all accounts are wanted. */
-export const wanted = (accountIds: readonly string[], column = 'id'): string =>
-  accountIds.length === 0
-    ? ''
-    : ` and lower(${column}) in (${accountIds.map((id) => quoted(id.toLowerCase())).join(', ')})`;
-
-/** A literal of standard SQL. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** The same restriction on a column, as the end of an SQL condition; '' for all accounts. UUIDs are written in either case. */
+export const wanted = (accountIds: readonly string[], column = 'id'): string => {
+  const literals = accountIds.map((id) => `'${id.toLowerCase().replaceAll("'", "''")}'`);
+  return literals.length === 0 ? '' : ` and lower(${column}) in (${literals.join(', ')})`;
+};
 
 /** The path of an account's part. */
 export const ofAccount = (accountId: string, rest = ''): string =>
   `/ad_accounts/${encodeURIComponent(accountId)}${rest}`;
+
+/** The account that a slice is about. */
+export const accountOf = ({ partition }: Slice): string => {
+  const id = partition?.ad_account_id;
+  if (id === undefined) throw new TypeError('the slice has no partition key ad_account_id');
+  return id;
+};
+
+/** UUIDs may be written in either case (RFC 9562, section 4) and are kept in small letters; other ids differ by case. */
+export const canonicalId = (id: string): string =>
+  /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id) ? id.toLowerCase() : id;

@@ -2,8 +2,11 @@
 
 import type { Flow, Stream } from '../../core/stream.ts';
 import type { Table } from '../../core/table.ts';
+import { adSetDrafts, adSets } from './ad-sets.ts';
 import type { Ads } from './ads.ts';
 import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './after-load.ts';
+import * as entities from './entities.ts';
+import type { Entity } from './fields.ts';
 import type { Reports } from './reports/reports.ts';
 import * as reportStreams from './reports.ts';
 import * as streams from './streams.ts';
@@ -11,21 +14,18 @@ import * as tables from './tables.ts';
 import * as transforms from './transform.ts';
 
 export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
-  kept(streams.businesses(ads), tables.businesses, transforms.business),
-  kept(streams.adAccounts(ads), tables.adAccounts, transforms.adAccount),
-  replaced(streams.adCategories(ads), tables.adCategories, transforms.adCategory),
-  kept(streams.campaigns(ads), tables.campaigns, transforms.campaign),
-  kept(streams.ads(ads), tables.ads, transforms.ad),
-  { ...kept(streams.adSets(ads), tables.adSets, transforms.adSet), children: tables.adSetChildren },
-  kept(streams.assets(ads), tables.assets, transforms.asset),
-  replaced(streams.audiences(ads), tables.audiences, transforms.audience),
-  replaced(streams.campaignDrafts(ads), tables.campaignDrafts, transforms.campaignDraft),
-  replaced(streams.adSetDrafts(ads), tables.adSetDrafts, transforms.adSetDraft),
-  replaced(streams.adDrafts(ads), tables.adDrafts, transforms.adDraft),
-  {
-    ...kept(streams.changeHistory(ads), tables.changeHistory, transforms.change),
-    children: tables.changeHistoryChildren,
-  },
+  kept(streams.businesses(ads), entities.businesses),
+  kept(streams.adAccounts(ads), entities.adAccounts),
+  replaced(streams.adCategories(ads), entities.adCategories),
+  kept(streams.campaigns(ads), entities.campaigns),
+  kept(streams.ads(ads), entities.ads),
+  kept(streams.adSets(ads), adSets),
+  kept(streams.assets(ads), entities.assets),
+  replaced(streams.audiences(ads), entities.audiences),
+  replaced(streams.campaignDrafts(ads), entities.campaignDrafts),
+  replaced(streams.adSetDrafts(ads), adSetDrafts),
+  replaced(streams.adDrafts(ads), entities.adDrafts),
+  kept(streams.changeHistory(ads), entities.changeHistory),
   ...reportFlows(reports),
 ];
 
@@ -35,36 +35,40 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
   const hourly = reportStreams.reportHourly(reports);
   return [
     {
-      ...replaced(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
+      ...facts(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
       afterwards: [finalDaily(back), absurdPrices, emptyLevels],
     },
     {
-      ...replaced(hourly, tables.reportHourly, transforms.hourlyRow),
+      ...facts(hourly, tables.reportHourly, transforms.hourlyRow),
       afterwards: [finalHourly(Math.max(...(hourly.days?.reread ?? []).map((one) => one.back)))],
     },
-    replaced(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
-    replaced(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
+    facts(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
+    facts(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
     {
-      ...kept(reportStreams.insightReports(reports), tables.insightStates, transforms.insight),
+      ...facts(reportStreams.insightReports(reports), tables.insightStates, { via: transforms.insight }),
       children: tables.insightChildren,
+      absent: 'kept',
     },
   ];
 };
 
-/** A transform that can also say what it does as a declaration, and which row a record is about that cannot become one. */
-type Transform = Pick<Flow, 'via' | 'cells' | 'keyOf'>;
-
 /** What the platform archives but never deletes. */
-const kept = (stream: Stream, table: Table, how: Flow['via'] | Transform): Flow => ({
+const kept = (stream: Stream, { table, children, transform }: Entity): Flow => ({
   stream,
   table,
-  children: {},
-  ...(typeof how === 'function' ? { via: how } : how),
+  children,
+  via: transform,
   absent: 'kept',
 });
 
 /** What is gone when its list no longer shows it. */
-const replaced = (stream: Stream, table: Table, how: Flow['via'] | Transform): Flow => ({
-  ...kept(stream, table, how),
+const replaced = (stream: Stream, what: Entity): Flow => ({ ...kept(stream, what), absent: 'replaced' });
+
+/** A transform that can also say what it does as a declaration, and which row a record is about that cannot become one. */
+const facts = (stream: Stream, table: Table, how: Pick<Flow, 'via' | 'cells' | 'keyOf'>): Flow => ({
+  stream,
+  table,
+  children: {},
+  ...how,
   absent: 'replaced',
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/ad-sets.ts';
 import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/spotify-ads/after-load.ts';
 import * as tables from '../../../src/connectors/spotify-ads/tables.ts';
 import * as transform from '../../../src/connectors/spotify-ads/transform.ts';
@@ -36,7 +37,7 @@ const flow = (
   via,
   absent: 'replaced',
 });
-const adSets = flow('ad_sets', tables.adSets as Table, transform.adSet, tables.adSetChildren);
+const adSets = flow('ad_sets', adSetEntity.table, adSetEntity.transform, adSetEntity.children);
 const daily = flow('report_daily', tables.reportDaily, transform.dailyRow.via);
 const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow.via);
 const csv = flow('async_reports', tables.reportCsv, transform.csvRow.via);

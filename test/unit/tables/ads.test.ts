@@ -1,11 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { adSets } from '../../../src/connectors/spotify-ads/ad-sets.ts';
+import { campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
 import {
-  adSetChildren,
-  adSets,
   adsTables,
-  campaigns,
-  changeHistoryChildren,
   hiddenColumn,
   insightChildren,
   metrics,
@@ -168,20 +166,19 @@ describe('schema ads', () => {
 });
 
 describe('versions and revisions', () => {
-  it.each([campaigns, adSets].map((table) => [nameOf(table as Table), table as DeclaredTable] as const))(
-    '%s keeps its versions in a table with these columns',
-    (_, { versions, key }) => {
-      const names = columnsOf(versions?.into.replace('ads.', '') ?? '').map(({ column }) => column);
-      expect(names).toEqual([
-        'source_id',
-        ...key,
-        ...(versions?.columns ?? ['?']),
-        'valid_from',
-        'valid_to',
-        '_run_id',
-      ]);
-    },
-  );
+  it.each(
+    [campaigns.table, adSets.table].map((table) => [nameOf(table as Table), table as DeclaredTable] as const),
+  )('%s keeps its versions in a table with these columns', (_, { versions, key }) => {
+    const names = columnsOf(versions?.into.replace('ads.', '') ?? '').map(({ column }) => column);
+    expect(names).toEqual([
+      'source_id',
+      ...key,
+      ...(versions?.columns ?? ['?']),
+      'valid_from',
+      'valid_to',
+      '_run_id',
+    ]);
+  });
 
   it.each([reportDaily, reportHourly, reportCsv].map((table) => [nameOf(table), table] as const))(
     '%s keeps what it said before, number by number',
@@ -229,7 +226,7 @@ describe('metrics', () => {
 });
 
 describe('children', () => {
-  it.each(Object.entries({ ...adSetChildren, ...changeHistoryChildren, ...insightChildren }))(
+  it.each(Object.entries({ ...adSets.children, ...changeHistory.children, ...insightChildren }))(
     '%s hang on columns that their table has',
     (_, child) => {
       for (const column of child.parent) expect(Object.keys(child.table.columns)).toContain(column);

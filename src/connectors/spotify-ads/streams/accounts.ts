@@ -6,10 +6,9 @@ import type { Json } from '../../../core/request.ts';
 import type { SliceContext, Stream } from '../../../core/stream.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
-import { type Ads, ofAccount } from '../ads.ts';
+import { type Ads, canonicalId, ofAccount } from '../ads.ts';
 import { byId } from '../by-id.ts';
 import { type Failure, failures, isOfOne } from '../failures.ts';
-import { canonicalId } from '../ids.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
 
 export const businessPlace: Place = { endpoint: '/businesses', key: 'businesses' };

@@ -1,15 +1,10 @@
 /** Lists that every ad account has of its own. */
 
-import type { Slice, Stream } from '../../../core/stream.ts';
-import { type Ads, accounts, ofAccount } from '../ads.ts';
+import type { Stream } from '../../../core/stream.ts';
+import { type Ads, accountOf as accountIn, accounts, ofAccount } from '../ads.ts';
 import { listing, type Place } from '../lists.ts';
 
-/** The account that a slice is about. */
-export const accountIn = ({ partition }: Slice): string => {
-  const account = partition?.ad_account_id;
-  if (account === undefined) throw new Error('a slice of an ad account names the account');
-  return account;
-};
+export { accountOf as accountIn } from '../ads.ts';
 
 /** The stream of a list below `/ad_accounts/{id}`. */
 export const listOfAccount = (

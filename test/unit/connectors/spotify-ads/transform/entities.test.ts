@@ -1,290 +1,142 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as tables from '../../../../../src/connectors/spotify-ads/tables.ts';
-import * as transform from '../../../../../src/connectors/spotify-ads/transform.ts';
+import { adSetDrafts, adSets } from '../../../../../src/connectors/spotify-ads/ad-sets.ts';
+import * as entities from '../../../../../src/connectors/spotify-ads/entities.ts';
+import type { Entity } from '../../../../../src/connectors/spotify-ads/fields.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
-import type { Flow, Slice } from '../../../../../src/core/stream.ts';
-import type { Table } from '../../../../../src/core/table.ts';
+import type { Slice } from '../../../../../src/core/stream.ts';
 import { parseInstant } from '../../../../../src/core/time.ts';
 
 const slice: Slice = { partition: { ad_account_id: 'acc' } };
 const times = { created_at: '2024-01-02T03:04:05Z', updated_at: '2024-01-03T03:04:05Z' };
 const instants = { created_at: parseInstant(times.created_at), updated_at: parseInstant(times.updated_at) };
+const flight = { start_time: times.created_at, end_time: times.updated_at };
+/** Members whose values are their own names. */
+const texts = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, name]));
 
-/** Every list's transform, its table and a record with everything that its vendor gives. */
-const lists: readonly (readonly [string, Flow['via'], Table, Readonly<Record<string, unknown>>])[] = [
-  [
-    'a business',
-    transform.business,
-    tables.businesses as Table,
-    { id: 'b', name: 'B', type: 'AGENCY', status: 'ACTIVE', ...times },
-  ],
+const campaign = { ...texts('id name status objective delivery_goal_group purchase_order'), ...times };
+const adSet = {
+  ...texts('id campaign_id name status category asset_format delivery_goal cost_model pacing'),
+  ...texts('bid_strategy dataset_id mobile_app_id'),
+  ...{ budget: { micro_amount: 250_000_000, type: 'DAILY', currency: 'EUR' }, bid_micro_amount: 1 },
+  ...{ base_rate_micro_amount: 2, cost_modifiers: [{ rate: 1.5 }], promotion: { promotion_goal: 'ARTIST' } },
+  ...{ video_delivery_formats: ['OPT_IN'], slot_positions: ['FIRST'], skad_enabled: false, targets: {} },
+  ...{ frequency_caps: [], ...flight, ...times },
+};
+const ad = {
+  ...texts('id ad_set_id name status advertiser_name tagline'),
+  assets: texts('asset_id companion_asset_id logo_asset_id canvas_asset_id'),
+  call_to_action: texts('key text language clickthrough_url'),
+  ...{ weight: 1.5, catalog: {}, third_party_tracking: [], ...times },
+};
+
+/** Each entity, and a record with everything that its vendor gives. */
+const lists: readonly (readonly [noun: string, Entity, Readonly<Record<string, unknown>>])[] = [
+  ['a business', entities.businesses, { ...texts('id name type status'), ...times }],
   [
     'an ad account',
-    transform.adAccount,
-    tables.adAccounts as Table,
+    entities.adAccounts,
     {
-      ...{
-        id: 'acc',
-        business_id: 'b',
-        name: 'A',
-        status: 'ACTIVE',
-        status_reason: '',
-        currency_code: 'EUR',
-      },
-      ...{ country_code: 'DE', industry: 'i', website: 'w', legal_entity_name: 'l', tax_id: 't' },
-      ...{ billing_address: { city: 'Berlin' }, ad_account_role: 'AD_ACCOUNT_VIEWER', ...times },
+      ...texts('id business_id name status status_reason currency_code country_code industry website'),
+      ...texts('legal_entity_name tax_id ad_account_role'),
+      ...{ billing_address: { city: 'Berlin' }, ...times },
     },
   ],
-  [
-    'a campaign',
-    transform.campaign,
-    tables.campaigns as Table,
-    {
-      ...{ id: 'c', name: 'C', status: 'ACTIVE', objective: 'REACH', delivery_goal_group: 'AWARENESS' },
-      ...{ purchase_order: '1', ad_account_id: 'acc', ...times },
-    },
-  ],
+  ['a campaign', entities.campaigns, campaign],
   [
     'an ad set',
-    transform.adSet,
-    tables.adSets as Table,
+    adSets,
     {
-      ...{
-        id: 's',
-        campaign_id: 'c',
-        name: 'S',
-        status: 'ACTIVE',
-        category: 'ADV_1_6',
-        asset_format: 'AUDIO',
-      },
-      ...{
-        delivery_goal: 'REACH',
-        cost_model: 'CPM',
-        pacing: 'PACING_EVEN',
-        start_time: times.created_at,
-        end_time: null,
-      },
-      ...{ budget: { micro_amount: 250_000_000, type: 'DAILY', currency: 'EUR' }, bid_strategy: 'MAX_BID' },
-      ...{ bid_micro_amount: 1, base_rate_micro_amount: 2, cost_modifiers: [{ rate: 1.5 }], dataset_id: 'd' },
-      ...{
-        promotion: { promotion_goal: 'ARTIST_PROMO' },
-        mobile_app_id: 'm',
-        video_delivery_formats: ['OPT_IN'],
-      },
-      ...{ slot_positions: ['FIRST'], skad_enabled: false, targets: {}, frequency_caps: [], delivery: 'ON' },
-      ...{
-        is_paused: false,
-        pause_reason: 'USER_PAUSED',
-        reject_reason: 'r',
-        reject_reasons: [{}],
-        ...times,
-      },
+      ...adSet,
+      ...texts('delivery pause_reason reject_reason'),
+      ...{ is_paused: false, reject_reasons: [{}] },
     },
   ],
   [
     'an ad',
-    transform.ad,
-    tables.ads as Table,
-    {
-      ...{
-        id: 'a',
-        ad_set_id: 's',
-        name: 'A',
-        status: 'APPROVED',
-        advertiser_name: 'Adv',
-        tagline: 'T',
-        delivery: 'ON',
-      },
-      ...{
-        assets: { asset_id: 'x', companion_asset_id: 'y', logo_asset_id: 'z', canvas_asset_id: 'v' },
-        weight: 1.5,
-      },
-      ...{
-        call_to_action: { key: 'K', text: 'Go', language: 'en', clickthrough_url: 'https://e' },
-        catalog: {},
-      },
-      ...{
-        third_party_tracking: [],
-        start_time: times.created_at,
-        end_time: times.updated_at,
-        ad_preview_url: 'p',
-      },
-      ...{ reject_reason: 'r', reject_reasons: [], ...times },
-    },
+    entities.ads,
+    { ...ad, ...flight, ...texts('delivery ad_preview_url reject_reason'), reject_reasons: [] },
   ],
   [
     'an asset',
-    transform.asset,
-    tables.assets as Table,
+    entities.assets,
     {
-      ...{
-        id: 'x',
-        name: 'X',
-        asset_type: 'VIDEO',
-        asset_subtype: 'u',
-        status: 'READY',
-        archived: true,
-        url: 'https://x',
-      },
-      ...{
-        file_type: 'MP4',
-        duration_ms: 30_000,
-        width: 1,
-        height: 2,
-        aspect_ratio: 'SQUARE',
-        has_audio: true,
-      },
-      ...{ thumbnail_url: 'https://t', ...times },
+      ...texts('id name asset_subtype status url file_type aspect_ratio thumbnail_url'),
+      ...{ asset_type: 'VIDEO', archived: true, duration_ms: 30_000, width: 1, height: 2, has_audio: true },
+      ...times,
     },
   ],
   [
     'an audience',
-    transform.audience,
-    tables.audiences as Table,
+    entities.audiences,
     {
-      ...{
-        id: 'u',
-        name: 'U',
-        description: 'd',
-        type: 'LOOKALIKE',
-        subtype: 'WEB_EVENT',
-        audience_category: 'CUSTOM',
-      },
-      ...{
-        status: 'LIVE',
-        size: { min: 1, max: 9 },
-        sources: ['PIXEL'],
-        seed_audience_id: 'e',
-        seed_audience_name: 'E',
-      },
-      ...{
-        lookalike_audience_ids: ['l'],
-        datasets: [{ id: 'd' }],
-        included_events: ['i'],
-        excluded_events: ['o'],
-      },
-      ...{
-        lookback_days: 30,
-        campaign_ids: ['c'],
-        ad_set_ids: ['s'],
-        exposure_type: 'CLICKS',
-        contract_audience_id: 'k',
-      },
-      ...times,
+      ...texts('id name description subtype audience_category status seed_audience_id seed_audience_name'),
+      ...texts('exposure_type contract_audience_id'),
+      ...{ type: 'LOOKALIKE', size: { min: 1, max: 9 }, sources: ['PIXEL'], lookalike_audience_ids: ['l'] },
+      ...{ datasets: [{ id: 'd' }], included_events: ['i'], excluded_events: ['o'], lookback_days: 30 },
+      ...{ campaign_ids: ['c'], ad_set_ids: ['s'], ...times },
     },
   ],
-  [
-    'a category',
-    transform.adCategory,
-    tables.adCategories as Table,
-    { id: 'ADV_1_6', name: 'Cars', parent_category: 'P' },
-  ],
+  ['a category', entities.adCategories, texts('id name parent_category')],
   [
     'a change',
-    transform.change,
-    tables.changeHistory as Table,
+    entities.changeHistory,
     {
-      ...{
-        change_id: 'h',
-        timestamp: times.created_at,
-        entity_type: 'AD_SET',
-        entity_id: 's',
-        entity_name: 'S',
-      },
-      ...{ operation: 'CHANGED', changes: [] },
-      actor: {
-        principal_id: 'p',
-        principal_type: 'USER',
-        name: 'Ann',
-        email: null,
-        category: 'ADVERTISER_USER',
-      },
+      ...texts('change_id entity_type entity_id entity_name operation'),
+      actor: texts('principal_id principal_type name email category'),
+      ...{ timestamp: times.created_at, changes: [] },
     },
   ],
   [
     'a draft campaign',
-    transform.campaignDraft,
-    tables.campaignDrafts as Table,
+    entities.campaignDrafts,
     {
-      ...{
-        id: 'c',
-        ad_account_id: 'acc',
-        name: 'C',
-        draft_hierarchy_version: 3,
-        channel: 'UNSET',
-        ad_product: 'UNSET',
-      },
-      ...{
-        salesforce_opportunity: 'o',
-        salesforce_sales_order: 'p',
-        media_plan_id: 'm',
-        needs_advertiser_review: true,
-      },
-      ...{ modified_by_role: 'ADVERTISER', status: 'ACTIVE_RESTRICTED', ...times },
+      ...{ ...campaign, draft_hierarchy_version: 3, needs_advertiser_review: true, ad_account_id: 'acc' },
+      ...texts('channel ad_product salesforce_opportunity salesforce_sales_order media_plan_id'),
+      ...texts('modified_by_role'),
     },
   ],
   [
     'a draft ad set',
-    transform.adSetDraft,
-    tables.adSetDrafts as Table,
-    {
-      ...{
-        id: 's',
-        campaign_id: 'c',
-        draft_hierarchy_version: null,
-        frequency_caps: [],
-        reservation_id: 'r',
-      },
-      ...{ ias_campaign_id: 'i', success_metric: 'm', ...times },
-    },
+    adSetDrafts,
+    { ...adSet, ...texts('reservation_id ias_campaign_id success_metric'), draft_hierarchy_version: 1 },
   ],
   [
     'a draft ad',
-    transform.adDraft,
-    tables.adDrafts as Table,
-    {
-      id: 'a',
-      ad_set_id: 's',
-      asset_format: 'AUDIO',
-      placements: ['MUSIC'],
-      dv_client_code: '1',
-      weight: null,
-      ...times,
-    },
+    entities.adDrafts,
+    { ...ad, asset_format: 'AUDIO', placements: ['MUSIC'], dv_client_code: '1', draft_hierarchy_version: 1 },
   ],
 ];
-const idKey = (table: Table): string => (table.name === 'change_history' ? 'change_id' : 'id');
 
-describe.each(lists)('%s', (_, via, table, record) => {
-  it('fills every column of its table, and nothing that the vendor gives is news', () => {
-    const { row, notes } = via(record, slice);
+describe.each(lists)('%s', (noun, { table, transform }, record) => {
+  const idName = noun === 'a change' ? 'change_id' : 'id';
+
+  it('fills every column of its table, and knows every member that the vendor gives', () => {
+    const { row, notes } = transform(record, slice);
     expect(Object.keys(row).sort()).toEqual(Object.keys(table.columns).sort());
     expect(row._extra).toBeNull();
     expect(notes).toBeUndefined();
-    const lost = Object.entries(record).filter(
-      ([key, value]) => key in table.columns && value !== null && row[key] === null,
-    );
-    expect(lost).toEqual([]);
+    const empty = Object.keys(row).filter((column) => row[column] === null && column !== '_extra');
+    expect(empty).toEqual([]);
   });
 
   it('needs nothing but its id; what is missing is null', () => {
-    if (table.name === 'change_history') return;
-    const { row } = via({ id: 'x' }, slice);
+    if (noun === 'a change') return;
+    const { row } = transform({ id: 'x' }, slice);
     const filled = Object.entries(row).filter(
       ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
     );
     expect(filled.every(([column]) => ['id', 'ad_account_id'].includes(column))).toBe(true);
   });
 
-  it('keeps what nobody knew, and notes each field once', () => {
-    const { row, notes } = via({ ...record, brand_new: { deep: [1] }, nothing: null }, slice);
+  it('keeps members that are not known, and notes each once', () => {
+    const { row, notes } = transform({ ...record, brand_new: { deep: [1] }, nothing: null }, slice);
     expect(row._extra).toBe('{"brand_new":{"deep":[1]}}');
     expect(notes).toEqual(['brand_new: a field that is not known']);
   });
 
   it.each([undefined, null, '', 7, {}])('with the id %j is rejected', (id) => {
-    expect(() => via({ ...record, [idKey(table)]: id }, slice)).toThrow(BadData);
+    expect(() => transform({ ...record, [idName]: id }, slice)).toThrow(BadData);
   });
 
   it('is rejected or read, never broken, whatever its fields hold', () => {
@@ -292,7 +144,7 @@ describe.each(lists)('%s', (_, via, table, record) => {
     fc.assert(
       fc.property(strange, (fields) => {
         try {
-          const { row } = via({ ...record, ...fields }, slice);
+          const { row } = transform({ ...record, ...fields }, slice);
           expect(Object.keys(row).sort()).toEqual(Object.keys(table.columns).sort());
         } catch (error) {
           if (!(error instanceof BadData)) throw error;
@@ -303,31 +155,25 @@ describe.each(lists)('%s', (_, via, table, record) => {
   });
 });
 
-describe('words and times of the source', () => {
-  it('a word that is new stays as it is, and is noted', () => {
-    const { row, notes } = transform.campaign({ id: 'c', status: 'HIBERNATING' }, slice);
-    expect(row).toMatchObject({ status: 'HIBERNATING', _extra: null });
-    expect(notes).toEqual(['status: a value that is not known: HIBERNATING']);
-  });
-
-  it('what the contract calls the kind of an asset or an audience is its type', () => {
-    expect(transform.asset({ id: 'x', kind: 'image' }, slice).row).toMatchObject({
+describe('values of the source', () => {
+  it('the kind of an asset or an audience, as the contract says, is its type', () => {
+    expect(entities.assets.transform({ id: 'x', kind: 'image' }, slice).row).toMatchObject({
       type: 'IMAGE',
       _extra: null,
     });
-    expect(transform.audience({ id: 'u', kind: 'LOOKALIKE' }, slice)).toMatchObject({
+    expect(entities.audiences.transform({ id: 'u', kind: 'LOOKALIKE' }, slice)).toMatchObject({
       row: { type: 'LOOKALIKE', _extra: null },
     });
-    expect(transform.asset({ id: 'x', type: 'VIDEO' }, slice).row).toMatchObject({
+    expect(entities.assets.transform({ id: 'x', type: 'VIDEO' }, slice).row).toMatchObject({
       type: 'VIDEO',
       _extra: null,
     });
-    const both = transform.asset({ id: 'x', asset_type: 'AUDIO', kind: 'jingle' }, slice).row;
+    const both = entities.assets.transform({ id: 'x', asset_type: 'AUDIO', kind: 'jingle' }, slice).row;
     expect(both).toMatchObject({ type: 'AUDIO' });
     expect(both._extra).toContain('"kind":"jingle"');
-    const { row, notes } = transform.asset({ id: 'x', kind: 7 }, slice);
+    const { row, notes } = entities.assets.transform({ id: 'x', kind: 7 }, slice);
     expect(row).toMatchObject({ type: null });
-    expect(notes).toEqual(['asset_type: expected text, got a number']);
+    expect(notes).toEqual(['kind: expected text, got a number']);
   });
 
   it.each([
@@ -335,23 +181,26 @@ describe('words and times of the source', () => {
     { assets: [{ asset_id: 'x' }], _extra: null },
     { assets: [{ id: 'x', role: 'main' }], _extra: '{"assets.role":"main"}' },
   ])('the one asset of a list is the creative of its ad: $assets', ({ assets, _extra }) => {
-    expect(transform.ad({ id: 'a', assets }, slice).row).toMatchObject({ asset_id: 'x', _extra });
-    expect(transform.adDraft({ id: 'a', assets }, slice).row).toMatchObject({ asset_id: 'x', _extra });
+    expect(entities.ads.transform({ id: 'a', assets }, slice).row).toMatchObject({ asset_id: 'x', _extra });
+    expect(entities.adDrafts.transform({ id: 'a', assets }, slice).row).toMatchObject({
+      asset_id: 'x',
+      _extra,
+    });
   });
 
   it('of several assets in a list nothing says which is the creative: they are kept as they came', () => {
-    const { row, notes } = transform.ad({ id: 'a', assets: ['x', 'y'] }, slice);
+    const { row, notes } = entities.ads.transform({ id: 'a', assets: ['x', 'y'] }, slice);
     expect(row).toMatchObject({ asset_id: null });
     expect(row._extra).toContain('["x","y"]');
     expect(notes).toEqual(['assets: expected an object, got a list']);
   });
 
   it('times become instants; what is no time rejects what is live, and is kept in a draft', () => {
-    expect(transform.campaign({ id: 'c', ...times }, slice).row).toMatchObject(instants);
-    expect(() => transform.adSet({ id: 's', start_time: 'soon' }, slice)).toThrow(
+    expect(entities.campaigns.transform({ id: 'c', ...times }, slice).row).toMatchObject(instants);
+    expect(() => adSets.transform({ id: 's', start_time: 'soon' }, slice)).toThrow(
       /ad set s has a bad start_time/,
     );
-    const { row, notes } = transform.adSetDraft({ id: 's', start_time: 'soon', end_time: '' }, slice);
+    const { row, notes } = adSetDrafts.transform({ id: 's', start_time: 'soon', end_time: '' }, slice);
     expect(row).toMatchObject({ start_at: null, end_at: null });
     expect(row._extra).toContain('"_raw":"soon"');
     expect(notes).toEqual(['start_time: expected an instant, got text']);
@@ -360,41 +209,44 @@ describe('words and times of the source', () => {
   it('times may be counted in milliseconds or in seconds since 1970', () => {
     const ms = Date.parse(times.created_at);
     for (const told of [ms, Math.floor(ms / 1000)])
-      expect(transform.campaign({ id: 'c', created_at: told }, slice).row.created_at).toBe(
+      expect(entities.campaigns.transform({ id: 'c', created_at: told }, slice).row.created_at).toBe(
         parseInstant(told === ms ? ms : Math.floor(ms / 1000) * 1000),
       );
   });
 
-  it('belong to the account whose list they came from; another one told is kept and noted', () => {
-    const { row, notes } = transform.campaign({ id: 'c', ad_account_id: 'other' }, slice);
+  it('belong to the account whose list they came from; another account in the record is kept and noted', () => {
+    const { row, notes } = entities.campaigns.transform({ id: 'c', ad_account_id: 'other' }, slice);
     expect(row.ad_account_id).toBe('acc');
     expect(row._extra).toContain('"_raw":"other"');
     expect(notes).toHaveLength(1);
-    expect(() => transform.campaign({ id: 'c' }, {})).toThrow(/no partition key ad_account_id/);
+    expect(() => entities.campaigns.transform({ id: 'c' }, {})).toThrow(/no partition key ad_account_id/);
   });
 
-  it('of two words for what an asset is the second is kept beside the first', () => {
+  it('the second of two members for one column is kept and noted', () => {
     const sound = { id: 'x', asset_type: 'AUDIO', audio_type: 'BACKGROUND_MUSIC' };
-    expect(transform.asset(sound, slice)).toMatchObject({
+    expect(entities.assets.transform(sound, slice)).toMatchObject({
       row: { subtype: 'BACKGROUND_MUSIC', _extra: null },
     });
-    const { row, notes } = transform.asset({ ...sound, asset_subtype: 'USER_UPLOADED_AUDIO' }, slice);
+    const { row, notes } = entities.assets.transform(
+      { ...sound, asset_subtype: 'USER_UPLOADED_AUDIO' },
+      slice,
+    );
     expect(row).toMatchObject({
       subtype: 'USER_UPLOADED_AUDIO',
       _extra: '{"audio_type":"BACKGROUND_MUSIC"}',
     });
-    expect(notes).toEqual(['audio_type: told beside asset_subtype']);
+    expect(notes).toEqual(['audio_type: given beside asset_subtype']);
   });
 
-  it('news within an object is told by its path', () => {
-    const { row, notes } = transform.adSet({ id: 's', budget: { micro_amount: 1, cap: true } }, slice);
+  it('an unknown member of an object is noted by its path', () => {
+    const { row, notes } = adSets.transform({ id: 's', budget: { micro_amount: 1, cap: true } }, slice);
     expect(row._extra).toBe('{"budget.cap":true}');
     expect(notes).toEqual(['budget.cap: a field that is not known']);
   });
 
-  it('news within the elements of a list is kept with its place and told once', () => {
+  it('an unknown member of list elements is kept by its place and noted once', () => {
     const cap = { frequency_unit: 'DAY', frequency_period: 1, max_impressions: 5 };
-    const capped = transform.adSet(
+    const capped = adSets.transform(
       { id: 's', frequency_caps: [cap, { ...cap, frequency_period: 7, per: 'USER' }] },
       slice,
     );
@@ -403,7 +255,7 @@ describe('words and times of the source', () => {
     expect(capped.notes).toEqual(['frequency_caps[].per: a field that is not known']);
     const record = { change_id: 'h', timestamp: times.created_at, entity_type: 'AD_SET', entity_id: 's' };
     const item = { field_type: 'bidAmount', reason: { by: 'RULE' } };
-    const changed = transform.change({ ...record, changes: [item, item] }, slice);
+    const changed = entities.changeHistory.transform({ ...record, changes: [item, item] }, slice);
     expect(changed.row._extra).toBe('{"changes[0].reason":{"by":"RULE"},"changes[1].reason":{"by":"RULE"}}');
     expect(changed.notes).toEqual(['changes[].reason: a field that is not known']);
   });
@@ -422,7 +274,7 @@ describe('words and times of the source', () => {
         { field_type: 'status', before: null },
       ],
     };
-    expect(transform.change(record, slice).children.items).toEqual([
+    expect(entities.changeHistory.transform(record, slice).children.items).toEqual([
       {
         change_id: 'h',
         item: 0,
@@ -442,14 +294,18 @@ describe('words and times of the source', () => {
         after: null,
       },
     ]);
-    expect(() => transform.change({ ...record, changes: [7] }, slice)).toThrow(/changes\[0\]/);
-    expect(() => transform.change({ ...record, timestamp: undefined }, slice)).toThrow(/has no timestamp/);
+    expect(() => entities.changeHistory.transform({ ...record, changes: [7] }, slice)).toThrow(
+      /changes\[0\]/,
+    );
+    expect(() => entities.changeHistory.transform({ ...record, timestamp: undefined }, slice)).toThrow(
+      /has no timestamp/,
+    );
   });
 });
 
 describe('targeting', () => {
   const rows = (targets: unknown) =>
-    (transform.adSet({ id: 's', targets }, slice).children.targets ?? []).map(
+    (adSets.transform({ id: 's', targets }, slice).children.targets ?? []).map(
       ({ dimension, value }) => `${dimension}: ${value}`,
     );
 
@@ -492,16 +348,8 @@ describe('targeting', () => {
     ]);
   });
 
-  it('of older servers may list geo targets', () => {
-    expect(rows({ geo_targets: [{ country_code: 'DE' }, { country_code: 'AT', dma_ids: ['7'] }] })).toEqual([
-      'geo_targets.country_code: DE',
-      'geo_targets.country_code: AT',
-      'geo_targets.dma_ids: 7',
-    ]);
-  });
-
   it('stays whole beside, also a value that is too long for a row of its own', () => {
-    const { row, children, notes } = transform.adSet(
+    const { row, children, notes } = adSets.transform(
       { id: 's', targets: { artist_ids: ['x'.repeat(3000)] } },
       slice,
     );
@@ -511,7 +359,7 @@ describe('targeting', () => {
   });
 
   it('caps and placements become rows; a cap that says too little is kept with a note', () => {
-    const { row, children, notes } = transform.adSet(
+    const { row, children, notes } = adSets.transform(
       {
         id: 's',
         targets: { placements: ['MUSIC', 'PODCAST', 'MUSIC'] },
@@ -531,8 +379,8 @@ describe('targeting', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it('that is not there is empty: what an ad set no longer has goes', () => {
-    expect(transform.adSet({ id: 's' }, slice).children).toEqual({
+  it('that is absent is empty: rows that an ad set no longer has are deleted', () => {
+    expect(adSets.transform({ id: 's' }, slice).children).toEqual({
       targets: [],
       frequency_caps: [],
       placements: [],

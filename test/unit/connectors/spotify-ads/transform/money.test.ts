@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { adSets } from '../../../../../src/connectors/spotify-ads/ad-sets.ts';
 import {
   amounts,
   fitting,
   fromMicros,
   fromUnits,
 } from '../../../../../src/connectors/spotify-ads/transform/amounts.ts';
-import { adSet } from '../../../../../src/connectors/spotify-ads/transform.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
 import { numberOf, parseJson } from '../../../../../src/core/json.ts';
 
+const adSet = adSets.transform;
 const account = { partition: { ad_account_id: 'acc' } };
 /** An ad set whose JSON was written by the source as `literal`. */
 const withBudget = (literal: string) =>
@@ -128,12 +129,11 @@ describe('an amount of an ad set', () => {
   it.each([
     { budget: { amount_micros: 12_345_678, type: 'DAILY', currency: 'EUR' } },
     { budget: { amount: 12_345_678, type: 'DAILY', currency: 'EUR' } },
-    { budget: { microAmount: '12345678', type: 'DAILY', currency: 'EUR' } },
     { budget_micro_amount: 12_345_678, budget_type: 'DAILY', budget_currency: 'EUR' },
     { budget: { micro_amount: 12_345_678 }, budget_type: 'DAILY', budget_currency: 'EUR' },
     { budget: { type: 'DAILY', currency: 'EUR' }, budget_micro_amount: 12_345_678 },
-  ])('is a micro-amount under whatever name: %o', (told) => {
-    const { row, notes } = adSet({ id: 's', ...told }, account);
+  ])('is a micro-amount under whatever name: %o', (given) => {
+    const { row, notes } = adSet({ id: 's', ...given }, account);
     expect(row).toMatchObject({
       budget: '12.345678',
       budget_type: 'DAILY',
@@ -143,16 +143,7 @@ describe('an amount of an ad set', () => {
     expect(notes).toBeUndefined();
   });
 
-  it('of which there are two is none of them; both are kept, and told', () => {
-    const { row, notes } = adSet({ id: 's', budget: { daily_amount: 1, lifetime_amount: 2 } }, account);
-    expect(row).toMatchObject({
-      budget: null,
-      _extra: '{"budget.daily_amount":1,"budget.lifetime_amount":2}',
-    });
-    expect(notes).toHaveLength(2);
-  });
-
-  it('that is told twice is the one inside; the other is kept, and told', () => {
+  it('given twice is the one inside; the other is kept and noted', () => {
     const budget = { micro_amount: 5_000_000, type: 'DAILY' };
     const { row, notes } = adSet(
       { id: 's', budget, budget_micro_amount: 7, budget_type: 'LIFETIME' },
