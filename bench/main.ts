@@ -2,7 +2,6 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultConcurrency as concurrency } from '../src/config/config.ts';
 import type { RunReport } from '../src/core/run.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
@@ -12,6 +11,9 @@ import { against } from './against.ts';
 import { type Cost, measure, service } from './processes.ts';
 import { dump, rawCopy, tablesOf } from './raw-copy.ts';
 import { type Figure, report } from './report.ts';
+
+/** The default of TRACKER_CONCURRENCY. */
+const concurrency = 8;
 
 /**
  * Speed as ratios within one run: machines differ, ratios less so. Writes docs/performance.md. `npm run bench -- a d` runs these parts only

@@ -31,7 +31,7 @@ export const limit = 22_000;
 export const ceilings: Readonly<Record<string, number>> = {
   'main.ts': 210,
   core: 1940,
-  config: 410,
+  config: 380,
   http: 1240,
   reading: 1480,
   'connectors/jira': 3340,
@@ -46,7 +46,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   outbound: 700,
   'server/api': 1520,
   'server/dashboard': 3140,
-  cli: 3690,
+  cli: 3620,
   src: 35_610,
 };
 

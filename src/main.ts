@@ -5,13 +5,12 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
-import type { Context, Parts } from './cli/context.ts';
+import type { Context, Parts, Settings } from './cli/context.ts';
 import { causes, codeOfError, exit, said } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
 import { type Stop, stopping } from './cli/signals.ts';
 import { type Sink, sinkOn } from './cli/terminal.ts';
 import type { Told } from './cli/waiting.ts';
-import type { Config } from './config/config.ts';
 import type { Source } from './core/stream.ts';
 import { connectionsFor } from './engine/context/concurrency.ts';
 
@@ -135,7 +134,8 @@ function assemble(
   };
   const config = once(async () => {
     const { readConfig } = await import('./config/config.ts');
-    const read = readConfig(env, process.cwd());
+    const { connectors } = await import('./connectors/index.ts');
+    const read = readConfig(env, process.cwd(), connectors);
     if (!quiet) for (const warning of read.warnings) say(`warning: ${warning}`);
     return read;
   });
@@ -158,20 +158,20 @@ function assemble(
     return keep(await connect(url, options), (part) => part.close());
   };
   const warehouse = once(async (patience?: number) => {
-    const { databaseUrl, tracker, ads } = await config();
+    const { databaseUrl, sources } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     return connected(
       url,
-      connectionsFor(Math.max(tracker?.concurrency ?? 4, ads?.concurrency ?? 4)),
+      connectionsFor(Math.max(4, ...Object.values(sources).map((each) => each?.concurrency ?? 4))),
       patience,
     );
   });
-  const open = async (pipeline: string, from: Config, told?: Told): Promise<Source> => {
+  const open = async (pipeline: string, from: Settings, told?: Told): Promise<Source> => {
     const { openSource } = await import('./cli/opening.ts');
     return openSource(pipeline, from, ownVersion(), told);
   };
-  const source = async (pipeline: string, told?: Told, other?: Config) =>
+  const source = async (pipeline: string, told?: Told, other?: Settings) =>
     keep(await open(pipeline, other ?? (await config()), told), (part) => part.close());
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
@@ -197,8 +197,8 @@ const once = <A extends readonly unknown[], T>(
 
 /** The log is on where LOG_LEVEL (of the environment or `.env`) or `--verbose` asks for it. A wrong level is told by the configuration. */
 async function wishedLog(env: NodeJS.ProcessEnv, verbose: boolean): Promise<string | undefined> {
-  const { variables } = await import('./config/variables.ts');
-  const level = variables(env, process.cwd()).text('LOG_LEVEL')?.toLowerCase();
+  const { Variables } = await import('./config/variables.ts');
+  const level = new Variables(env, process.cwd()).text('LOG_LEVEL')?.toLowerCase();
   return level === 'silent' ? undefined : (level ?? (verbose ? 'debug' : undefined));
 }
 

@@ -2,13 +2,13 @@
 
 import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
-import type { Config } from '../config/config.ts';
 import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
+import type { Settings } from './context.ts';
 import { streamsOf } from './opening.ts';
 import { configured, hasReconcile, pipelines } from './pipelines.ts';
 
 /** Opens each configured source to see its streams; asks nothing of it. */
-export async function catalogueOf(config: Config, version: string): Promise<Catalogue> {
+export async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
   const here = configured(config);
   const dags = await Promise.all(
     pipelines.map(
@@ -40,6 +40,6 @@ export async function catalogueOf(config: Config, version: string): Promise<Cata
 /** What nightly does when it is due is shown with the times of nightly's own. */
 const timed = ({ does, on, within }: Job): Timed => ({ does, ...on, starts: within === undefined });
 
-async function namesIn({ name }: Pipeline, config: Config, version: string): Promise<readonly string[]> {
+async function namesIn({ name }: Pipeline, config: Settings, version: string): Promise<readonly string[]> {
   return (await streamsOf(name, config, version)).flatMap(({ stream, children }) => [stream, ...children]);
 }

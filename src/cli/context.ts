@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import type { SourceSettings } from '../connectors/index.ts';
 import type { Source } from '../core/stream.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -7,10 +8,13 @@ import type { Stop } from './signals.ts';
 import type { Sink } from './terminal.ts';
 import type { Told } from './waiting.ts';
 
+/** The configuration; sources by name, absent where not configured. */
+export type Settings = Config<Readonly<Record<'tracker' | 'ads' | 'workflow', SourceSettings | undefined>>>;
+
 /** The parts a command may need. Each is built when it is first asked for, once, and stopped by `main.ts` in reverse order. */
 export interface Parts {
   /** The environment, checked. Throws Misconfigured. */
-  config(): Promise<Config>;
+  config(): Promise<Settings>;
   /**
    * The warehouse as configured: `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
    * `patience`: how long to try a server that does not answer, ms; default 30 s, as a run at night should.
@@ -26,7 +30,7 @@ export interface Parts {
    * A pipeline's source, opened anew for each run; `told` hears what it finds out. `config`: another than the environment's (the demo's).
    * Throws Misconfigured if it is not configured.
    */
-  source(pipeline: string, told?: Told, config?: Config): Promise<Source>;
+  source(pipeline: string, told?: Told, config?: Settings): Promise<Source>;
   /** Something to be stopped with the parts, before those that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }

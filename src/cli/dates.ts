@@ -1,5 +1,5 @@
 /** Dates as people type them. */
-import { parseInstant } from '../config/config.ts';
+import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
 
 /**

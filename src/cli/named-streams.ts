@@ -1,6 +1,7 @@
 /** Streams as people name them, over all chosen pipelines. */
-import type { Config } from '../config/config.ts';
+
 import { Misconfigured } from '../core/errors.ts';
+import type { Settings } from './context.ts';
 import { noStream } from './nearest.ts';
 import { streamsOf } from './opening.ts';
 
@@ -18,7 +19,7 @@ export interface Chosen {
 export async function owning(
   pipelines: readonly string[],
   names: readonly string[] | undefined,
-  config: Config,
+  config: Settings,
   version: string,
 ): Promise<readonly Chosen[]> {
   if (names === undefined || names.length === 0)
@@ -40,7 +41,7 @@ interface Known {
   readonly names: readonly string[];
 }
 
-async function knownOf(pipeline: string, config: Config, version: string): Promise<readonly Known[]> {
+async function knownOf(pipeline: string, config: Settings, version: string): Promise<readonly Known[]> {
   return (await streamsOf(pipeline, config, version)).map(({ stream, children }) => ({
     stream,
     names: [stream, ...children].flatMap((name) => [name, `${pipeline}.${name}`]),

@@ -1,32 +1,18 @@
 /** Who is told what, from the configuration and the pipeline files. */
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Config } from '../config/config.ts';
 import type { Channel } from '../outbound/deliver.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { Settings } from './context.ts';
 import { pipelines } from './pipelines.ts';
 
 /** The channels that are configured. */
-export function channelsOf({ notify, proxies }: Config): readonly Channel[] {
-  const { webhookUrl, webhookSecret, slackWebhookUrl } = notify;
-  return [
-    ...(webhookUrl
-      ? [
-          {
-            name: 'webhook' as const,
-            url: webhookUrl,
-            proxies,
-            ...(webhookSecret ? { secret: webhookSecret } : {}),
-          },
-        ]
-      : []),
-    ...(slackWebhookUrl ? [{ name: 'slack' as const, url: slackWebhookUrl, proxies }] : []),
-  ];
-}
+export const channelsOf = ({ notify, proxies }: Settings): readonly Channel[] =>
+  notify.map((channel) => ({ ...channel, proxies }));
 
 /** What the pipelines declare, joined with the channels and the engine that is handed over to. */
-export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
-  const { workflow } = config;
+export const outboundOf = (warehouse: Warehouse, config: Settings): Outbound => {
+  const openEngine = config.sources.workflow?.openEngine;
   const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
     onSuccess === undefined ? [] : [[name, onSuccess] as const],
   );
@@ -34,16 +20,13 @@ export const outboundOf = (warehouse: Warehouse, config: Config): Outbound => {
     db: warehouse.db,
     channels: channelsOf(config),
     onSuccess: Object.fromEntries(declared),
-    ...(workflow !== undefined &&
+    ...(openEngine !== undefined &&
       declared.length > 0 && {
-        openEngine: async () => {
-          const { openEngine } = await import('../connectors/dagu/source.ts');
-          return openEngine(
-            workflow,
+        openEngine: () =>
+          openEngine(
             declared.map(([, { dag }]) => dag),
-            { proxies: config.proxies },
-          );
-        },
+            config.proxies,
+          ),
       }),
   };
 };

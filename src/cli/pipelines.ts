@@ -4,16 +4,16 @@ import { ads } from '../../pipelines/ads.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
-import type { Config } from '../config/config.ts';
 import { Misconfigured } from '../core/errors.ts';
+import type { Settings } from './context.ts';
 import { nearest } from './nearest.ts';
 
 /** In the order in which they run. */
 export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
 
 /** Those that are configured. */
-export const configured = (config: Config): readonly Pipeline[] =>
-  pipelines.filter((each) => config[each.source] !== undefined);
+export const configured = (config: Settings): readonly Pipeline[] =>
+  pipelines.filter((each) => config.sources[each.source] !== undefined);
 
 /** What the pipeline of that name does when; nothing if there is none. */
 export const jobsOf = (name: string): readonly Job[] =>
@@ -45,9 +45,9 @@ export function knownPipeline(name: string): Pipeline {
 }
 
 /** As `knownPipeline`; throws Misconfigured, with what it needs, if it is not configured. */
-export function pipelineNamed(name: string, config: Config): Pipeline {
+export function pipelineNamed(name: string, config: Settings): Pipeline {
   const found = knownPipeline(name);
-  if (config[found.source] === undefined)
+  if (config.sources[found.source] === undefined)
     throw new Misconfigured(
       `pipeline ${name} is not configured: set ${found.needs} and its credentials in the environment or in .env (see .env.example)`,
     );
@@ -55,7 +55,7 @@ export function pipelineNamed(name: string, config: Config): Pipeline {
 }
 
 /** The pipelines of these names, or all configured ones if none is named. Throws Misconfigured if that leaves nothing. */
-export function chosen(names: readonly string[], config: Config): readonly string[] {
+export function chosen(names: readonly string[], config: Settings): readonly string[] {
   if (names.length > 0) return [...new Set(names)].map((name) => pipelineNamed(name, config).name);
   const all = configured(config).map((each) => each.name);
   if (all.length === 0)

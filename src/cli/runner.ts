@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Config } from '../config/config.ts';
 import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
 import type { Observe, RunKind, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
@@ -11,7 +10,7 @@ import type { RunDeps } from '../engine/context/deps.ts';
 import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { combinedReport, type Part } from './combined.ts';
-import type { Context } from './context.ts';
+import type { Context, Settings } from './context.ts';
 import { said } from './exit.ts';
 import { openSource } from './opening.ts';
 import { outboundOf, untold } from './outbound.ts';
@@ -33,7 +32,7 @@ const heldPause = seconds(5);
  */
 export function openRunner(
   context: Context,
-  config: Config,
+  config: Settings,
   own: Warehouse,
   warehouseOf: (pipeline: string) => Promise<Warehouse>,
   shown: Progress,

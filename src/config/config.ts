@@ -1,100 +1,196 @@
-import { readWorkflow, type WorkflowConfig, workflowNames } from '../connectors/dagu/config.ts';
-import { readTracker, type TrackerConfig, trackerNames } from '../connectors/jira/config.ts';
-import { type AdsConfig, adsNames, readAds } from '../connectors/spotify-ads/config.ts';
+import path from 'node:path';
+import { z } from 'zod';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
-import { type NotifyConfig, notifyNames, readNotify } from './notify.ts';
-import { directory, integer, oneOf } from './parse.ts';
-import { type ProxyConfig, proxyNames, readProxies } from './proxies.ts';
-import { readServer, type ServerConfig, serverNames } from './server.ts';
-import { type Variables, variables } from './variables.ts';
+import { bareHost, isThisMachine } from '../core/this-machine.ts';
+import { type Part, part } from './part.ts';
+import { bearerToken, integer, oneOf, text, webhookUrl } from './values.ts';
+import { Variables } from './variables.ts';
 
-export type { AdsConfig } from '../connectors/spotify-ads/config.ts';
-export { defaultConcurrency } from './concurrency.ts';
-export { parseInstant } from './parse.ts';
-export { Secret };
-
-/** Everything the user can set, read once and checked. A source that is absent is not configured. */
-export interface Config {
+/**
+ * Everything that the user can set, read once and checked. `Sources`: settings by the name of the source; one that is absent is not
+ * configured.
+ */
+export interface Config<Sources> {
   /** Connection string of the warehouse; absent: the embedded one under `home`. */
-  readonly databaseUrl?: Secret;
+  readonly databaseUrl: Secret | undefined;
   /** Absolute path of the directory for what Tidemark keeps on disk. */
   readonly home: string;
-  readonly tracker?: TrackerConfig;
-  readonly ads?: AdsConfig;
-  readonly workflow?: WorkflowConfig;
-  readonly server: ServerConfig;
-  /** Where changes of state are told; empty: nowhere. */
-  readonly notify: NotifyConfig;
-  /** Between us and whatever is not this machine. */
-  readonly proxies: ProxyConfig;
   /** How long one run may take, in hours. */
   readonly runHours: number;
-  readonly logLevel: LogLevel;
+  /** Level of the log on stderr; undefined: not set. */
+  readonly logLevel: LogLevel | undefined;
+  readonly server: {
+    readonly host: string;
+    readonly port: number;
+    readonly apiToken: Secret | undefined;
+    /** A second token, read only. */
+    readonly readToken: Secret | undefined;
+    /** A run without progress for this many minutes is stuck. */
+    readonly stuckMinutes: number;
+  };
+  /** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
+  readonly notify: readonly {
+    readonly name: 'webhook' | 'slack';
+    readonly url: Secret;
+    readonly secret?: Secret;
+  }[];
+  readonly proxies: ProxyConfig;
+  readonly sources: Sources;
   /** What is allowed but doubtful, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+/** Proxies by scheme of the target. They are secrets: an address may hold a password. */
+export interface ProxyConfig {
+  readonly http?: Secret;
+  readonly https?: Secret;
+  /** What is reached without a proxy; see `Proxies` of src/http/proxy.ts. */
+  readonly except: readonly string[];
+}
 
-/** Those of every part. */
-const parts = [trackerNames, adsNames, workflowNames, serverNames, notifyNames, proxyNames] as const;
+export type LogLevel = (typeof logLevels)[number];
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The variables that are secrets: each can be given as NAME_FILE too. */
-export const secrets = ['DATABASE_URL', ...parts.flatMap(({ secrets: names }) => [...names])] as const;
+const general = part({
+  secrets: { DATABASE_URL: text },
+  plain: {
+    TIDEMARK_HOME: z.string().default('.tidemark'),
+    TIDEMARK_RUN_HOURS: integer(1, 500).default(20),
+    LOG_LEVEL: oneOf(...logLevels).optional(),
+  },
+  build: (v, from) => ({
+    databaseUrl: v.DATABASE_URL,
+    home: path.resolve(from.cwd, v.TIDEMARK_HOME),
+    runHours: v.TIDEMARK_RUN_HOURS,
+    logLevel: v.LOG_LEVEL,
+  }),
+});
 
-/** Every other variable. */
-export const plain = [
-  'TIDEMARK_HOME',
-  'TIDEMARK_RUN_HOURS',
-  'LOG_LEVEL',
-  ...parts.flatMap(({ plain: names }) => [...names]),
-] as const;
+const server = part({
+  secrets: { TIDEMARK_API_TOKEN: bearerToken, TIDEMARK_READ_TOKEN: bearerToken },
+  plain: {
+    // In brackets, too, as URLs write an IPv6 address.
+    TIDEMARK_HOST: z.string().default('127.0.0.1').transform(bareHost),
+    TIDEMARK_PORT: integer(0, 65_535).default(8080),
+    TIDEMARK_STUCK_MINUTES: integer(1, 1440).default(15),
+  },
+  build: (v, from) => {
+    const [host, apiToken, readToken] = [v.TIDEMARK_HOST, v.TIDEMARK_API_TOKEN, v.TIDEMARK_READ_TOKEN];
+    const problem = (what: string) => from.problem('TIDEMARK_API_TOKEN', what);
+    if (!from.isSet('TIDEMARK_API_TOKEN')) {
+      if (!isThisMachine(host))
+        problem(`is missing: ${host} can be reached from outside, so the control API needs a token`);
+      else if (readToken) problem('is missing, though TIDEMARK_READ_TOKEN is set: nothing could be started');
+    }
+    if (readToken && readToken.reveal() === apiToken?.reveal())
+      from.problem('TIDEMARK_READ_TOKEN', 'equals TIDEMARK_API_TOKEN: a reader could start and stop runs');
+    return { host, port: v.TIDEMARK_PORT, apiToken, readToken, stuckMinutes: v.TIDEMARK_STUCK_MINUTES };
+  },
+});
+
+const notify = part({
+  secrets: {
+    TIDEMARK_WEBHOOK_URL: webhookUrl,
+    TIDEMARK_WEBHOOK_SECRET: text,
+    TIDEMARK_SLACK_WEBHOOK_URL: webhookUrl,
+  },
+  plain: {},
+  build: (v, from): Config<unknown>['notify'] => {
+    const [url, secret, slack] = [
+      v.TIDEMARK_WEBHOOK_URL,
+      v.TIDEMARK_WEBHOOK_SECRET,
+      v.TIDEMARK_SLACK_WEBHOOK_URL,
+    ];
+    if (url && !secret)
+      from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
+    return [
+      ...(url ? [{ name: 'webhook' as const, url, ...(secret && { secret }) }] : []),
+      ...(slack ? [{ name: 'slack' as const, url: slack }] : []),
+    ];
+  },
+});
+
+const proxies: Part<ProxyConfig> = {
+  secrets: ['HTTPS_PROXY', 'HTTP_PROXY'],
+  plain: ['NO_PROXY'],
+  read(from) {
+    const [http, https] = [proxy(from, 'HTTP_PROXY'), proxy(from, 'HTTPS_PROXY')];
+    const except = (from.text('no_proxy', 'NO_PROXY') ?? '').split(/[\s,]+/).filter(Boolean);
+    return { ...(http && { http }), ...(https && { https }), except };
+  },
+};
+
+/** Named as other programs name it, in lower case first. What is no HTTP proxy is ignored with a warning: it was set for other programs. */
+function proxy(from: Variables, name: string): Secret | undefined {
+  const given = from.secret(name, name.toLowerCase());
+  if (given === undefined) return undefined;
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`);
+  if (url !== null && isProxy(url)) return new Secret(url.href);
+  from.warn(
+    name,
+    'is not the address of an HTTP proxy, such as http://proxy.example:3128 (special characters percent-encoded); no proxy is used',
+  );
+  return undefined;
+}
+
+/** A path belongs to a proxy script or to a password with a slash; a stray % cannot be sent as Basic auth. */
+function isProxy({ protocol, hostname, pathname, search, hash, username, password }: URL): boolean {
+  const isBare = hostname !== '' && pathname === '/' && search === '' && hash === '';
+  return /^https?:$/.test(protocol) && isBare && decodes(`${username}:${password}`);
+}
+
+function decodes(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Names of all variables, secrets apart. */
+export function variableNames(sources: Readonly<Record<string, Part<unknown>>>) {
+  const parts = [general, server, notify, proxies, ...Object.values(sources)];
+  return {
+    secrets: parts.flatMap(({ secrets }) => secrets),
+    plain: parts.flatMap((each) => each.plain),
+  };
+}
 
 /**
- * Reads the environment and `<cwd>/.env`; the environment wins. Touches nothing but `.env` and the files that NAME_FILE variables name.
+ * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
  * Throws `Misconfigured` with every problem, one a line; no message holds a secret.
  */
-export function readConfig(env: NodeJS.ProcessEnv, cwd: string): Config {
-  const from = variables(env, cwd);
-  const databaseUrl = from.secret('DATABASE_URL');
-  const tracker = readTracker(from);
-  const ads = readAds(from);
-  const workflow = readWorkflow(from);
-  const config: Config = {
-    ...(databaseUrl ? { databaseUrl } : {}),
-    home: directory(from, 'TIDEMARK_HOME', '.tidemark', cwd),
-    ...(tracker ? { tracker } : {}),
-    ...(ads ? { ads } : {}),
-    ...(workflow ? { workflow } : {}),
-    server: readServer(from),
-    notify: readNotify(from),
-    proxies: readProxies(from),
-    runHours: integer(from, 'TIDEMARK_RUN_HOURS', 20, 1, 500),
-    logLevel: oneOf(
-      from,
-      'LOG_LEVEL',
-      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-      'info',
-    ),
+export function readConfig<P extends Readonly<Record<string, Part<unknown>>>>(
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  sources: P,
+): Config<{ readonly [K in keyof P]: ReturnType<P[K]['read']> }> {
+  const from = new Variables(env, cwd);
+  const settings = Object.fromEntries(Object.entries(sources).map(([name, each]) => [name, each.read(from)]));
+  const config = {
+    ...general.read(from),
+    server: server.read(from),
+    notify: notify.read(from),
+    proxies: proxies.read(from),
+    sources: settings as { readonly [K in keyof P]: ReturnType<P[K]['read']> },
     warnings: from.warnings,
   };
-  warnOfStrangers(from);
-  if (from.problems.length > 0) {
+  warnOfUnknown(from, variableNames(sources));
+  const { problems } = from;
+  if (problems.length > 0) {
+    const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
     throw new Misconfigured(
-      `the configuration has ${count(from.problems.length)}:\n${from.problems.map((p) => `  ${p}`).join('\n')}`,
+      `the configuration has ${many}:\n${problems.map((each) => `  ${each}`).join('\n')}`,
     );
   }
   return config;
 }
 
-const count = (problems: number): string => (problems === 1 ? 'a problem' : `${problems} problems`);
-
-/** A misspelt variable is otherwise noticed only by what it fails to do. */
-function warnOfStrangers(from: Variables): void {
-  const known = new Set<string>([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
-  for (const name of from.names) {
+/** A misspelt variable would otherwise be ignored without notice. */
+function warnOfUnknown(from: Variables, { secrets, plain }: ReturnType<typeof variableNames>): void {
+  const known = new Set([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
+  for (const name of new Set(from.names()))
     if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !known.has(name))
       from.warn(name, 'is not a variable of Tidemark; is it misspelt?');
-  }
 }

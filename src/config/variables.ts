@@ -1,122 +1,99 @@
+/** Reads variables from the environment and `.env`. Collects problems and warnings, so that all are reported at once. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { saidBy } from '../core/errors.ts';
-import { Secret } from '../core/secret.ts';
 
-/** Variables of the environment and of `.env`, with their mistakes collected instead of thrown one by one. */
+type Values = Readonly<Record<string, string | undefined>>;
 
-/** Where a variable came from: names as the user wrote them. */
-export interface Found {
-  readonly value: string;
-  /** For messages: `environment`, `.env`, or a file. */
-  readonly where: string;
-}
+export class Variables {
+  readonly cwd: string;
+  readonly problems: string[] = [];
+  readonly warnings: string[] = [];
+  /** Highest precedence first. */
+  readonly #layers: readonly { readonly where: string; readonly values: Values }[];
 
-/** The variables of a part of the configuration; each secret can be given as NAME_FILE too. */
-export interface Names {
-  readonly secrets: readonly string[];
-  readonly plain: readonly string[];
-}
+  /** `cwd`: the directory that may hold `.env`; relative paths are relative to it. */
+  constructor(env: NodeJS.ProcessEnv, cwd: string) {
+    this.cwd = cwd;
+    this.#layers = [
+      { where: 'the environment', values: env },
+      { where: '.env', values: this.#dotenv() },
+    ];
+  }
 
-/** Reads one variable after the other; keeps what is wrong and what is doubtful. */
-export interface Variables {
-  /** The value without surrounding blanks; undefined if absent or empty. `alias`: another name, which wins where both are set in one place. */
-  text(name: string, alias?: string): string | undefined;
-  /** As `text`, or from the file that NAME_FILE names. */
-  secret(name: string, alias?: string): Secret | undefined;
-  problem(name: string, what: string): void;
-  warn(name: string, what: string): void;
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-  /** Every name that is set, in either place. */
-  readonly names: readonly string[];
-}
+  problem(name: string, what: string): void {
+    this.problems.push(`${name}: ${what}`);
+  }
 
-/** @param cwd the directory that may hold `.env`, and that relative paths are relative to */
-export function variables(env: NodeJS.ProcessEnv, cwd: string): Variables {
-  const problems: string[] = [];
-  const warnings: string[] = [];
-  const problem = (name: string, what: string): void => void problems.push(`${name}: ${what}`);
-  const warn = (name: string, what: string): void => void warnings.push(`${name}: ${what}`);
-  const layers: readonly Layer[] = [
-    { where: 'the environment', values: env },
-    { where: '.env', values: dotenv(cwd, problem, warn) },
-  ];
+  warn(name: string, what: string): void {
+    this.warnings.push(`${name}: ${what}`);
+  }
 
-  const text = (name: string, alias = name): string | undefined => {
-    for (const { values } of layers) {
-      const value = values[alias]?.trim() || values[name]?.trim();
+  /** The value without surrounding blanks; undefined if absent or empty. Of two names in one layer the first wins. */
+  text(...names: readonly string[]): string | undefined {
+    for (const { values } of this.#layers)
+      for (const name of names) {
+        const value = values[name]?.trim();
+        if (value) return value;
+      }
+    return undefined;
+  }
+
+  /** As `text`, or the content of the file that NAME_FILE names. A file that cannot be read is a problem. */
+  secret(name: string, ...aliases: readonly string[]): string | undefined {
+    for (const { values, where } of this.#layers) {
+      const value = [...aliases, name].map((each) => values[each]?.trim()).find(Boolean);
+      const file = values[`${name}_FILE`]?.trim();
+      if (value && file) this.problem(name, `both ${name} and ${name}_FILE are set in ${where}; keep one`);
       if (value) return value;
+      if (file) return this.#file(`${name}_FILE`, path.resolve(this.cwd, file));
     }
     return undefined;
-  };
+  }
 
-  const secret = (name: string, alias = name): Secret | undefined => {
-    const pointer = `${name}_FILE`;
-    for (const { values, where } of layers) {
-      const other = alias === name ? undefined : values[alias]?.trim();
-      if (other) return new Secret(other);
-      const value = values[name]?.trim();
-      const file = values[pointer]?.trim();
-      if (value && file) {
-        problem(name, `both ${name} and ${pointer} are set in ${where}; keep one`);
-        return new Secret(value);
-      }
-      if (value) return new Secret(value);
-      if (file) return fromFile(pointer, path.resolve(cwd, file));
-    }
-    return undefined;
-  };
+  /** Whether NAME or NAME_FILE is set, valid or not. */
+  isSet(name: string): boolean {
+    return this.text(name, `${name}_FILE`) !== undefined;
+  }
 
-  const fromFile = (pointer: string, file: string): Secret | undefined => {
+  /** Every name that is set. */
+  names(): readonly string[] {
+    return this.#layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name]));
+  }
+
+  #file(name: string, file: string): string | undefined {
     try {
-      const { mode } = fs.statSync(file);
-      if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-        warn(pointer, `${file} can be read by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`);
-      }
+      const mode = fs.statSync(file).mode & 0o777;
+      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+        this.warn(name, `${file} can be read by others (mode ${mode.toString(8)}); chmod 600 it`);
       const value = fs.readFileSync(file, 'utf8').trim();
-      if (value) return new Secret(value);
-      problem(pointer, `${file} is empty`);
+      if (value) return value;
+      this.problem(name, `${file} is empty`);
     } catch (error) {
-      problem(
-        pointer,
-        `cannot read ${file} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown'})`,
-      );
+      const code = error instanceof Error && 'code' in error ? error.code : 'unknown';
+      this.problem(name, `cannot read ${file} (${code})`);
     }
     return undefined;
-  };
+  }
 
-  const names = [
-    ...new Set(layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name]))),
-  ];
-  return { text, secret, problem, warn, problems, warnings, names };
-}
-
-interface Layer {
-  readonly where: string;
-  readonly values: Readonly<Record<string, string | undefined>>;
-}
-
-type Tell = (name: string, what: string) => void;
-
-function dotenv(cwd: string, problem: Tell, warn: Tell): Layer['values'] {
-  const file = path.join(cwd, '.env');
-  try {
-    const text = fs.readFileSync(file, 'utf8');
-    if (text.includes('\0')) problem('.env', `${file} is not UTF-8 text; save it as UTF-8`);
-    // A byte order mark, as editors on Windows write it, would be a part of the first name.
-    const values = parseEnv(text.replace(/^\ufeff/, ''));
-    // A token with a # in it would be another one, and a filter another selection, without a word.
-    for (const [, name = '', before] of text.matchAll(
-      /^\s*(?:export\s+)?(\w+)\s*=\s*([^'"`#\s][^#\r\n]*)(?<=\S)#/gm,
-    ))
-      if (values[name] === before)
-        warn(name, 'ends in .env before its #, where a comment begins; quotes keep it whole');
-    return values;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    problem('.env', `cannot read ${file} (${saidBy(error)})`);
-    return {};
+  #dotenv(): Values {
+    const file = path.join(this.cwd, '.env');
+    if (!fs.existsSync(file)) return {};
+    try {
+      // A byte order mark, as editors on Windows write it, would become part of the first name.
+      const text = fs.readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+      if (text.includes('\0')) this.problem('.env', `${file} is not UTF-8 text; save it as UTF-8`);
+      const values = parseEnv(text);
+      // Otherwise a token with a # in it would be cut without notice.
+      const cut = /^\s*(?:export\s+)?(\w+)\s*=\s*([^'"`#\s][^#\r\n]*)(?<=\S)#/gm;
+      for (const [, name = '', before] of text.matchAll(cut))
+        if (values[name] === before)
+          this.warn(name, 'ends in .env before its #, where a comment begins; quotes keep it whole');
+      return values;
+    } catch (error) {
+      this.problem('.env', `cannot read ${file} (${saidBy(error)})`);
+      return {};
+    }
   }
 }

@@ -7,7 +7,7 @@ import { bareHost, isThisMachine } from '../core/this-machine.ts';
 import type { Failed } from './attempt.ts';
 import { rangesOf } from './public-address.ts';
 
-/** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/proxies.ts is one. */
+/** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/config.ts is one. */
 export interface Proxies {
   /** For origins of http: a URL of http or https, with user and password where the proxy wants them. */
   readonly http?: { reveal(): string };

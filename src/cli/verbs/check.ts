@@ -1,9 +1,8 @@
-import type { Config } from '../../config/config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Source } from '../../core/stream.ts';
 import { excludedOf } from '../../engine/context/select-streams.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import type { Context, Verb } from '../context.ts';
+import type { Context, Settings, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
 import { configured, pipelines } from '../pipelines.ts';
 import { toJson } from '../progress/json.ts';
@@ -33,7 +32,7 @@ export const check: Verb<object> = async (context) => {
     if (context.signal.aborted) break;
     told(`asking ${name}`);
     findings.push(
-      await tried(context, name, config[kind]?.baseUrl ?? null, async () => {
+      await tried(context, name, config.sources[kind]?.baseUrl ?? null, async () => {
         const source = await context.parts.source(name);
         const { account, dialect, clock, problems } = await source.preflight(context.signal);
         const skew = clock === undefined ? 'sends no Date header: watermarks stay' : skewText(clock);
@@ -73,7 +72,7 @@ export const check: Verb<object> = async (context) => {
 };
 
 /** Streams that runs leave out. */
-function leftOut(source: Source, config: Config): readonly string[] {
+function leftOut(source: Source, config: Settings): readonly string[] {
   const { exclude = [] } = settingsOf(config, source.name);
   const names = [...excludedOf({ source, exclude })];
   return names.length === 0 ? [] : [`left out: ${names.join(', ')}`];
@@ -149,7 +148,7 @@ async function writable(warehouse: Warehouse): Promise<readonly string[]> {
 }
 
 /** Sources that are configured at another place than the one whose rows are here. */
-async function moved({ pool }: Warehouse, config: Config): Promise<readonly string[]> {
+async function moved({ pool }: Warehouse, config: Settings): Promise<readonly string[]> {
   const { movedText } = await import('../../engine/state/run-state.ts');
   const { rows: there } = await pool.query<{ there: boolean }>(
     `select to_regclass('ops.sources') is not null as there`,
@@ -160,7 +159,7 @@ async function moved({ pool }: Warehouse, config: Config): Promise<readonly stri
   );
   return configured(config).flatMap(({ name, source }) => {
     const before = rows.find((row) => row.name === name)?.base_url;
-    const now = config[source]?.baseUrl;
+    const now = config.sources[source]?.baseUrl;
     return before === undefined || now === undefined || before === now ? [] : [movedText(name, before, now)];
   });
 }

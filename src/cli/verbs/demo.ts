@@ -2,7 +2,8 @@ import path from 'node:path';
 import { checkSize, pipelines, startCompany } from '../../../simulators/demo/company.ts';
 import { type Facts, isTrue } from '../../../simulators/demo/facts.ts';
 import { type Section, sections, verdict } from '../../../simulators/demo/summary.ts';
-import { type Config, readConfig } from '../../config/config.ts';
+import { readConfig } from '../../config/config.ts';
+import { connectors } from '../../connectors/index.ts';
 import { LockHeld } from '../../core/errors.ts';
 import type { RunReport } from '../../core/run.ts';
 import type { RunDeps } from '../../engine/context/deps.ts';
@@ -10,7 +11,7 @@ import { reconcile } from '../../engine/reconcile/reconcile.ts';
 import { sync } from '../../engine/sync.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { migrate } from '../../warehouse/migrate.ts';
-import type { Context, Verb } from '../context.ts';
+import type { Context, Settings, Verb } from '../context.ts';
 import { codeOfReport, exit } from '../exit.ts';
 import { progress } from '../progress/choose.ts';
 import { toJson } from '../progress/json.ts';
@@ -94,14 +95,14 @@ async function emptyWarehouse(
 }
 
 /** The default configuration with these variables; no `.env` is read. */
-const configFor = (variables: NodeJS.ProcessEnv): Config =>
-  readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'));
+const configFor = (variables: NodeJS.ProcessEnv): Settings =>
+  readConfig(variables, path.join(import.meta.dirname, 'no-such-directory'), connectors);
 
 /** One run against a simulated source, with its progress. */
 async function watched(
   context: Context,
   pipeline: string,
-  config: Config,
+  config: Settings,
   warehouse: Warehouse,
   work: Work,
 ): Promise<RunReport> {

@@ -1,5 +1,4 @@
 import { nightly } from '../../../pipelines/nightly.ts';
-import type { Config } from '../../config/config.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
@@ -12,7 +11,7 @@ import { type Times, usualTimes } from '../../scheduler/schedule-times.ts';
 import { type Service, startService, type Told } from '../../scheduler/service.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { catalogueOf } from '../catalogue.ts';
-import type { Context, Verb } from '../context.ts';
+import type { Context, Settings, Verb } from '../context.ts';
 import { exit, said } from '../exit.ts';
 import { notListening } from '../listening.ts';
 import { outboundOf } from '../outbound.ts';
@@ -126,7 +125,7 @@ export const serve: Verb<{
 
 /** Throws Misconfigured where an address that others can reach has no token. */
 function listening(
-  { server }: Config,
+  { server }: Settings,
   flags: { readonly host?: string | undefined; readonly port?: number | undefined },
 ) {
   const host = flags.host === undefined ? server.host : bareHost(flags.host);
@@ -149,7 +148,7 @@ async function ownWarehouse(context: Context, say: (text: string) => void): Prom
 /** Each pipeline's connections, opened at its first run. */
 function warehouses(
   { parts }: Context,
-  config: Config,
+  config: Settings,
   { url }: Warehouse,
 ): (pipeline: string) => Promise<Warehouse> {
   const opened = new Map<string, Promise<Warehouse>>();
@@ -186,7 +185,7 @@ function troubles({ err, verbose }: Context): (what: string, error?: unknown) =>
 
 function told(
   context: Context,
-  config: Config,
+  config: Settings,
   warehouse: Warehouse,
   say: (text: string) => void,
   trouble: Told['trouble'],
@@ -241,7 +240,7 @@ function announce(
   { out, err, json, quiet }: Context,
   url: string,
   { dags }: Catalogue,
-  { server }: Config,
+  { server }: Settings,
 ): void {
   const now = new Date();
   const schedules = dags.flatMap((dag) =>

@@ -1,8 +1,7 @@
 /** What the user can set of the workflow engine. */
 
-import { baseUrl, isSet, list } from '../../config/parse.ts';
-import { shown } from '../../config/tokens.ts';
-import type { Names, Variables } from '../../config/variables.ts';
+import { isConfigured, part } from '../../config/part.ts';
+import { baseUrl, list, sentToken } from '../../config/values.ts';
 import type { Secret } from '../../core/secret.ts';
 
 export interface WorkflowConfig {
@@ -15,21 +14,17 @@ export interface WorkflowConfig {
   readonly exclude: readonly string[];
 }
 
-export const workflowNames = {
-  secrets: ['WORKFLOW_TOKEN'],
-  plain: ['WORKFLOW_BASE_URL', 'WORKFLOW_DAGS', 'WORKFLOW_EXCLUDE'],
-} as const satisfies Names;
-
-export function readWorkflow(from: Variables): WorkflowConfig | undefined {
-  const given = baseUrl(from, 'WORKFLOW_BASE_URL');
-  const url = given?.replace(/\/api\/v[12]$/, '');
-  if (url !== given) from.warn('WORKFLOW_BASE_URL', `ends before /api/v1: ${url} is taken`);
-  const token = shown(from, 'WORKFLOW_TOKEN');
-  const dags = list(from, 'WORKFLOW_DAGS');
-  if (!isSet(from, 'WORKFLOW_BASE_URL') && (token || dags.length > 0)) {
-    from.problem('WORKFLOW_BASE_URL', 'is missing, though other variables of the workflow engine are set');
-  }
-  return url === undefined
-    ? undefined
-    : { baseUrl: url, ...(token ? { token } : {}), dags, exclude: list(from, 'WORKFLOW_EXCLUDE') };
-}
+export const workflowPart = part({
+  secrets: { WORKFLOW_TOKEN: sentToken },
+  plain: { WORKFLOW_BASE_URL: baseUrl.optional(), WORKFLOW_DAGS: list, WORKFLOW_EXCLUDE: list },
+  build: (v, from): WorkflowConfig | undefined => {
+    const others = ['WORKFLOW_TOKEN', 'WORKFLOW_DAGS'];
+    isConfigured(from, 'workflow engine', 'WORKFLOW_BASE_URL', others, {});
+    const given = v.WORKFLOW_BASE_URL;
+    if (given === undefined) return undefined;
+    const url = given.replace(/\/api\/v[12]$/, '');
+    if (url !== given) from.warn('WORKFLOW_BASE_URL', `ends before /api/v1: ${url} is taken`);
+    const token = v.WORKFLOW_TOKEN;
+    return { baseUrl: url, ...(token && { token }), dags: v.WORKFLOW_DAGS, exclude: v.WORKFLOW_EXCLUDE };
+  },
+});

@@ -1,9 +1,7 @@
 /** What the user can set of the advertising platform. */
 
-import { defaultConcurrency } from '../../config/concurrency.ts';
-import { baseUrl, instant, integer, isSet, list, rate } from '../../config/parse.ts';
-import { shown } from '../../config/tokens.ts';
-import type { Names, Variables } from '../../config/variables.ts';
+import { isConfigured, part } from '../../config/part.ts';
+import { baseUrl, integer, list, pastInstant, rate, sentToken, text, value } from '../../config/values.ts';
 import type { Secret } from '../../core/secret.ts';
 
 export interface AdsConfig {
@@ -37,114 +35,90 @@ export interface AdsConfig {
   readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
 }
 
-export const adsNames = {
-  secrets: ['ADS_ACCESS_TOKEN', 'ADS_CLIENT_SECRET', 'ADS_REFRESH_TOKEN'],
-  plain: [
-    'ADS_BASE_URL',
-    'ADS_CLIENT_ID',
-    'ADS_TOKEN_URL',
-    'ADS_ACCOUNT_IDS',
-    'ADS_SDK_HEADER',
-    'ADS_START',
-    'ADS_EXCLUDE',
-    'ADS_CONCURRENCY',
-    'ADS_REQUESTS_PER_SECOND',
-    'ADS_REPORT_REQUESTS_PER_SECOND',
-    'ADS_REPORT_HOSTS',
-    'ADS_RESTATE_DAYS',
-  ],
-} as const satisfies Names;
+/** Headers that every request sets itself, or that belong to the connection. */
+const takenHeaders =
+  /^(authorization|accept|accept-encoding|content-(type|length)|user-agent|host|connection|keep-alive|transfer-encoding|upgrade|expect|proxy-authorization)$/i;
 
-/** Before this no platform of the kind told numbers by day; each quarter of a year is asked for on its own. */
-const beginning = new Date('2015-01-01T00:00:00Z');
+const headerName = value(
+  (name) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) ? name : undefined),
+  'is not a header name',
+).refine((name) => !takenHeaders.test(name), {
+  error: ({ input }) => `'${input}' is a header that says something else`,
+});
 
-export function readAds(from: Variables): AdsConfig | undefined {
-  const url = baseUrl(from, 'ADS_BASE_URL');
-  const accessToken = shown(from, 'ADS_ACCESS_TOKEN');
-  const clientId = from.text('ADS_CLIENT_ID');
-  const clientSecret = from.secret('ADS_CLIENT_SECRET');
-  const refreshToken = from.secret('ADS_REFRESH_TOKEN');
-  const tokenUrl = baseUrl(from, 'ADS_TOKEN_URL');
-  const rest = {
-    accountIds: list(from, 'ADS_ACCOUNT_IDS'),
-    sdkHeader: headerName(from, 'ADS_SDK_HEADER', 'X-Service-Ads-Sdk'),
-    start: instant(from, 'ADS_START', beginning),
-    exclude: list(from, 'ADS_EXCLUDE'),
-    concurrency: integer(from, 'ADS_CONCURRENCY', defaultConcurrency, 1, 64),
-    requestsPerSecond: rate(from, 'ADS_REQUESTS_PER_SECOND', 50),
-    reportRequestsPerSecond: rate(from, 'ADS_REPORT_REQUESTS_PER_SECOND', 5),
-    reportHosts: hosts(from, 'ADS_REPORT_HOSTS', ['storage.googleapis.com']),
-    restateDays: restateDays(from, 'ADS_RESTATE_DAYS'),
-  };
-  if (!isSet(from, 'ADS_BASE_URL')) {
-    if (accessToken || clientId !== undefined)
-      from.problem('ADS_BASE_URL', 'is missing, though other variables of the ads platform are set');
-    return undefined;
-  }
-  if (url !== undefined && !url.endsWith('/ads/v3')) from.warn('ADS_BASE_URL', 'usually ends with /ads/v3');
-  if (accessToken)
-    return url === undefined
-      ? undefined
-      : { baseUrl: url, credentials: { kind: 'token', accessToken }, ...rest };
-  const asked = {
-    ADS_CLIENT_ID: clientId,
-    ADS_CLIENT_SECRET: clientSecret,
-    ADS_REFRESH_TOKEN: refreshToken,
-    ADS_TOKEN_URL: tokenUrl,
-  };
-  for (const [name, value] of Object.entries(asked)) {
-    if (value === undefined && !isSet(from, name) && !isSet(from, `${name}_FILE`)) {
-      from.problem(name, 'is missing; or give ADS_ACCESS_TOKEN instead');
-    }
-  }
-  if (url === undefined || clientId === undefined || !clientSecret || !refreshToken || tokenUrl === undefined)
-    return undefined;
-  return {
-    baseUrl: url,
-    credentials: { kind: 'refresh', clientId, clientSecret, refreshToken, tokenUrl },
-    ...rest,
-  };
-}
+/** Names of hosts in lower case, each with a port where it is not the usual one. */
+const hosts = value((names) => {
+  const given = names
+    .toLowerCase()
+    .split(',')
+    .map((host) => host.trim())
+    .filter(Boolean);
+  return given.length > 0 && given.every((host) => /^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host))
+    ? given
+    : undefined;
+}, 'is not a list of names of hosts, such as storage.googleapis.com');
 
-function headerName(from: Variables, name: string, fallback: string): string {
-  const text = from.text(name) ?? fallback;
-  const isTaken = takenHeaders.has(text.toLowerCase());
-  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text) && !isTaken) return text;
-  from.problem(
-    name,
-    isTaken ? `'${text}' is a header that says something else` : `'${text}' is not a header name`,
-  );
-  return fallback;
-}
+const restateDays = value((words): AdsConfig['restateDays'] | undefined => {
+  if (!/^\d{1,4}( *, *\d{1,4}){2}$/.test(words)) return undefined;
+  const [nightly = 0, weekly = 0, monthly = 0] = words.split(',').map(Number);
+  return nightly >= 1 && weekly >= nightly && monthly >= weekly ? [nightly, weekly, monthly] : undefined;
+}, 'is not three growing numbers of days (every day, week and month), such as 3,14,90');
 
-/** Headers that each request has for its own ends, or that are of the connection. */
-const takenHeaders: ReadonlySet<string> = new Set([
-  ...['authorization', 'accept', 'accept-encoding', 'content-type', 'content-length', 'user-agent', 'host'],
-  ...['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'proxy-authorization'],
-]);
+export const adsPart = part({
+  secrets: { ADS_ACCESS_TOKEN: sentToken, ADS_CLIENT_SECRET: text, ADS_REFRESH_TOKEN: text },
+  plain: {
+    ADS_BASE_URL: baseUrl.optional(),
+    ADS_CLIENT_ID: text,
+    ADS_TOKEN_URL: baseUrl.optional(),
+    ADS_ACCOUNT_IDS: list,
+    ADS_SDK_HEADER: headerName.default('X-Service-Ads-Sdk'),
+    // No report is older; each quarter of a year is asked for by itself.
+    ADS_START: pastInstant.default(new Date('2015-01-01T00:00:00Z')),
+    ADS_EXCLUDE: list,
+    ADS_CONCURRENCY: integer(1, 64).default(8),
+    ADS_REQUESTS_PER_SECOND: rate.default(50),
+    ADS_REPORT_REQUESTS_PER_SECOND: rate.default(5),
+    ADS_REPORT_HOSTS: hosts.default(['storage.googleapis.com']),
+    ADS_RESTATE_DAYS: restateDays.default([3, 14, 90]),
+  },
+  build: (v, from): AdsConfig | undefined => {
+    const or = '; or give ADS_ACCESS_TOKEN instead';
+    const required = { ADS_CLIENT_ID: or, ADS_CLIENT_SECRET: or, ADS_REFRESH_TOKEN: or, ADS_TOKEN_URL: or };
+    const others = ['ADS_ACCESS_TOKEN', 'ADS_CLIENT_ID'];
+    const hasToken = from.isSet('ADS_ACCESS_TOKEN');
+    if (!isConfigured(from, 'ads platform', 'ADS_BASE_URL', others, hasToken ? {} : required))
+      return undefined;
+    const url = v.ADS_BASE_URL;
+    const credentials = credentialsOf(v);
+    if (url === undefined || credentials === undefined) return undefined;
+    if (!url.endsWith('/ads/v3')) from.warn('ADS_BASE_URL', 'usually ends with /ads/v3');
+    return {
+      baseUrl: url,
+      credentials,
+      accountIds: v.ADS_ACCOUNT_IDS,
+      sdkHeader: v.ADS_SDK_HEADER,
+      start: v.ADS_START,
+      exclude: v.ADS_EXCLUDE,
+      concurrency: v.ADS_CONCURRENCY,
+      requestsPerSecond: v.ADS_REQUESTS_PER_SECOND,
+      reportRequestsPerSecond: v.ADS_REPORT_REQUESTS_PER_SECOND,
+      reportHosts: v.ADS_REPORT_HOSTS,
+      restateDays: v.ADS_RESTATE_DAYS,
+    };
+  },
+});
 
-/** Names of hosts, in lower case, each with a port where it is not the usual one; a URL is a mistake. */
-function hosts(from: Variables, name: string, fallback: readonly string[]): readonly string[] {
-  const given = list(from, name).map((host) => host.toLowerCase());
-  for (const host of given)
-    if (!/^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host))
-      from.problem(name, `'${host}' is not the name of a host, such as storage.googleapis.com`);
-  return given.length === 0 ? fallback : given;
-}
-
-/** Three numbers of days, none smaller than the one before it. */
-function restateDays(from: Variables, name: string): AdsConfig['restateDays'] {
-  const fallback = [3, 14, 90] as const;
-  const text = from.text(name);
-  if (text === undefined) return fallback;
-  const [nightly, weekly, monthly, ...more] = list(from, name).map((word) =>
-    /^\d{1,4}$/.test(word) ? Number(word) : -1,
-  );
-  const fits = nightly !== undefined && weekly !== undefined && monthly !== undefined && more.length === 0;
-  if (fits && nightly >= 1 && weekly >= nightly && monthly >= weekly) return [nightly, weekly, monthly];
-  from.problem(
-    name,
-    `'${text}' is not three growing numbers of days (every day, week and month), such as 3,14,90`,
-  );
-  return fallback;
+/** An access token, or all that is needed to get one. */
+function credentialsOf(v: {
+  readonly ADS_ACCESS_TOKEN: Secret | undefined;
+  readonly ADS_CLIENT_ID: string | undefined;
+  readonly ADS_CLIENT_SECRET: Secret | undefined;
+  readonly ADS_REFRESH_TOKEN: Secret | undefined;
+  readonly ADS_TOKEN_URL: string | undefined;
+}): AdsConfig['credentials'] | undefined {
+  const [accessToken, clientId, clientSecret] = [v.ADS_ACCESS_TOKEN, v.ADS_CLIENT_ID, v.ADS_CLIENT_SECRET];
+  const [refreshToken, tokenUrl] = [v.ADS_REFRESH_TOKEN, v.ADS_TOKEN_URL];
+  if (accessToken) return { kind: 'token', accessToken };
+  if (clientId === undefined || !clientSecret || !refreshToken || tokenUrl === undefined) return undefined;
+  return { kind: 'refresh', clientId, clientSecret, refreshToken, tokenUrl };
 }

@@ -8,7 +8,7 @@ import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
 import { adsFlows } from './flows.ts';
 import { reportsOf } from './reports/reports.ts';
 
-/** What opening an ads platform takes; `AdsConfig` of src/config/config.ts is one. */
+/** What opening an ads platform takes; `AdsConfig` of config.ts is one. */
 export interface AdsSettings extends ClientSettings {
   /** Ad accounts to read; empty: all that the credentials can see. */
   readonly accountIds: readonly string[];

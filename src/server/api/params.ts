@@ -1,6 +1,6 @@
 /** `params` of a start: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects FULL=true` (contract, section 2). */
 
-import { parseInstant } from '../../config/config.ts';
+import { parseInstant } from '../../config/values.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Ask } from '../../scheduler/control.ts';
 

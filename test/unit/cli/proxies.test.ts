@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
+import type { Settings } from '../../../src/cli/context.ts';
 import { openSource } from '../../../src/cli/opening.ts';
 import { channelsOf } from '../../../src/cli/outbound.ts';
-import { type Config, readConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import { connectors } from '../../../src/connectors/index.ts';
 import { AuthFailed } from '../../../src/core/errors.ts';
 import { forwardProxy } from '../../support/forward-proxy.ts';
 import * as play from '../../support/misbehaving-server.ts';
@@ -10,7 +12,7 @@ const closed = await play.misbehaving(() => play.status(401));
 const proxy = await forwardProxy(closed.port);
 afterAll(() => Promise.all([proxy.close(), closed.close()]));
 
-const config = (more: NodeJS.ProcessEnv): Config =>
+const config = (more: NodeJS.ProcessEnv): Settings =>
   readConfig(
     {
       HTTP_PROXY: proxy.url,
@@ -23,9 +25,10 @@ const config = (more: NodeJS.ProcessEnv): Config =>
       ...more,
     },
     import.meta.dirname,
+    connectors,
   );
 
-const asked = async (pipeline: string, from: Config): Promise<readonly string[]> => {
+const asked = async (pipeline: string, from: Settings): Promise<readonly string[]> => {
   const before = proxy.asked.length;
   const source = await openSource(pipeline, from, '0', undefined);
   await expect(source.preflight(new AbortController().signal)).rejects.toThrow(AuthFailed);

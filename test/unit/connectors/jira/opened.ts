@@ -6,11 +6,11 @@ import {
   type TrackerOptions,
   type TrackerSimulator,
 } from '../../../../simulators/jira/server.ts';
-import { Secret } from '../../../../src/config/config.ts';
 import { openTracker, type TrackerSettings } from '../../../../src/connectors/jira/source.ts';
 import type { Reading, WalkEnd } from '../../../../src/core/paging.ts';
 import type { Json } from '../../../../src/core/request.ts';
 import type { RunEvent } from '../../../../src/core/run.ts';
+import { Secret } from '../../../../src/core/secret.ts';
 import type { Flow, Mapped, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
 import type { Row } from '../../../../src/core/table.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';

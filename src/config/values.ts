@@ -1,0 +1,105 @@
+/** Kinds of values as zod schemas over a variable's text. No message repeats what may be a secret. */
+import { z } from 'zod';
+import { isThisMachine } from '../core/this-machine.ts';
+
+/** Text that `read` turns into a value; where it returns undefined, the message is `'text' wrong`. */
+export const value = <T>(read: (text: string) => T | undefined, wrong: string) =>
+  z.string().transform((text, context): T => {
+    const found = read(text);
+    if (found !== undefined) return found;
+    context.addIssue({ code: 'custom', message: `'${text}' ${wrong}` });
+    return z.NEVER;
+  });
+
+/** A whole number within bounds, both included. */
+export const integer = (least: number, most: number) =>
+  value(
+    (text) =>
+      /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined,
+    `is not a whole number from ${least} to ${most}`,
+  );
+
+/** Requests a second: zero or more, decimals allowed. */
+export const rate = value(
+  (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined),
+  'is not a number of requests a second, such as 10 or 0.5',
+);
+
+export const oneOf = <const W extends string>(...words: readonly W[]) =>
+  value((text) => words.find((word) => word === text.toLowerCase()), `is none of ${words.join(', ')}`);
+
+/** Words separated by commas. A list that is set but names nothing is refused, because it must not mean all. */
+export const list = value((text): readonly string[] | undefined => {
+  const words = text.split(',').map((word) => word.trim());
+  return words.some(Boolean) ? words.filter(Boolean) : undefined;
+}, 'names nothing; leave it empty for the default').default([]);
+
+/** Years 0001 to 9999; the year 0 exists in JavaScript only. */
+const instantForm = /^(?!0000)(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,3})?)?Z)?$/;
+
+/** `2024-01-31` (midnight UTC) or `2024-01-31T08:00:00Z`; undefined for anything else, 30 February included. */
+export function parseInstant(text: string): Date | undefined {
+  if (!instantForm.test(text)) return undefined;
+  const date = new Date(text.length === 10 ? `${text}T00:00:00Z` : text);
+  // JavaScript reads 30 February as 1 March.
+  const isReal = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text.slice(0, 10));
+  return isReal ? date : undefined;
+}
+
+/** A day or an instant that is not in the future. */
+export const pastInstant = value(
+  parseInstant,
+  'is no date; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z',
+).refine((date) => date <= new Date(), {
+  error: ({ input }) =>
+    `'${input instanceof Date ? input.toISOString().slice(0, 10) : ''}' lies in the future: there would be nothing to read`,
+});
+
+/** The base URL of a server, without a slash at its end. */
+export const baseUrl = z.string().transform((text, context): string => {
+  const url = URL.parse(text);
+  const wrong = url === null ? 'is not a URL, such as https://api.example.com' : wrongWith(url);
+  if (url !== null && wrong === undefined) return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  context.addIssue({ code: 'custom', message: wrong ?? 'is not a URL' });
+  return z.NEVER;
+});
+
+/** Does not quote the URL: it may hold a password. */
+function wrongWith(url: URL): string | undefined {
+  if (url.username || url.password) return 'must not hold credentials; give them in their own variables';
+  if (!/^https?:$/.test(url.protocol)) return `must begin with https:// or http://, not ${url.protocol}`;
+  return url.search || url.hash ? 'must not have a query (?…) or a fragment (#…)' : undefined;
+}
+
+export const text = z.string().optional();
+
+/** A token that we send in an Authorization header. */
+export const sentToken = z
+  .string()
+  .regex(
+    /^[\x20-\x7e]+$/,
+    'has a line break or a character that is not ASCII, which no header can carry; copy it again',
+  )
+  .optional();
+
+/** A token that callers send to us; without blanks, because they separate it from the word Bearer. */
+export const bearerToken = z
+  .string()
+  .regex(
+    /^[\x21-\x7e]+$/,
+    'has a blank or a character that is not ASCII, which no caller can send; make one of letters and digits',
+  )
+  .optional();
+
+/** The address of a webhook, itself a secret: https, or http on this machine. */
+export const webhookUrl = z
+  .string()
+  .refine((text) => {
+    const url = URL.parse(text);
+    return url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
+  }, 'is not an https address')
+  .refine((text) => {
+    const url = URL.parse(text);
+    return url === null || (url.username === '' && url.password === '');
+  }, 'must not hold a user or a password: they would not be sent')
+  .optional();

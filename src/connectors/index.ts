@@ -1,0 +1,117 @@
+/** The connectors by the name of their source. Nothing of a vendor is loaded before its source is opened. */
+import type { Part } from '../config/part.ts';
+import type { Observe } from '../core/run.ts';
+import type { Source } from '../core/stream.ts';
+import { days, hours } from '../core/time.ts';
+import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
+import { type WorkflowConfig, workflowPart } from './dagu/config.ts';
+import type { OpenEngine } from './dagu/control.ts';
+import { type TrackerConfig, trackerPart } from './jira/config.ts';
+import { type AdsConfig, adsPart } from './spotify-ads/config.ts';
+
+/** What a source is opened with. */
+export interface Tools {
+  readonly version: string;
+  readonly proxies: NonNullable<HttpOptions['proxies']>;
+  /** Directory for tokens that a source renews. */
+  readonly home: string;
+  /** Waits for a lock between processes, which ends with the process that holds it. */
+  readonly lock: (file: string, signal: AbortSignal) => Promise<{ release(): unknown }>;
+  readonly observe?: Observe | undefined;
+  readonly onHttp?: ((event: HttpEvent) => void) | undefined;
+}
+
+/** A configured source. */
+export interface SourceSettings {
+  readonly baseUrl: string;
+  /** Streams that runs leave out. */
+  readonly exclude: readonly string[];
+  /** Slices that are read at once. */
+  readonly concurrency: number;
+  readonly lookbackMs: number;
+  readonly createdWindowMs: number;
+  readonly historyStart: Date;
+  /** Sends nothing yet. Open one for each run. Throws Misconfigured. */
+  open(tools: Tools): Promise<Source>;
+  /** Where the source can also start DAGs. */
+  readonly openEngine?: (
+    dags: readonly string[],
+    proxies: Tools['proxies'],
+  ) => Promise<OpenEngine & { close(): Promise<void> }>;
+}
+
+/** Variables and opener of each source; a pipeline names one as its `source`. */
+export const connectors = {
+  tracker: connector(trackerPart, tracker),
+  ads: connector(adsPart, ads),
+  workflow: connector(workflowPart, workflow),
+} satisfies Readonly<Record<string, Part<SourceSettings | undefined>>>;
+
+function connector<T>(
+  part: Part<T | undefined>,
+  settings: (given: T) => SourceSettings,
+): Part<SourceSettings | undefined> {
+  return {
+    ...part,
+    read: (from) => {
+      const given = part.read(from);
+      return given === undefined ? undefined : settings(given);
+    },
+  };
+}
+
+function tracker(given: TrackerConfig): SourceSettings {
+  return {
+    baseUrl: given.baseUrl,
+    exclude: given.exclude,
+    concurrency: given.concurrency,
+    lookbackMs: hours(given.lookbackHours),
+    createdWindowMs: days(given.createdWindowDays),
+    historyStart: given.start,
+    open: async (tools) => (await import('./jira/source.ts')).openTracker(given, depsOf(tools)),
+  };
+}
+
+// Lists, and reports by day, need no lookback: they are read whole or restated.
+const whole = { lookbackMs: 0, createdWindowMs: 0 };
+
+function ads(given: AdsConfig): SourceSettings {
+  const { baseUrl, exclude, concurrency, start, credentials } = given;
+  return {
+    ...whole,
+    baseUrl,
+    exclude,
+    concurrency,
+    historyStart: start,
+    open: async (tools) => {
+      const { openAds } = await import('./spotify-ads/source.ts');
+      if (credentials.kind !== 'refresh') return openAds(given, depsOf(tools));
+      const { tokenFile } = await import('./spotify-ads/token-store.ts');
+      const tokens = tokenFile({
+        directory: tools.home,
+        name: 'ads-token',
+        configured: credentials.refreshToken,
+        lock: tools.lock,
+      });
+      return openAds(given, { ...depsOf(tools), tokens });
+    },
+  };
+}
+
+function workflow(given: WorkflowConfig): SourceSettings {
+  return {
+    ...whole,
+    baseUrl: given.baseUrl,
+    exclude: given.exclude,
+    concurrency: 4,
+    historyStart: new Date(0),
+    open: async (tools) => (await import('./dagu/source.ts')).openWorkflow(given, depsOf(tools)),
+    openEngine: async (dags, proxies) =>
+      (await import('./dagu/source.ts')).openEngine(given, dags, { proxies }),
+  };
+}
+
+const depsOf = ({ version, proxies, onHttp, observe }: Tools) => ({
+  http: { version, proxies, ...(onHttp && { observe: onHttp }) },
+  ...(observe && { observe }),
+});
