@@ -30,15 +30,15 @@ export const limit = 22_000;
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
   'main.ts': 210,
-  core: 1940,
+  core: 1640,
   config: 380,
   http: 1240,
-  reading: 1480,
+  reading: 1440,
   'connectors/jira': 3340,
-  'connectors/spotify-ads': 4570,
+  'connectors/spotify-ads': 4360,
   'connectors/dagu': 1500,
-  engine: 4410,
-  load: 2110,
+  engine: 4380,
+  load: 1850,
   queries: 1190,
   warehouse: 750,
   embedded: 920,
@@ -47,7 +47,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   'server/api': 1520,
   'server/dashboard': 3140,
   cli: 3620,
-  src: 35_610,
+  src: 34_090,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

@@ -28,21 +28,18 @@ export const elementSlice = (raw: Buffer, path: readonly string[], index: number
 };
 
 /** Behind the byte order mark and white space. */
-export const start = (raw: Buffer): number =>
+const start = (raw: Buffer): number =>
   skipSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
 
-/** Where the value of `key` begins in the object that opens at `at`: of a key given twice the last one, unless the `first` will do. */
-export const member = (raw: Buffer, at: number, key: string, first = false): number | undefined => {
+/** Where the value of `key` begins in the object that opens at `at`: of a key given twice the last one. */
+const member = (raw: Buffer, at: number, key: string): number | undefined => {
   if (raw[at] !== openObject) return undefined;
   let found: number | undefined;
   for (let next = skipSpace(raw, at + 1); raw[next] === quote; ) {
     const keyEnd = endOfString(raw, next);
     const value = skipSpace(raw, skipSpace(raw, keyEnd) + 1);
     if (raw[skipSpace(raw, keyEnd)] !== colon) return undefined;
-    if (isKey(raw, next, keyEnd, key)) {
-      if (first) return value;
-      found = value;
-    }
+    if (isKey(raw, next, keyEnd, key)) found = value;
     next = skipSpace(raw, endOfValue(raw, value));
     if (raw[next] !== comma) break;
     next = skipSpace(raw, next + 1);
@@ -65,14 +62,14 @@ const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** The place of the first byte that is no white space, from `at` on. */
-export const skipSpace = (raw: Buffer, at: number): number => {
+const skipSpace = (raw: Buffer, at: number): number => {
   let next = at;
   while (isSpace(raw[next])) next++;
   return next;
 };
 
 /** Behind the value that begins at `at`. */
-export const endOfValue = (raw: Buffer, at: number): number => {
+const endOfValue = (raw: Buffer, at: number): number => {
   let depth = 0;
   let next = at;
   while (next < raw.length) {

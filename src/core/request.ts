@@ -21,8 +21,6 @@ export interface Request {
   readonly passing?: number;
   /** True where a good status without a body is an answer, too (something was done, nothing is told); its `body` is undefined then. */
   readonly bodiless?: true;
-  /** Reads a body that is JSON, and throws for one that is not, as `parseJson` does; absent: `parseJson`. */
-  readonly parse?: (raw: Buffer) => Json;
   /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
   readonly url?: string;
 }

@@ -1,7 +1,5 @@
-import type { Cells } from './cell.ts';
 import type { TidemarkError } from './errors.ts';
 import type { PageWalk, Reading } from './paging.ts';
-import type { Shape } from './raw-record.ts';
 import type { Http, Json } from './request.ts';
 import type { Child, Row, Table } from './table.ts';
 
@@ -239,11 +237,6 @@ export interface Flow {
   readonly children: Readonly<Record<string, Child>>;
   /** Pure. Throws `BadData` for a record that cannot become rows. */
   readonly via: (record: Json, slice: Slice) => Mapped;
-  /**
-   * The same for records of a shape that came as bytes, said as a declaration: all columns of the row. Undefined where records of this shape need
-   * `via`. What it declares must be what `via` gives, to the byte. Of flows without children whose rows are no entities.
-   */
-  readonly cells?: (shape: Shape, slice: Slice) => Cells | undefined;
   /**
    * Of days: the row that a record is about, by columns of the key, as text. What stands of it stays where the record cannot become a row. Throws
    * `BadData` where the record does not say.

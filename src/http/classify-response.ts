@@ -51,7 +51,7 @@ const judgeContent = (request: Request, got: Received, facts: Facts): Attempt =>
       `${got.status} with ${type === undefined ? 'no content type' : facts.clean(type)} instead of JSON`,
     );
   try {
-    const body = (request.parse ?? parseJson)(got.raw);
+    const body = parseJson(got.raw);
     const { status, headers, raw, receivedAt } = got;
     return { answer: { status, headers, raw, body, date: dateOf(headers), receivedAt } };
   } catch (cause) {

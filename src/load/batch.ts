@@ -1,13 +1,11 @@
 import crypto from 'node:crypto';
 import { BadData } from '../core/errors.ts';
-import type { RawRecord } from '../core/raw-record.ts';
 import type { Flow, Mapped, Slice } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
 import { lackingHash } from './incomplete.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
-import type { RawEncoder } from './raw.ts';
 import { type TailRows, withStorableText } from './storable-text.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
@@ -127,31 +125,6 @@ export class Batch {
       throw error;
     }
     this.received += 1;
-  }
-
-  /** The same for a record of a listing that is still bytes. False (and it stays as it was) where the record needs the flow's `via`. */
-  addRaw(record: RawRecord, encode: RawEncoder, fetchedAt: Instant): boolean {
-    if (!this.isListing)
-      throw new Error(`${this.flow.stream.name}: only rows of a listing are taken as bytes`);
-    const writer = this.#writer;
-    const from = writer.length;
-    const root = this.layouts[0] as Layout;
-    writer.fields(root.content.length + 2);
-    if (!encode(writer, record) || !hasKey(writer, root, from)) {
-      writer.rewind(from);
-      return false;
-    }
-    writer.field('timestamptz', fetchedAt);
-    writer.field('int', 0);
-    const firstSpan = this.spans.length / 3;
-    this.spans.push(0, from, writer.length);
-    this.records.push({
-      ...{ key: [], keyText: '', order: null, fetchedAt, hash: 0n, delivered: 0, tailed: false },
-      firstSpan,
-      endSpan: firstSpan + 1,
-    });
-    this.received += 1;
-    return true;
   }
 
   reject(reject: Reject): void {
@@ -306,17 +279,6 @@ function checkKey(writer: BinaryWriter, { table, key }: Layout, from: number): n
   if (at - from > longestKey)
     throw new BadData('key_too_long', `the key of a row of ${table.name} has ${at - from} bytes`);
   return at;
-}
-
-/** Whether the row that begins at `from` has a key that a table takes. */
-function hasKey(writer: BinaryWriter, layout: Layout, from: number): boolean {
-  try {
-    checkKey(writer, layout, from);
-    return true;
-  } catch (error) {
-    if (error instanceof BadData) return false;
-    throw error;
-  }
 }
 
 const eight = new DataView(new ArrayBuffer(8));

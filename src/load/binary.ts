@@ -94,35 +94,6 @@ export class BinaryWriter {
     }
   }
 
-  /** Appends fields that were encoded before. */
-  encoded(fields: Uint8Array): void {
-    this.#reserve(fields.length);
-    for (let i = 0; i < fields.length; i += 1) this.#buffer[this.#at + i] = fields[i] ?? 0;
-    this.#at += fields.length;
-  }
-
-  /** Appends a text field: bytes of valid UTF-8 without NUL. */
-  textOf(bytes: Uint8Array, from: number, to: number): void {
-    this.#begin(to - from);
-    this.#buffer.set(bytes.subarray(from, to), this.#at);
-    this.#at += to - from;
-  }
-
-  /** Appends a bigint field; a safe integer that is not negative. */
-  wholeOf(value: number): void {
-    this.#int8(value);
-  }
-
-  /** Appends a numeric field of ASCII digits with at most one point among them. False, and nothing appended, for anything else. */
-  decimalOf(bytes: Uint8Array, from: number, to: number, scale?: number): boolean {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
-    const digits = /^\d+(?:\.(\d+))?$/.exec(text)?.[1]?.length ?? (/^\d+$/.test(text) ? 0 : undefined);
-    if (digits === undefined || (scale !== undefined && scale < digits)) return false;
-    const zeros = '0'.repeat((scale ?? digits) - digits);
-    this.#numeric(digits === 0 && zeros !== '' ? `${text}.${zeros}` : text + zeros);
-    return true;
-  }
-
   /** Overwrites the bigint (or timestamptz, as an instant) field that begins at `at`. */
   setInt8(at: number, type: 'bigint' | 'timestamptz', value: bigint): void {
     this.#view.setBigInt64(at + 4, type === 'bigint' ? value : value - unixToPostgresMicros);

@@ -2,24 +2,16 @@
 
 import { UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
-import { parsedOf, RawRecord } from '../core/raw-record.ts';
 import type { Json } from '../core/request.ts';
 
 /** An own property of a JSON value (never an inherited one: records may have a key named `toString`). */
-export const at = (value: Json, key: string): Json => {
-  const whole = parsedOf(value);
-  return typeof whole === 'object' && whole !== null && Object.hasOwn(whole, key)
-    ? (whole as Readonly<Record<string, Json>>)[key]
+export const at = (value: Json, key: string): Json =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, Json>>)[key]
     : undefined;
-};
 
 /** An own property that is text, or undefined. */
 export const textAt = (value: Json, key: string): string | undefined => {
-  if (value instanceof RawRecord) {
-    const place = value.shape.place(key);
-    // What has no place is the same in all records of the shape.
-    return place === undefined ? textAt(value.shape.sample, key) : value.text(place);
-  }
   const found = at(value, key);
   return typeof found === 'string' ? found : undefined;
 };

@@ -64,8 +64,8 @@ const kept = (stream: Stream, { table, children, transform }: Entity): Flow => (
 /** What is gone when its list no longer shows it. */
 const replaced = (stream: Stream, what: Entity): Flow => ({ ...kept(stream, what), absent: 'replaced' });
 
-/** A transform that can also say what it does as a declaration, and which row a record is about that cannot become one. */
-const facts = (stream: Stream, table: Table, how: Pick<Flow, 'via' | 'cells' | 'keyOf'>): Flow => ({
+/** Facts with their transform, and which row a record is about that cannot become one. */
+const facts = (stream: Stream, table: Table, how: Pick<Flow, 'via' | 'keyOf'>): Flow => ({
   stream,
   table,
   children: {},

@@ -3,12 +3,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
-import { RawRecord } from '../../core/raw-record.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice, Tail } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
-import { mapRecord, type Outcome, type rawEncoders, rejectOf } from './map-record.ts';
+import { mapRecord, type Outcome, rejectOf } from './map-record.ts';
 import type { Fetched, Refusal } from './nested-lists.ts';
 import type { StreamContext } from './stream-context.ts';
 import { unchangedOf } from './unchanged.ts';
@@ -24,7 +23,6 @@ export async function takePage(
   page: Page,
   reading: Reading,
   slice: Slice,
-  raw: ReturnType<typeof rawEncoders>,
 ): Promise<{ readonly received: number; readonly outside: number; readonly refusals: readonly Refusal[] }> {
   const { flow } = stream;
   const fetchedAt = stream.clock();
@@ -54,13 +52,6 @@ export async function takePage(
     if (place % fewRecords === 0 && performance.now() - rested > longestWorkMs) {
       await setImmediate();
       rested = performance.now();
-    }
-    if (record instanceof RawRecord) {
-      const encode = raw(record);
-      if (encode !== undefined && batch.addRaw(record, encode, fetchedAt)) {
-        if (stream.resolves) batch.names.push(reading.id(record));
-        continue;
-      }
     }
     const outcome = mapRecord(flow, record, slice);
     if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);

@@ -9,7 +9,6 @@ import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
 import { underWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
-import { rawEncoders } from '../batching/map-record.ts';
 import type { Refusal } from '../batching/nested-lists.ts';
 import { givenTo } from '../batching/slice-context.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
@@ -57,7 +56,6 @@ export async function readSlice(
   const reading = await openReading(stream, open);
   // The memory of a batch is used again by the next one, in this slice and in those after it.
   const loads = underWay(context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
-  const raw = rawEncoders(flow, open.slice);
   let writer = loads.writer();
   let batch: Batch | undefined;
   let received = 0;
@@ -81,7 +79,7 @@ export async function readSlice(
       }
       batch ??= new Batch(flow, writer);
       if (missed.size > 0) for (const record of step.value.records) missed.delete(reading.id(record));
-      const taken = await takePage(stream, batch, step.value, reading, open.slice, raw);
+      const taken = await takePage(stream, batch, step.value, reading, open.slice);
       received += taken.received;
       outside += taken.outside;
       refusals.push(...taken.refusals);

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { TooLarge, UnexpectedContent } from '../../core/errors.ts';
-import { type Cells, type Line, scan, Unreadable } from './lines.ts';
+import { type Line, scan } from './lines.ts';
 
 /** Some lines of a file, in order. */
 export interface Block {
@@ -23,7 +23,7 @@ export interface CsvLimits {
 /** How a file is read. */
 export interface CsvReading extends Partial<CsvLimits> {
   /** Whether a last line with other cells than the header is meant so, e.g. a sum: it is not cut off then. Absent: none is. */
-  readonly isFooter?: (line: Cells) => boolean;
+  readonly isFooter?: (cells: readonly string[]) => boolean;
 }
 
 export interface CsvFile {
@@ -55,11 +55,12 @@ export const openCsv = async (
     const [header] = first.value?.lines ?? [];
     if (header === undefined)
       throw new UnexpectedContent(`${what}: the CSV file is empty; it has not even a header`);
-    if (header instanceof Unreadable)
+    if (header.cells === undefined)
       throw new UnexpectedContent(`${what}: the header cannot be read: ${header.why}`);
+    const width = header.cells.length;
     return {
-      header: header.texts,
-      blocks: withWidth(what, blocks, (line) => line.length === header.length || isFooter(line)),
+      header: header.cells,
+      blocks: withWidth(what, blocks, (cells) => cells.length === width || isFooter(cells)),
       close: async () => void (await blocks.return()),
     };
   } catch (error) {
@@ -72,11 +73,11 @@ export const openCsv = async (
 async function* withWidth(
   what: string,
   blocks: AsyncGenerator<Block & { readonly ended: boolean }, void, void>,
-  isWhole: (line: Cells) => boolean,
+  isWhole: (cells: readonly string[]) => boolean,
 ): AsyncGenerator<Block, void, void> {
   for await (const { lines, raw, last, ended } of blocks) {
     const final = lines.at(-1);
-    if (last && !ended && final !== undefined && (final instanceof Unreadable || !isWhole(final)))
+    if (last && !ended && final !== undefined && (final.cells === undefined || !isWhole(final.cells)))
       throw new UnexpectedContent(`${what}: the file breaks off in its last line`);
     yield { lines, raw, last };
   }
@@ -96,10 +97,12 @@ async function* blocksOf(
   let marked = false;
 
   const cut = (raw: Buffer, isLast: boolean): { block: Block | undefined; rest: Buffer } => {
-    const { lines, end } = scan(raw, isLast);
+    const text = raw.toString('utf8');
+    const { lines, end } = scan(text, isLast);
+    const bytes = end === text.length ? raw.length : Buffer.byteLength(text.slice(0, end));
     return {
-      block: lines.length === 0 ? undefined : { lines, raw: raw.subarray(0, end), last: false },
-      rest: raw.subarray(end),
+      block: lines.length === 0 ? undefined : { lines, raw: raw.subarray(0, bytes), last: false },
+      rest: raw.subarray(bytes),
     };
   };
 
@@ -152,19 +155,23 @@ async function* blocksOf(
   if (waiting !== undefined) yield { ...waiting, last: true };
 }
 
-const linesOf = (raw: Buffer): Pick<Block, 'lines' | 'raw'> => ({ lines: scan(raw, true).lines, raw });
+const linesOf = (raw: Buffer): Pick<Block, 'lines' | 'raw'> => ({
+  lines: scan(raw.toString('utf8'), true).lines,
+  raw,
+});
 
 /** Bytes within which the header is looked for; what is longer is no CSV file. */
 const mostHeader = 1024 * 1024;
 
 /** Where the header's line ends (behind its LF); 0 where it is not complete yet. */
 const headerEnd = (what: string, raw: Buffer, isLast: boolean): number => {
-  const { lines, end } = scan(raw.subarray(0, mostHeader), isLast && raw.length <= mostHeader, 1);
+  const text = raw.toString('utf8', 0, mostHeader);
+  const { lines, end } = scan(text, isLast && raw.length <= mostHeader, 1);
   if (lines.length === 0) return 0;
-  const line = raw.toString('latin1', 0, end);
+  const line = text.slice(0, end);
   if (/\r(?!\n|$)/.test(line) && !line.includes('"'))
     throw new UnexpectedContent(`${what}: the lines end in CR alone; only LF and CRLF are read`);
-  return end;
+  return Buffer.byteLength(line);
 };
 
 const withoutMark = (what: string, raw: Buffer): Buffer => {

@@ -1,54 +1,21 @@
-/** Cuts CSV into lines and cells (RFC 4180), strictly: what is not exactly a row is told apart, never guessed. Cells stay bytes until they are asked for. */
+/** Cuts CSV into lines and cells (RFC 4180), strictly: a line that breaks the rules is reported as such, never guessed. */
 
-import { cellText, Located, withRoom } from '../../core/raw-record.ts';
-
-/** A line that is no row: quotes where none may stand, or a carriage return outside quotes. */
-export class Unreadable {
-  readonly why: string;
-  /** Its bytes, without the line end. */
+/** One line. `[from, to)`: its characters in the text it was read from, without the line end. */
+export type Line = {
   readonly from: number;
   readonly to: number;
-  constructor(why: string, from: number, to: number) {
-    this.why = why;
-    this.from = from;
-    this.to = to;
-  }
-}
+} & (
+  | { readonly cells: readonly string[]; readonly why?: undefined }
+  /** A line that is no row: a quote where none may be, or a carriage return outside quotes. */
+  | { readonly cells?: undefined; readonly why: string }
+);
 
-/** The cells of a line. Quotes around a cell are not in its span, unless some are written twice in it; the line end is not in the line. */
-export class Cells extends Located {
-  /** How many cells there are. */
-  readonly length: number;
-
-  constructor(bytes: Buffer, spans: Int32Array, first: number, length: number, from: number, to: number) {
-    super(bytes, spans, first, from, to);
-    this.length = length;
-  }
-
-  /** The text of a cell; '' where there is none. */
-  cell(place: number): string {
-    if (place >= this.length) return '';
-    return cellText(
-      this.bytes,
-      this.spans[this.first + 2 * place] ?? 0,
-      this.spans[this.first + 2 * place + 1] ?? 0,
-    );
-  }
-
-  get texts(): readonly string[] {
-    return Array.from({ length: this.length }, (_, place) => this.cell(place));
-  }
-}
-
-export type Line = Cells | Unreadable;
-
-/** A line without a character. */
-export const isEmpty = (line: Line): boolean =>
-  line instanceof Cells && line.length === 1 && line.spans[line.first] === line.spans[line.first + 1];
+/** True of a line without a character. */
+export const isEmpty = ({ cells }: Line): boolean => cells?.length === 1 && cells[0] === '';
 
 export interface Scan {
   readonly lines: readonly Line[];
-  /** How many bytes the lines took up; what is behind them is an incomplete line. */
+  /** How many characters the lines took up; an incomplete line follows. */
   readonly end: number;
 }
 
@@ -62,70 +29,70 @@ const behindQuote = 'text stands behind a closing quote';
 const strayReturn = 'a carriage return stands outside quotes';
 
 /**
- * The lines of bytes (UTF-8) that begin where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written
+ * The lines of a text that begins where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written
  * twice. Quotes open a cell only as its first character. A line that breaks these rules ends at its next LF. Unless `last` is set, a line
- * without its end is left for the next bytes, which must then begin with it. An empty line has one empty cell. `most`: how many lines at most.
+ * without its end is left for the next text, which must then begin with it. An empty line has one empty cell. `most`: how many lines at most.
  */
-export const scan = (bytes: Buffer, last: boolean, most = Number.POSITIVE_INFINITY): Scan => {
+export const scan = (text: string, last: boolean, most = Number.POSITIVE_INFINITY): Scan => {
   const lines: Line[] = [];
-  let spans = new Int32Array(1_024);
-  let used = 0;
   let at = 0;
-  while (at < bytes.length && lines.length < most) {
-    const first = used;
+  while (at < text.length && lines.length < most) {
+    const cells: string[] = [];
     let why: string | undefined;
     let end = at;
     for (let from = at; ; from = end + 1) {
-      spans = withRoom(spans, used + 2);
-      if (bytes[from] === quote) {
-        end = closing(bytes, from);
+      if (text.charCodeAt(from) === quote) {
+        end = closing(text, from);
         if (end < 0) return { lines, end: at };
-        const isTwice = end > from + 2 && bytes.subarray(from + 1, end).includes(quote);
-        spans[used] = isTwice ? from : from + 1;
-        spans[used + 1] = isTwice ? end + 1 : end;
+        const cell = text.slice(from + 1, end);
+        cells.push(cell.includes('"') ? cell.replaceAll('""', '"') : cell);
         end++;
       } else {
-        end = from;
-        let byte = bytes[end];
-        while (byte !== comma && byte !== feed && byte !== quote && byte !== carriage && byte !== undefined)
-          byte = bytes[++end];
-        if (byte === quote) why = strayQuote;
-        else if (byte === carriage && !endsAt(bytes, end + 1)) why = strayReturn;
-        spans[used] = from;
-        spans[used + 1] = end;
+        end = endOfPlain(text, from);
+        const code = text.charCodeAt(end);
+        if (code === quote) why = strayQuote;
+        else if (code === carriage && !endsAt(text, end + 1)) why = strayReturn;
+        cells.push(text.slice(from, end));
       }
-      used += 2;
-      if (bytes[end] !== comma || why !== undefined) break;
+      if (text.charCodeAt(end) !== comma || why !== undefined) break;
     }
-    const to = end;
-    if (bytes[end] === carriage && endsAt(bytes, end + 1)) end++;
-    if (why === undefined && !endsAt(bytes, end)) why = behindQuote;
+    let to = end;
+    if (text.charCodeAt(end) === carriage && endsAt(text, end + 1)) end++;
+    if (why === undefined && !endsAt(text, end)) why = behindQuote;
     if (why !== undefined) {
-      end = bytes.indexOf(feed, end);
-      if (end < 0) end = bytes.length;
+      end = text.indexOf('\n', end);
+      if (end < 0) end = text.length;
+      to = text.charCodeAt(end - 1) === carriage ? end - 1 : end;
     }
-    if (end === bytes.length && !last) break;
-    if (why === undefined) lines.push(new Cells(bytes, spans, first, (used - first) / 2, at, to));
-    else lines.push(new Unreadable(why, at, bytes[end - 1] === carriage ? end - 1 : end));
+    if (end === text.length && !last) break;
+    lines.push(why === undefined ? { cells, from: at, to } : { why, from: at, to });
     at = end + 1;
   }
-  return { lines, end: Math.min(at, bytes.length) };
+  return { lines, end: Math.min(at, text.length) };
+};
+
+/** Where a cell without quotes ends. */
+const endOfPlain = (text: string, from: number): number => {
+  let end = from;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code === comma || code === feed || code === quote || code === carriage) break;
+  }
+  return end;
 };
 
 /** The place of the quote that closes the one at `from`; -1 where there is none. */
-const closing = (bytes: Buffer, from: number): number => {
-  for (let end = bytes.indexOf(quote, from + 1); ; end = bytes.indexOf(quote, end + 2))
-    if (end < 0 || bytes[end + 1] !== quote) return end;
+const closing = (text: string, from: number): number => {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 2))
+    if (end < 0 || text.charCodeAt(end + 1) !== quote) return end;
 };
 
-/** LF, or the end. */
-const endsAt = (bytes: Buffer, place: number): boolean => place >= bytes.length || bytes[place] === feed;
+/** True at LF and at the end of the text. */
+const endsAt = (text: string, place: number): boolean =>
+  place >= text.length || text.charCodeAt(place) === feed;
 
-/** Finds lines again in the bytes they were scanned from: the `place`-th one without its line end; undefined where there is none. */
-export const linesIn = (raw: Buffer): ((place: number) => Buffer | undefined) => {
-  const { lines } = scan(raw, true);
-  return (place) => {
-    const line = lines[place];
-    return line && raw.subarray(line.from, line.to);
-  };
+/** The bytes of each line of a block, without its line end. */
+export const linesIn = (raw: Buffer): readonly Buffer[] => {
+  const text = raw.toString('utf8');
+  return scan(text, true).lines.map(({ from, to }) => Buffer.from(text.slice(from, to)));
 };

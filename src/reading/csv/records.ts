@@ -1,8 +1,7 @@
 /** Records out of the lines of a CSV file: cells by the names in its header. */
 
 import { UnexpectedContent } from '../../core/errors.ts';
-import { RawRecord, type Shape } from '../../core/raw-record.ts';
-import { type Line, Unreadable } from './lines.ts';
+import type { Line } from './lines.ts';
 
 /**
  * The only key of a record whose line has not as many cells as the header (its value: how many it has), or cannot be read at all (its
@@ -38,40 +37,17 @@ export const columnsOf = (what: string, header: readonly string[]): ReadonlyMap<
   return columns;
 };
 
-/** The shape of a file's rows: a cell a column, each under its name in the header, which must differ. */
-class CsvShape implements Shape {
-  readonly notation = 'csv';
-  readonly size: number;
-  readonly sample: CsvRecord;
-  readonly #header: readonly string[];
-  readonly #places: ReadonlyMap<string, number>;
-
-  constructor(header: readonly string[]) {
-    this.size = header.length;
-    this.#header = header;
-    this.#places = new Map(header.map((name, place) => [name, place]));
-    // From text: an object that is put together of that many columns would be a hash table, and `__proto__` is one like any other.
-    this.sample = JSON.parse(`{${header.map((name) => `${JSON.stringify(name)}:""`).join(',')}}`);
-  }
-
-  place(...[name, ...below]: readonly (string | number)[]): number | undefined {
-    return below.length === 0 && typeof name === 'string' ? this.#places.get(name) : undefined;
-  }
-
-  parse(record: RawRecord): CsvRecord {
-    const cells: Record<string, string | number> = { ...this.sample };
-    for (let place = 0; place < this.size; place++)
-      cells[this.#header[place] ?? ''] = record.text(place) ?? '';
-    return cells;
-  }
-}
-
-/** Makes records: of a line with as many cells as the header a `RawRecord` (a `CsvRecord` in its bytes), of others one that says what is wrong. */
-export const recordsBy = (header: readonly string[]): ((line: Line) => RawRecord | CsvRecord) => {
-  const shape = new CsvShape(header);
-  return (line) => {
-    if (line instanceof Unreadable) return { [RAGGED]: line.why };
-    if (line.length !== header.length) return { [RAGGED]: line.length };
-    return new RawRecord(shape, line.bytes, line.spans, line.first, line.from, line.to);
+/** Makes records of lines; of a line that is no row, one that says what is wrong. */
+export const recordsBy = (header: readonly string[]): ((line: Line) => CsvRecord) => {
+  // From JSON text: copies of such an object are cheap, and `__proto__` is a key like any other.
+  const sample: Record<string, string> = JSON.parse(
+    `{${header.map((name) => `${JSON.stringify(name)}:""`).join(',')}}`,
+  );
+  return ({ cells, why }) => {
+    if (cells === undefined) return { [RAGGED]: why };
+    if (cells.length !== header.length) return { [RAGGED]: cells.length };
+    const record = { ...sample };
+    for (let place = 0; place < cells.length; place++) record[header[place] ?? ''] = cells[place] ?? '';
+    return record;
   };
 };

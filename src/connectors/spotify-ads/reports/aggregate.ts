@@ -3,7 +3,6 @@
 import { Refused, TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { elementSlice } from '../../../core/json.ts';
-import { alikeReader } from '../../../core/json-alike.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
 import type { Days, Slice, SliceContext, Stream } from '../../../core/stream.ts';
@@ -109,7 +108,6 @@ function aggregate(
   },
 ): Stream {
   const facts = { table: `ads.${said.name}`, column: days.column };
-  const parse = alikeReader('rows', ['field_type']);
   const lacked = new Set<string>();
   return {
     ...said,
@@ -130,7 +128,7 @@ function aggregate(
     },
     read: async (slice, given, signal) => {
       checkThere(said.name, granularity, slice, given);
-      const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some, parse);
+      const walkFor = (some: readonly string[]): Walk => walkOf(slice, given, granularity, some);
       const pieces = chunks(await idsIn(slice, given, facts));
       // Days of which nothing is shown at all are not replaced on one word either: the engine asks for them again.
       const isKnown = async (ids: readonly string[]): Promise<boolean> =>
@@ -305,13 +303,7 @@ interface Walk {
   readonly question: Question;
 }
 
-function walkOf(
-  slice: Slice,
-  given: SliceContext,
-  granularity: Granularity,
-  ids: readonly string[],
-  parse: (raw: Buffer) => Json,
-): Walk {
+function walkOf(slice: Slice, given: SliceContext, granularity: Granularity, ids: readonly string[]): Walk {
   const level = levelIn(slice);
   const account = accountIn(slice);
   const { from, to } = periodOf(slice, given, granularity);
@@ -326,7 +318,6 @@ function walkOf(
         method: 'GET',
         path: ofAccount(account, '/aggregate_reports'),
         endpoint,
-        parse,
         query: {
           entity_type: level,
           ...(level !== 'AD_ACCOUNT' && { entity_ids: ids, entity_ids_type: level }),

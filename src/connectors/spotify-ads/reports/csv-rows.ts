@@ -1,7 +1,7 @@
 /** Which columns a CSV report of the ads platform must have, and which of its lines are rows that were asked for. */
 
 import { UnexpectedContent } from '../../../core/errors.ts';
-import { type Cells, isEmpty, type Line, Unreadable } from '../../../reading/csv/lines.ts';
+import { isEmpty, type Line } from '../../../reading/csv/lines.ts';
 import { columnName, columnsOf } from '../../../reading/csv/records.ts';
 import { csvDimensions, csvRequired } from './fields.ts';
 
@@ -86,24 +86,25 @@ export const judgeLines = (
   days: { readonly from: string; readonly to: string },
 ): ((line: Line, isLast: boolean) => Kind) => {
   return (line, isLast) => {
-    if (line instanceof Unreadable) return 'row';
-    if (line.length !== width) {
+    const { cells } = line;
+    if (cells === undefined) return 'row';
+    if (cells.length !== width) {
       if (isEmpty(line)) return 'nothing';
-      return isLast && isTotal(line.cell(0)) ? 'footer' : 'row';
+      return isLast && isTotal(cells[0]) ? 'footer' : 'row';
     }
-    const cell = line.cell(day);
+    const cell = cells[day] ?? '';
     const text = cell.length === 10 ? cell : cell.slice(0, 10);
     if (text >= days.from && text < days.to) return 'row';
     if (isoDay.test(text)) return text === days.to ? 'behind' : 'outside';
     if (!isBlankOrTotal(cell)) return 'row';
-    return dimensions.every((place) => isBlankOrTotal(line.cell(place))) ? 'footer' : 'row';
+    return dimensions.every((place) => isBlankOrTotal(cells[place] ?? '')) ? 'footer' : 'row';
   };
 };
 
 /** Whether a line with other cells than the header, behind which its file ends, is a sum: a lone `Total` may be how a name begins. */
-export const isShortTotal = (line: Cells): boolean => line.length > 1 && isTotal(line.cell(0));
+export const isShortTotal = (cells: readonly string[]): boolean => cells.length > 1 && isTotal(cells[0]);
 
 const isoDay = /^\d{4}-\d{2}-\d{2}$/;
 
-const isTotal = (cell: string): boolean => /^\s*(grand |sub)?-?totals?\s*:?\s*$/i.test(cell);
+const isTotal = (cell = ''): boolean => /^\s*(grand |sub)?-?totals?\s*:?\s*$/i.test(cell);
 const isBlankOrTotal = (cell: string): boolean => cell.trim() === '' || isTotal(cell);

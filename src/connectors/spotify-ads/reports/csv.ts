@@ -119,15 +119,12 @@ function reading(
 /** The line of a record. Rejects come several to a page: its lines are found once. */
 const bytesOf = (): Reading['bytes'] => {
   let page: Page | undefined;
-  let places: ReadonlyMap<Json, number> = new Map();
-  let lines: (place: number) => Buffer | undefined = () => undefined;
+  let lines: readonly Buffer[] = [];
   return (record, of) => {
-    if (of !== page) {
-      page = of;
-      places = new Map(of.records.map((one, index) => [one, of.places?.[index] ?? index]));
-      lines = linesIn(of.raw);
-    }
-    return lines(places.get(record) ?? -1) ?? of.raw;
+    if (of !== page) lines = linesIn(of.raw);
+    page = of;
+    const index = of.records.indexOf(record);
+    return lines[of.places?.[index] ?? index] ?? of.raw;
   };
 };
 

@@ -1,7 +1,6 @@
 /** Whether a report says one thing of each entity and time: of two that differ only one could be kept, and neither is the whole. */
 
 import { UnexpectedContent } from '../../../core/errors.ts';
-import { parsedOf } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { textAt } from '../../../reading/offset-list.ts';
 import type { Granularity } from './stated-ranges.ts';
@@ -43,5 +42,4 @@ export const subjectOf = (row: Json): string => `${entityOf(row)} ${textAt(row, 
 const entityOf = (row: Json): string =>
   `${textAt(row, 'entity_type') ?? ''} ${textAt(row, 'entity_id') ?? ''}`;
 
-const areSame = (one: Json, other: Json): boolean =>
-  JSON.stringify(parsedOf(one)) === JSON.stringify(parsedOf(other));
+const areSame = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -2,7 +2,6 @@
 
 import { UnexpectedContent } from '../../../core/errors.ts';
 import { isObject, type JsonObject } from '../../../core/json-object.ts';
-import { parsedOf, RawRecord } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { at, textAt } from '../../../reading/offset-list.ts';
 import { aggregateFields } from './fields.ts';
@@ -23,10 +22,9 @@ interface Asked {
  * is, to be rejected with its bytes. Throws `UnexpectedContent` where a row by the hour names a day alone: all hours of the day would be its first one.
  */
 export const vendorRow = (endpoint: string, row: Json, { level, granularity, account }: Asked): Json => {
-  const sample = row instanceof RawRecord ? row.shape.sample : row;
-  const isTimed = granularity === 'LIFETIME' || at(sample, 'start_time') !== undefined;
-  if (Array.isArray(at(sample, 'stats')) && at(sample, 'entity_id') !== undefined && isTimed) return row;
-  const plain = parsedOf(row);
+  const isTimed = granularity === 'LIFETIME' || at(row, 'start_time') !== undefined;
+  if (Array.isArray(at(row, 'stats')) && at(row, 'entity_id') !== undefined && isTimed) return row;
+  const plain = row;
   if (!isObject(plain)) return row;
   const isListed = Array.isArray(plain.stats);
   const holder = isListed ? 'stats' : ['stats', 'metrics'].find((key) => isObject(plain[key]));

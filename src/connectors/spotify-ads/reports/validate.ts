@@ -1,7 +1,6 @@
 /** Whether a row of an aggregate report is one that was asked for. */
 
 import { isObject } from '../../../core/json-object.ts';
-import { parsedOf } from '../../../core/raw-record.ts';
 import type { Json } from '../../../core/request.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { textAt } from '../../../reading/offset-list.ts';
@@ -42,8 +41,7 @@ export const asAsked = (row: Json, { wanted }: Question): Json => {
   const id = textAt(row, 'entity_id');
   const asked = id === undefined ? undefined : (wanted.get(id) ?? wanted.get(canonicalId(id)));
   if (asked === undefined || asked === id) return row;
-  const parsed = parsedOf(row);
-  return isObject(parsed) ? { ...parsed, entity_id: asked } : row;
+  return isObject(row) ? { ...row, entity_id: asked } : row;
 };
 
 const isOf = (row: Json, { level, wanted }: Question): boolean => {

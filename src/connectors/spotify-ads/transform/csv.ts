@@ -1,15 +1,12 @@
 /** The transform of a row of a CSV report: cells are text, columns are known by the names in its first line, in any order. */
-import type { Cell } from '../../../core/cell.ts';
 import { ExactNumber, numberOf } from '../../../core/json.ts';
 import { isPlainDecimal, wholeValue } from '../../../core/plain-decimal.ts';
-import { isObject } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import { keyText, requireRecord, soundText } from '../../../core/record-values.ts';
 import type { Flow } from '../../../core/stream.ts';
 import type { Value } from '../../../core/table.ts';
 import { parseDay, parseInstant } from '../../../core/time.ts';
 import { metricsOf } from '../tables.ts';
-import { constant, numberCells } from './cells.ts';
 import { accountOf, shown } from './mapper.ts';
 import { Numbers, planOf, type Slot, templateOf } from './numbers.ts';
 
@@ -189,40 +186,9 @@ const keyOf: NonNullable<Flow['keyOf']> = (record, slice) => {
   return key;
 };
 
-/** The same for a header in which every column is known, and no two mean the same. */
-const cells: NonNullable<Flow['cells']> = (shape, slice) => {
-  const { sample } = shape;
-  if (!isObject(sample) || Object.hasOwn(sample, RAGGED)) return undefined;
-  const found: Record<string, Cell> = {};
-  const metrics: [string, number][] = [];
-  for (const { header, meaning } of meaningsOf(Object.keys(sample))) {
-    const from = shape.place(header);
-    if (from === undefined || meaning.is === 'unknown') return undefined;
-    if (meaning.is === 'metric') {
-      metrics.push([meaning.name, from]);
-      continue;
-    }
-    const column = meaning.is === 'day' ? 'day' : meaning.column;
-    if (Object.hasOwn(found, column)) return undefined;
-    found[column] =
-      meaning.is === 'day' ? dayCell(from) : { is: 'text', from, ...(KEYS.has(column) && { empty: '' }) };
-  }
-  const numbers = numberCells(plan, metrics);
-  if (numbers === undefined || found.day === undefined) return undefined;
-  const others = Object.entries(columns).map(([column, value]) => [column, constant(value)] as const);
-  return { ...numbers, ...Object.fromEntries(others), ad_account_id: constant(accountOf(slice)), ...found };
-};
-
-const dayCell = (from: number): Cell => ({
-  is: 'read',
-  from: [from],
-  read: ([cell = '']) =>
-    cell === '' || cell.includes('"') ? undefined : dayIn(new Reading('ads.report_csv', 'row', {}), cell),
-});
-
 /**
  * Partition `ad_account_id`. The record: { header as given: cell as text }. An empty cell is null. A column that is not known goes to
  * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
  * without a day or with another number of cells than its header.
  */
-export const csvRow: Pick<Flow, 'via' | 'cells' | 'keyOf'> = { via, cells, keyOf };
+export const csvRow: Pick<Flow, 'via' | 'keyOf'> = { via, keyOf };

@@ -1,6 +1,4 @@
 /** The transforms of report rows by day, hour and lifetime, and of insights. Days and hours are UTC, as the platform's reports are. */
-import type { Cell } from '../../../core/cell.ts';
-import type { Shape } from '../../../core/raw-record.ts';
 import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import {
@@ -18,7 +16,6 @@ import type { Flow, Mapped, Slice } from '../../../core/stream.ts';
 import type { Row, Value } from '../../../core/table.ts';
 import { formatInstant, type Instant } from '../../../core/time.ts';
 import type { InsightStateRow } from '../tables.ts';
-import { constant, numberCells } from './cells.ts';
 import { accountOf, keepNews, within, words } from './mapper.ts';
 import { type Filling, Numbers, type Plan, planOf, tellStats, templateOf } from './numbers.ts';
 
@@ -40,10 +37,9 @@ interface Times {
   readonly fill: (cells: Filling, r: Reading, record: JsonObject, slice: Slice) => void;
 }
 
-/** A transform of report rows, the same as a declaration, and which row a record is about. */
-const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'cells' | 'keyOf'> => ({
+/** A transform of report rows, and which row a record is about. */
+const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'keyOf'> => ({
   via: viaOf(stream, times),
-  cells: cellsOf(stream, times),
   keyOf: keyOf(stream, times),
 });
 
@@ -88,85 +84,6 @@ const viaOf = (stream: string, { columns: times, fill }: Times): Flow['via'] => 
     keepNews(r, found, ROW_KEYS);
     return numbered(r, aggregate, cells, own(found, 'stats'));
   };
-};
-
-/** The same for a shape without anything new in it: every key known, every metric once and with a column. */
-const cellsOf =
-  (stream: string, { columns, fill }: Times): NonNullable<Flow['cells']> =>
-  (shape, slice) => {
-    const { sample } = shape;
-    if (!isObject(sample) || !Object.keys(sample).every((key) => ROW_KEYS.has(key))) return undefined;
-    const numbers = statCells(shape, sample.stats);
-    const parent = parentCell(shape, sample);
-    // A key that is there without a place holds a list or an object.
-    const scalars = ['entity_type', 'entity_id', 'entity_name', 'entity_status', 'start_time', 'end_time'];
-    const odd = scalars.some((key) => Object.hasOwn(sample, key) && shape.place(key) === undefined);
-    const id = shape.place('entity_id');
-    if (numbers === undefined || parent === undefined || id === undefined || odd) return undefined;
-    const textAt = (key: string): Cell => {
-      const from = shape.place(key);
-      return from === undefined ? constant(null) : { is: 'text', from };
-    };
-    const asked = slice.partition?.entity_type ?? '';
-    const type = shape.place('entity_type');
-    const times = ['start_time', 'end_time'].filter((key) => shape.place(key) !== undefined);
-    const timeCell = (column: string): Cell => ({
-      is: 'read',
-      from: times.flatMap((key) => shape.place(key) ?? []),
-      read: (written) => {
-        const record = Object.fromEntries(times.map((key, i) => [key, JSON.parse(written[i] ?? 'null')]));
-        const cells: Filling = {};
-        fill(cells, new Reading(stream, 'row of', record), record, slice);
-        return cells[column];
-      },
-    });
-    return {
-      ...numbers,
-      entity_type:
-        type === undefined
-          ? constant(asked)
-          : {
-              is: 'read',
-              from: [type],
-              read: ([told]) => (told === JSON.stringify(asked) ? asked : undefined),
-            },
-      entity_id: { is: 'text', from: id, needed: true },
-      ...Object.fromEntries(columns.map((column) => [column, timeCell(column)])),
-      ad_account_id: constant(accountOf(slice)),
-      entity_name: textAt('entity_name'),
-      entity_status: textAt('entity_status'),
-      parent_entity_id: parent,
-    };
-  };
-
-/** Columns of `stats` where it is a list of nothing but `{field_type, field_value}`. */
-const statCells = (shape: Shape, stats: Json): ReturnType<typeof numberCells> => {
-  if (!Array.isArray(stats)) return undefined;
-  const metrics: [string, number][] = [];
-  for (const [index, stat] of stats.entries()) {
-    const name: Json = isObject(stat) && Object.keys(stat).length === 2 ? stat.field_type : undefined;
-    const from = shape.place('stats', index, 'field_value');
-    // A name that has a place may be another in the next record.
-    if (
-      typeof name !== 'string' ||
-      shape.place('stats', index, 'field_type') !== undefined ||
-      from === undefined
-    )
-      return undefined;
-    metrics.push([name, from]);
-  }
-  return numberCells(aggregate, metrics);
-};
-
-const parentCell = (shape: Shape, { parent_entity: parent }: JsonObject): Cell | undefined => {
-  const from = shape.place('parent_entity');
-  if (parent === undefined) return constant(null);
-  if (from !== undefined)
-    return { is: 'read', from: [from], read: ([told]) => (told === 'null' ? null : undefined) };
-  if (!isObject(parent) || !Object.keys(parent).every((key) => PARENT_KEYS.has(key))) return undefined;
-  if (!Object.hasOwn(parent, 'id')) return constant(null);
-  const id = shape.place('parent_entity', 'id');
-  return id === undefined ? undefined : { is: 'text', from: id };
 };
 
 /** The row with its numbers. `cells` is nobody else's. */

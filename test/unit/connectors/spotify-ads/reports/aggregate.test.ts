@@ -18,7 +18,6 @@ import {
   UnexpectedContent,
 } from '../../../../../src/core/errors.ts';
 import type { Page } from '../../../../../src/core/paging.ts';
-import { parsedOf } from '../../../../../src/core/raw-record.ts';
 import type { Json } from '../../../../../src/core/request.ts';
 import type { KeySet, Slice, SliceContext } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
@@ -111,9 +110,9 @@ const rowsOf = async (
     const step = await reading?.pages.next();
     if (step === undefined || step.done === true) return rows;
     for (const record of step.value.records) {
-      rows.push(parsedOf(record) as Readonly<Record<string, Json>>);
+      rows.push(record as Readonly<Record<string, Json>>);
       // The bytes are exactly the record's.
-      expect(JSON.parse(String(reading?.bytes(record, step.value)))).toEqual(parsedOf(record));
+      expect(JSON.parse(String(reading?.bytes(record, step.value)))).toEqual(record);
     }
   }
 };
@@ -437,7 +436,7 @@ describe('an aggregate report', () => {
     const reading = await reportDaily(reports).read?.(slice('AD'), given, new AbortController().signal);
     const step = await reading?.pages.next();
     const page = step?.value as Page;
-    expect(page.records.map((row) => (parsedOf(row) as { entity_id: string }).entity_id)).toEqual(ids);
+    expect(page.records.map((row) => (row as { entity_id: string }).entity_id)).toEqual(ids);
     expect(String(reading?.bytes(page.records[1], page))).toContain('"7F4C1CC9-9A1D-4B65-B05C-46E5E33B670B"');
     expect(reading?.id(page.records[1])).toBe(`${ids[1]} 2025-03-01T00:00:00Z`);
   });
@@ -532,7 +531,7 @@ describe('an aggregate report', () => {
     'of an account whose row has another %s is not of its own',
     async (name) => {
       const record = await toldOf('AD_ACCOUNT', { [name]: 'c1', start_time: '2025-03-02T00:00:00Z', stats });
-      expect(() => dailyRow.via(parsedOf(record), slice('AD_ACCOUNT'))).toThrow('entity_id');
+      expect(() => dailyRow.via(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
     },
   );
 

@@ -4,7 +4,6 @@ import { asyncReports } from '../../../../../src/connectors/spotify-ads/reports.
 import { metricsOf } from '../../../../../src/connectors/spotify-ads/tables.ts';
 import { csvRow } from '../../../../../src/connectors/spotify-ads/transform.ts';
 import { Forbidden, Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
-import { parsedOf } from '../../../../../src/core/raw-record.ts';
 import type { Job } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import {
@@ -67,7 +66,7 @@ const read = async (
         break;
       }
       for (const record of step.value.records) {
-        records.push(parsedOf(record) as Record<string, unknown>);
+        records.push(record as Record<string, unknown>);
         bytes.push(String(reading?.bytes(record, step.value)));
         ids.push(reading?.id(record) ?? '');
       }
