@@ -250,5 +250,5 @@ const commentsOf = async (steps: readonly Migration[]): Promise<Comments> => {
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());
-  writeFileSync(new URL('openapi.json', import.meta.url), await openapiDocument());
+  writeFileSync(new URL('openapi.json', import.meta.url), openapiDocument());
 }

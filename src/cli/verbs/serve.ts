@@ -72,7 +72,6 @@ export const serve: Verb<{
   const ending = new AbortController();
   const app = await buildApp({
     control,
-    catalogue,
     db: asked.db,
     tokens,
     pages: (pages) =>

@@ -1,136 +1,134 @@
-/** The HTTP server: the control API under `/api/v1`, health and metrics beside it, pages at `/` where there are any. */
+/** The HTTP server: the control API under `/api/v1`, health and metrics, and the pages at `/` if there are any. */
 
+import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
-import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { gate } from './authenticate.ts';
-import { mostBytes, readBodies } from './bodies.ts';
+import { authenticate } from './authenticate.ts';
 import { type Limits, type ServerDeps, usualLimits } from './deps.ts';
-import { failure, messages, Rejected, refusalOf } from './envelope.ts';
-import { describe } from './openapi.ts';
-import { dagRoutes } from './routes/dags.ts';
-import { logRoutes } from './routes/log.ts';
-import { serviceRoutes } from './routes/service.ts';
-import { all } from './schemas.ts';
+import { failure, messages, Rejected, refusalOf, success } from './envelope.ts';
+import { routes } from './routes.ts';
+import { serviceRoutes } from './service.ts';
+
+/** No body that means something here is larger. */
+const bodyLimit = 64 * 1024;
+
+const json = 'application/json; charset=utf-8';
+
+/** What Node reports of requests that it could not read. */
+const clientCodes: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};
 
 /** Builds the server; it does not listen yet. */
 export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
   const limits: Limits = { ...usualLimits, ...deps.limits };
+  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { code, body, isOurs } = refusalOf(error);
+    if (isOurs)
+      deps.trouble(`${request.method} ${request.routeOptions.url ?? 'of no known route'} failed`, error);
+    if (code === 429 && !reply.hasHeader('retry-after')) reply.header('retry-after', '10');
+    return reply.code(code).send(body);
+  };
   const app = Fastify({
-    bodyLimit: mostBytes,
+    bodyLimit,
     requestTimeout: limits.requestMs,
-    // A request that comes in drops must not hold a connection: looked for twice in the time that it has.
+    // A request that arrives slowly must not hold a connection: checked twice within its time.
     http: {
       connectionsCheckingInterval: Math.max(100, limits.requestMs / 2),
       headersTimeout: limits.requestMs,
     },
     routerOptions: { maxParamLength: 200 },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false } },
-    // Whoever does not listen must not keep the process from ending.
+    // A client that does not read must not keep the process from ending.
     forceCloseConnections: true,
-    frameworkErrors: (error, request, reply) => send(deps, error, request, reply),
+    frameworkErrors: refuse,
     clientErrorHandler: (error, socket) => {
       const code = clientCodes[error.code] ?? 400;
-      const body = JSON.stringify(failure(messages[code] ?? 'the request is malformed'));
-      if (socket.writable)
-        socket.write(
-          `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: ${json}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-        );
+      const body = JSON.stringify(failure(messages[code] ?? ''));
+      const head = [`HTTP/1.1 ${code} ${STATUS_CODES[code]}`, `content-type: ${json}`, 'connection: close'];
+      if (socket.writable) socket.write([...head, `content-length: ${body.length}`, '', body].join('\r\n'));
       socket.destroy(error);
     },
   });
-  // Node answers an `Expect` that it does not know by itself, and without a body.
-  app.server.on('checkExpectation', (_request, response) => {
-    response.writeHead(417, { 'content-type': json, connection: 'close' });
-    response.end(JSON.stringify(failure('this server knows no Expect but 100-continue')));
-  });
-  // Shapes are for those who read them: what is sent is what the code says, whole.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error, request, reply) => send(deps, error, request, reply));
-  app.setNotFoundHandler((request, reply) =>
-    isApi(request)
-      ? reply.code(404).send(failure('there is no such resource'))
+  app.setErrorHandler(refuse);
+  app.setNotFoundHandler(({ url }, reply) =>
+    url.startsWith('/api/')
+      ? reply.code(404).send(failure(messages[404] ?? ''))
       : reply.code(404).type('text/plain').send('There is nothing here.\n'),
   );
-  await app.register(swagger, describe(deps.version));
-  for (const schema of all) app.addSchema(schema);
   await app.register(async (api) => controlApi(api, deps, limits), { prefix: '/api/v1' });
   await app.register(async (service) => serviceRoutes(service, deps));
   if (deps.pages !== undefined) await app.register(deps.pages);
   return app;
 }
 
-const json = 'application/json; charset=utf-8';
-
-/** What Node says of requests that never became one. */
-const clientCodes: Readonly<Record<string, number>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  HPE_HEADER_OVERFLOW: 431,
-};
-
 async function controlApi(api: FastifyInstance, deps: ServerDeps, limits: Limits): Promise<void> {
-  await api.register(rateLimit, {
-    global: false,
-    max: limits.perMinute,
-    timeWindow: 60_000,
-    errorResponseBuilder: (_request, { ttl }) =>
-      new Rejected(429, `too many requests; try again in ${Math.ceil(ttl / 1000)} s`),
-  });
-  // Before the gate: who is not let in counts, too.
+  await api.register(rateLimit, { global: false, max: limits.perMinute, timeWindow: 60_000 });
+  // Before authentication: refused requests count, too.
   api.addHook('onRequest', api.rateLimit());
-  readBodies(api);
-  gate(api, deps, { audited: true });
-  const methods = knownMethods(api);
-  dagRoutes(api, deps);
-  logRoutes(api, deps, limits);
-  api.setNotFoundHandler((request, reply) => {
-    const allowed = methods(request.url);
-    if (allowed.length === 0) return reply.code(404).send(failure('there is no such resource'));
-    return reply
-      .code(405)
-      .header('allow', allowed.join(', '))
-      .send(failure(`this resource takes ${allowed.join(', ')}`));
+  acceptJson(api);
+  authenticate(api, deps, { audited: true });
+  for (const { method, path, data: shape, codes, answer } of routes)
+    api.route({
+      method,
+      url: path,
+      // A HEAD of a stream would be a connection that stays open without a body.
+      exposeHeadRoute: method === 'GET' && shape !== undefined,
+      handler: async (request, reply) => {
+        reply.code(codes.at(-1) ?? 200);
+        const data = await answer(deps, { request, reply });
+        return shape === undefined ? reply.send(data) : reply.send(success(data));
+      },
+    });
+  api.setNotFoundHandler(({ url }, reply) => {
+    const allowed = methodsOf(url);
+    if (allowed.length === 0) throw new Rejected(404);
+    reply.header('allow', allowed.join(', '));
+    throw new Rejected(405, `this resource takes ${allowed.join(', ')}`);
   });
 }
 
-/** Collects the routes of a scope as they are made: which methods an address takes. */
-function knownMethods(app: FastifyInstance): (url: string) => readonly string[] {
-  const known: { readonly path: RegExp; readonly method: string }[] = [];
-  app.addHook('onRoute', ({ url, method }) => {
-    const path = new RegExp(`^${url.replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`);
-    for (const each of [method].flat()) known.push({ path, method: each });
+/** The methods of an address; none: there is no such resource. */
+function methodsOf(url: string): readonly string[] {
+  const path = url.replace(/\?.*$/s, '');
+  const own = routes.filter((route) =>
+    new RegExp(`^/api/v1${route.path.replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`).test(path),
+  );
+  return [...new Set(own.map(({ method }) => method))].sort();
+}
+
+/** Takes `application/json`; an empty body of any type counts as absent. Others are refused with 415. */
+function acceptJson(api: FastifyInstance): void {
+  api.removeAllContentTypeParsers();
+  const options = { parseAs: 'buffer', bodyLimit } as const;
+  api.addContentTypeParser('application/json', options, async (_request: unknown, body: Buffer) =>
+    parsed(body),
+  );
+  api.addContentTypeParser('*', options, async (_request: unknown, body: Buffer) => {
+    if (body.length > 0) throw new Rejected(415);
   });
-  return (url) => {
-    const [path = ''] = url.split('?');
-    return [...new Set(known.filter((route) => route.path.test(path)).map(({ method }) => method))].sort();
-  };
 }
 
-function send(deps: ServerDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { code, body, ours } = refusalOf(error);
-  const said = code === 400 && error instanceof Error ? validation(error, body.message) : body.message;
-  if (ours)
-    deps.trouble(`${request.method} ${request.routeOptions.url ?? 'of no known route'} failed`, error);
-  if (code === 429) reply.header('retry-after', reply.getHeader('retry-after') ?? '10');
-  return reply.code(code).send({ ...body, message: said });
+function parsed(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  if (!isUtf8(body)) throw new Rejected(400, 'the body is not valid UTF-8');
+  const text = body.toString('utf8');
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!hasDuplicates(text)) return value;
+  } catch {
+    throw new Rejected(400, 'the body is not one JSON document');
+  }
+  // Two readers may disagree about which of them counts.
+  throw new Rejected(400, 'the body has the same field twice');
 }
 
-/** What the schemas found wrong, in words of ours: which field and what it must be. The value is not repeated. */
-function validation(error: Error, otherwise: string): string {
-  if (error instanceof Rejected) return error.message;
-  const found: unknown = Reflect.get(error, 'validation');
-  const where: unknown = Reflect.get(error, 'validationContext');
-  const [first] = Array.isArray(found) ? found : [];
-  if (first === undefined) return otherwise;
-  const { instancePath, keyword, message, params } = first;
-  const name = String(instancePath).slice(1) || String(where);
-  if (keyword === 'pattern') return `${name} is not of the form that /openapi.json tells`;
-  const extra =
-    keyword === 'additionalProperties'
-      ? `: ${JSON.stringify(String(params.additionalProperty).slice(0, 40))}`
-      : '';
-  return `${name} ${String(message)}${extra}`;
+/** Whether a field name occurs twice anywhere in a valid JSON document. Our documents are flat. */
+function hasDuplicates(text: string): boolean {
+  // Every string is matched, so that none is taken for a name because of what it holds.
+  const names = [...text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)].flatMap(
+    ([, name = '', colon]): unknown[] => (colon === undefined ? [] : [JSON.parse(name)]),
+  );
+  return new Set(names).size < names.length;
 }
-
-const isApi = ({ url }: FastifyRequest): boolean => /^\/api\//.test(url);

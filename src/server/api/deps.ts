@@ -1,24 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Control } from '../../scheduler/control.ts';
-import type { Catalogue } from '../../scheduler/pipelines.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Tokens } from './tokens.ts';
 
 /** What the server is built from. */
 export interface ServerDeps {
   readonly control: Control;
-  readonly catalogue: Catalogue;
   readonly db: Kysely<AnyDatabase>;
   readonly tokens: Tokens;
   readonly version: string;
-  /** What keeps the service from being ready, one sentence each; empty: it is. */
+  /** What keeps the service from being ready, one sentence each; empty: it is ready. */
   readonly unready: () => Promise<readonly string[]>;
-  /** Aborts when the service is ending: streams then end by themselves. */
+  /** Aborts when the service ends: log streams then end as well. */
   readonly signal: AbortSignal;
-  /** Told of errors of ours and of wrong tokens. Never given a token. */
+  /** Reports our own errors and wrong tokens to the operator. Never gets a token. */
   readonly trouble: (what: string, error?: unknown) => void;
-  /** The pages at `/`, if there are any: a fastify plugin that keeps its hooks and parsers to itself. */
+  /** A fastify plugin with the pages at `/`. Its hooks and parsers do not touch the API. */
   readonly pages?: (app: FastifyInstance) => Promise<void>;
   readonly limits?: Partial<Limits>;
 }
@@ -26,11 +24,11 @@ export interface ServerDeps {
 export interface Limits {
   /** Requests of one address in a minute. */
   readonly perMinute: number;
-  /** A request must have arrived within so many ms. */
+  /** A request must have arrived within this time, ms. */
   readonly requestMs: number;
-  /** Log streams at once. */
+  /** Log streams at the same time. */
   readonly streams: number;
-  /** A log stream looks for new lines so often, ms. */
+  /** How often a log stream looks for new lines, ms. */
   readonly followMs: number;
 }
 

@@ -12,69 +12,80 @@ import {
 } from '../../scheduler/request-errors.ts';
 import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
 
-export interface Success<T> {
-  readonly status: 'success';
-  readonly data: T;
-}
-
 export interface Failure {
   readonly status: 'error';
   readonly message: string;
-  /** The run that is in the way of a start. */
+  /** The active run, which prevents a start. */
   readonly active?: DagRun;
 }
 
-export const success = <T>(data: T): Success<T> => ({ status: 'success', data });
+export const success = <T>(data: T) => ({ status: 'success', data }) as const;
 
 export const failure = (message: string): Failure => ({ status: 'error', message });
 
-/** An answer to something that went wrong. */
+/** A request that is refused with a status and a message of ours. */
+export class Rejected extends Error {
+  override readonly name = 'Rejected';
+  readonly statusCode: number;
+  constructor(statusCode: number, message = messages[statusCode] ?? 'the request is not acceptable') {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** What an error becomes as an answer. */
 export interface Refusal {
   readonly code: number;
   readonly body: Failure;
-  /** It is our fault, not the caller's: the log must hold the error itself. */
-  readonly ours: boolean;
+  /** The fault is ours, not the caller's: the error itself belongs into the log. */
+  readonly isOurs: boolean;
 }
 
-/** An error as an answer. Only our own words leave the house: of any other error the caller learns that it happened, not what it says. */
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+/** What our own errors are answered with; absent message: their own, which the caller may read. */
+const rules: readonly (readonly [types: readonly ErrorClass[], code: number, message?: string])[] = [
+  [[AlreadyActive, NothingActive, RunIdTaken], 409],
+  [[UnknownDag, UnknownRun], 404],
+  [[Misconfigured], 400],
+  [[AuthFailed, Unreachable, Transient], 503, 'the source or the warehouse does not answer; try again later'],
+  [[TidemarkError], 500],
+];
+
+/** An error as an answer. Of errors that are not ours to word, the caller learns only that they happened. */
 export function refusalOf(error: unknown): Refusal {
-  if (error instanceof AlreadyActive)
-    return { code: 409, body: { ...failure(told(error)), active: error.active }, ours: false };
-  if (error instanceof UnknownDag || error instanceof UnknownRun) return theirs(404, told(error));
-  if (error instanceof NothingActive || error instanceof RunIdTaken) return theirs(409, told(error));
-  if (error instanceof Misconfigured) return theirs(400, told(error));
-  if (error instanceof AuthFailed || error instanceof Unreachable || error instanceof Transient)
-    return {
-      code: 503,
-      body: failure('the source or the warehouse does not answer; try again later'),
-      ours: true,
-    };
-  if (!(error instanceof TidemarkError)) {
-    const code = codeOf(error);
-    if (code !== undefined) return theirs(code, messages[code] ?? 'the request is not acceptable');
-    if (isUnwritable(error))
-      return { code: 503, body: failure('the warehouse takes no writes; try again later'), ours: true };
-    if (isPassing(error))
-      return { code: 503, body: failure('the warehouse does not answer; try again later'), ours: true };
-  }
+  if (error instanceof Rejected)
+    return { code: error.statusCode, body: failure(error.message), isOurs: false };
+  const { code, message } = verdictOf(error);
+  const body = failure(message);
   return {
-    code: 500,
-    body: failure('something went wrong here; the log of the server says what'),
-    ours: true,
+    code,
+    body: error instanceof AlreadyActive ? { ...body, active: error.active } : body,
+    isOurs: code >= 500,
   };
 }
 
-const theirs = (code: number, message: string): Refusal => ({ code, body: failure(message), ours: false });
+function verdictOf(error: unknown): { readonly code: number; readonly message: string } {
+  const [, code = httpStatus(error), message] =
+    rules.find(([types]) => types.some((type) => error instanceof type)) ?? [];
+  if (message !== undefined && code !== undefined) return { code, message };
+  if (error instanceof TidemarkError && code !== undefined && code < 500)
+    return { code, message: escaped(withoutSecrets(error.message)) };
+  if (code !== undefined && code < 500)
+    return { code, message: messages[code] ?? 'the request is not acceptable' };
+  if (code === undefined && isUnwritable(error))
+    return { code: 503, message: 'the warehouse takes no writes; try again later' };
+  if (code === undefined && isPassing(error))
+    return { code: 503, message: 'the warehouse does not answer; try again later' };
+  return { code: 500, message: 'something went wrong here; the log of the server says what' };
+}
 
-const told = (error: Error): string => escaped(withoutSecrets(error.message));
-
-/** Words for what the HTTP layer refuses. Its own messages may quote the request. */
+/** Messages for what the HTTP layer refuses. Its own may quote the request. */
 export const messages: Readonly<Record<number, string>> = {
   400: 'the request is malformed',
   401: 'a valid token is required: Authorization: Bearer TOKEN',
   403: 'this token may only read',
   404: 'there is no such resource',
-  405: 'this resource does not know that method',
   408: 'the request took too long to arrive',
   413: 'the body is too large',
   415: 'the body must be application/json',
@@ -83,20 +94,10 @@ export const messages: Readonly<Record<number, string>> = {
   431: 'the headers are too large',
 };
 
-/** The status of an error that fastify or one of its plugins made for the caller's fault. */
-function codeOf(error: unknown): number | undefined {
+/** The 4xx status of an error that fastify or one of its plugins made. */
+function httpStatus(error: unknown): number | undefined {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined;
-  // A name longer than any is the name of nothing.
+  // An address longer than any of ours (414) is unknown.
   if (code === 414) return 404;
   return typeof code === 'number' && code >= 400 && code < 500 ? code : undefined;
-}
-
-/** A refusal of the HTTP layer with words of ours. */
-export class Rejected extends Error {
-  readonly statusCode: number;
-  constructor(statusCode: number, message: string) {
-    super(message);
-    this.name = 'Rejected';
-    this.statusCode = statusCode;
-  }
 }

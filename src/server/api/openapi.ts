@@ -1,51 +1,107 @@
-/** The description of the API for programs, made of the same schemas that requests are checked by. */
+/** `openapi.json`, made of the routes and their schemas, and the page `/api` for people. */
 
-import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { z } from 'zod';
+import type { Route } from './route.ts';
+import { routes } from './routes.ts';
+import { failed, logLine, shapes } from './schemas.ts';
 
-/** Options of the plugin that collects the routes. */
-export const describe = (version: string): FastifyDynamicSwaggerOptions => ({
-  openapi: {
-    openapi: '3.1.0',
-    info: {
-      title: 'Tidemark control API',
-      version,
-      description:
-        'Start, stop and inspect runs of the pipelines. Every answer is an envelope: {"status": "success", "data": …} or {"status": "error", "message": …}. Instants are ISO 8601, UTC.',
-    },
-    components: {
-      securitySchemes: {
-        token: {
-          type: 'http',
-          scheme: 'bearer',
-          description:
-            'TIDEMARK_API_TOKEN, or TIDEMARK_READ_TOKEN to look only. Not needed where none is set (this machine only).',
-        },
-      },
-    },
-    security: [{ token: [] }],
+const uri = (id: string): string => `#/components/schemas/${id}`;
+const ref = (schema: z.ZodType): object => ({ $ref: uri(shapes.get(schema)?.id ?? '') });
+
+const about =
+  'Start, stop and inspect runs of the pipelines. Every answer is an envelope: {"status": "success", "data": …} or ' +
+  '{"status": "error", "message": …}. Instants are ISO 8601, UTC.';
+
+const auth =
+  'TIDEMARK_API_TOKEN, or TIDEMARK_READ_TOKEN for reading. Not needed where no token is set (this machine only).';
+
+/** The description of the API for programs. */
+export const openapi = (version: string) => ({
+  openapi: '3.1.0',
+  info: { title: 'Tidemark control API', version, description: about },
+  components: {
+    securitySchemes: { token: { type: 'http', scheme: 'bearer', description: auth } },
+    schemas: Object.fromEntries(
+      Object.entries(z.toJSONSchema(shapes, { uri, io: 'input' }).schemas).map(([id, each]) => [
+        id,
+        bare(each),
+      ]),
+    ),
   },
-  hideUntagged: false,
-  // Pages, forms and what stands beside the API are no part of it: they take no bearer token, and answer without an envelope.
-  transform: ({ schema, url }) => ({
-    schema: url.startsWith('/api/v1/') ? schema : { ...schema, hide: true },
-    url,
-  }),
-  transformObject: (document) => {
-    if (!('openapiObject' in document)) return document.swaggerObject;
-    for (const path of Object.values(document.openapiObject.paths ?? {}))
-      if (path?.post !== undefined) withBodyAsTaken(path.post);
-    return document.openapiObject;
-  },
-  refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+  security: [{ token: [] }],
+  paths: Object.fromEntries(
+    [...Map.groupBy(routes, ({ path }) => path)].map(([path, own]) => [
+      addressOf(path),
+      Object.fromEntries(own.map((each) => [each.method.toLowerCase(), operation(each)])),
+    ]),
+  ),
 });
 
-type Paths = NonNullable<Extract<Described, { openapiObject: unknown }>['openapiObject']['paths']>;
-type Described = Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0];
-type Operation = NonNullable<NonNullable<Paths[string]>['post']>;
+const addressOf = (path: string): string => `/api/v1${path.replaceAll(/:([A-Za-z]+)/g, '{$1}')}`;
 
-/** The plugin says of every body that it must be there. One that may be null may be absent: a start without parameters has none (contract, rule 1). */
-function withBodyAsTaken({ requestBody }: Operation): void {
-  if (requestBody === undefined || !('content' in requestBody)) return;
-  const schema = requestBody.content['application/json']?.schema;
-  if (schema !== undefined && 'type' in schema && schema.type?.includes('null')) requestBody.required = false;
+/** OpenAPI names schemas by their place. */
+const bare = ({ $schema, $id, ...schema }: Readonly<Record<string, unknown>>) => schema;
+const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' });
+
+const operation = ({ operationId, summary, description, asks, data, codes }: Route) => ({
+  operationId,
+  summary,
+  ...(description === undefined ? {} : { description }),
+  parameters: [...parameters('path', asks.shape.params), ...parameters('query', asks.shape.query)],
+  ...(asks.shape.body === undefined ? {} : { requestBody: bodyOf(asks.shape.body) }),
+  responses: {
+    ...Object.fromEntries(codes.map((code) => [code, { description: 'Success.', ...success(data) }])),
+    '4XX': {
+      description: 'Malformed, not allowed, unknown, in conflict, or too many requests.',
+      ...json(ref(failed)),
+    },
+    '5XX': {
+      description: 'An error of this server, or a warehouse that does not answer.',
+      ...json(ref(failed)),
+    },
+  },
+});
+
+/** A start without parameters has no body (contract, rule 1). */
+const bodyOf = (body: z.ZodType) => ({
+  required: !body.safeParse(undefined).success,
+  ...json(bare(jsonSchema(body))),
+});
+
+const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+
+const success = (data: z.ZodType | undefined) =>
+  data === undefined
+    ? {
+        content: {
+          'text/event-stream': { schema: { type: 'string' } },
+          'application/x-ndjson': { schema: ref(logLine) },
+        },
+      }
+    : json({
+        type: 'object',
+        required: ['status', 'data'],
+        properties: { status: { const: 'success' }, data: ref(data) },
+      });
+
+function parameters(place: 'path' | 'query', schema: z.ZodType | undefined): readonly object[] {
+  const { properties = {}, required = [] } = schema === undefined ? {} : jsonSchema(schema);
+  return Object.entries(properties).map(([name, schema]) => {
+    const isRequired = required.includes(name);
+    return { name, in: place, required: isRequired, schema };
+  });
 }
+
+/** The API as a page for people: nothing is loaded from anywhere. */
+export const apiPage = (version: string): string => `<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>Tidemark control API</title>
+<style>:root{color-scheme:light dark;font:16px/1.5 sans-serif}body{max-width:60rem;margin:2rem auto;padding:0 1rem}</style>
+<h1>Tidemark control API <small>${version}</small></h1>
+<p>${about} ${auth} All of it for programs: <a href="/openapi.json">openapi.json</a>.</p>
+<dl>${routes
+  .map(
+    ({ method, path, summary, description = '' }) =>
+      `<dt><b>${method}</b> <code>${addressOf(path)}</code></dt><dd>${summary}. ${description}</dd>`,
+  )
+  .join('\n')}</dl></html>
+`;

@@ -1,81 +1,81 @@
 /** `params` of a start: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects FULL=true` (contract, section 2). */
 
+import { z } from 'zod';
 import { parseInstant } from '../../config/values.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Ask } from '../../scheduler/control.ts';
+import { problem } from './route.ts';
 
-const names = ['FROM', 'TO', 'STREAMS', 'FULL', 'DOES'] as const;
-type Name = (typeof names)[number];
+const instant = z
+  .string()
+  .transform((text, { addIssue }): Date => {
+    const found = parseInstant(text);
+    if (found === undefined)
+      addIssue(`${shown(text)} is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`);
+    return found ?? new Date(Number.NaN);
+  })
+  .optional();
 
-/** `NAME=value`, `NAME="a value"` (with \" and \\ for themselves) or `NAME='a value'`. */
+const streams = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9_]{0,62}(,[a-z][a-z0-9_]{0,62})*$/,
+    'give names with commas between them, such as issues,projects',
+  )
+  .transform((text) => text.split(','))
+  .optional();
+
+const kinds = ['sync', 'full', 'reconcile', 'backfill'] as const;
+
+const values = z.object({
+  FROM: instant,
+  TO: instant,
+  STREAMS: streams,
+  FULL: z.enum(['true', 'false'], { error: 'write true or false' }).default('false'),
+  DOES: z.enum(kinds, { error: `write one of ${kinds.join(', ')}` }).optional(),
+});
+
+const names: readonly string[] = Object.keys(values.shape);
+
+/** `NAME=value`, `NAME="a value"` (with \" and \\ as escapes) or `NAME='a value'`. */
 const pair =
   /^(?<name>[^\s=]+)=(?:"(?<double>(?:[^"\\]|\\["\\])*)"|'(?<single>[^']*)'|(?<bare>[^\s"']*))(?=\s|$)/;
 
-/** What is asked for, apart from the pipeline. Throws Misconfigured, which names what is unknown or malformed. */
+/** The request that params describe. Throws Misconfigured, which names what is unknown or malformed. */
 export function askOfParams(pipeline: string, params: string): Ask {
-  const given = pairsOf(params);
-  const streams = given.get('STREAMS')?.split(',');
-  if (streams?.some((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name)))
-    throw new Misconfigured('STREAMS: give names with commas between them, such as issues,projects');
-  const window = windowOf(given);
+  const found = values.safeParse(pairsOf(params));
+  if (!found.success) throw new Misconfigured(`params: ${problem(found.error)}`);
+  const { FROM: from, TO: to, STREAMS: named, FULL: full, DOES: wanted } = found.data;
+  if ((from === undefined) !== (to === undefined))
+    throw new Misconfigured(`params: ${from === undefined ? 'FROM' : 'TO'} is missing`);
+  const window = from === undefined || to === undefined ? undefined : { from, to };
+  const does = wanted ?? (window !== undefined ? 'backfill' : full === 'true' ? 'full' : 'sync');
+  if (full === 'true' && does !== 'full')
+    throw new Misconfigured(`params: FULL=true does not go with a ${does}`);
   return {
     pipeline,
-    does: doesOf(given, window !== undefined),
-    ...(streams === undefined ? {} : { streams }),
+    does,
+    ...(named === undefined ? {} : { streams: named }),
     ...(window === undefined ? {} : { window }),
   };
 }
 
-function pairsOf(params: string): ReadonlyMap<Name, string> {
-  const found = new Map<Name, string>();
+function pairsOf(params: string): Readonly<Record<string, string>> {
+  const found = new Map<string, string>();
   for (let rest = params.trim(); rest !== ''; ) {
     const match = pair.exec(rest);
-    const { name: text = '', double, single, bare } = match?.groups ?? {};
     if (match === null) throw new Misconfigured(`params: ${shown(rest)} is not NAME=value`);
-    const name = names.find((each) => each === text);
-    if (name === undefined)
-      throw new Misconfigured(`params: ${shown(text)} is unknown; there are ${names.join(', ')}`);
+    const { name = '', double, single, bare } = match.groups ?? {};
+    if (!names.includes(name))
+      throw new Misconfigured(`params: ${shown(name)} is unknown; there are ${names.join(', ')}`);
     if (found.has(name)) throw new Misconfigured(`params: ${name} is given twice`);
     const value = double?.replaceAll(/\\(["\\])/g, '$1') ?? single ?? bare ?? '';
     if (value === '') throw new Misconfigured(`params: ${name} has no value`);
     found.set(name, value);
     rest = rest.slice(match[0].length).trimStart();
   }
-  return found;
+  return Object.fromEntries(found);
 }
-
-function windowOf(given: ReadonlyMap<Name, string>): Ask['window'] {
-  const [from, to] = [given.get('FROM'), given.get('TO')];
-  if (from === undefined && to === undefined) return undefined;
-  if (from === undefined || to === undefined)
-    throw new Misconfigured(`params: ${from === undefined ? 'FROM' : 'TO'} is missing`);
-  return { from: instant('FROM', from), to: instant('TO', to) };
-}
-
-function instant(name: Name, text: string): Date {
-  const found = parseInstant(text);
-  if (found === undefined)
-    throw new Misconfigured(
-      `params: ${name}=${shown(text)} is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`,
-    );
-  return found;
-}
-
-function doesOf(given: ReadonlyMap<Name, string>, isBackfill: boolean): Ask['does'] {
-  const full = given.get('FULL') ?? 'false';
-  if (full !== 'true' && full !== 'false')
-    throw new Misconfigured(`params: FULL=${shown(full)} is neither true nor false`);
-  const wished = given.get('DOES');
-  if (wished !== undefined && !isDoes(wished))
-    throw new Misconfigured(`params: DOES=${shown(wished)} is none of ${kinds.join(', ')}`);
-  const does = wished ?? (isBackfill ? 'backfill' : full === 'true' ? 'full' : 'sync');
-  if (full === 'true' && does !== 'full')
-    throw new Misconfigured(`params: FULL=true does not go with a ${does}`);
-  return does;
-}
-
-const kinds = ['sync', 'full', 'reconcile', 'backfill'] as const;
-const isDoes = (text: string): text is Ask['does'] => kinds.some((each) => each === text);
 
 /** Quoted, short, with control characters written out. */
 const shown = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);

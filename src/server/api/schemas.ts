@@ -1,232 +1,158 @@
-/** The shapes of the API, as JSON schemas: requests are checked by them, and `openapi.json` is made of them. */
+/** The shapes of the API as zod schemas: they check requests, give the types, and make `openapi.json`. */
 
-const instant = { type: 'string', format: 'date-time' } as const;
-const maybe = <T extends { readonly type: string }>(schema: T) =>
-  ({ ...schema, type: [schema.type, 'null'] }) as const;
+import { z } from 'zod';
 
-export const dagName = {
-  type: 'string',
-  pattern: '^[A-Za-z0-9_.-]{1,64}$',
-  description: 'Name of a DAG: a pipeline, or nightly for all of them.',
-} as const;
+/** Shapes with a name: the components of `openapi.json`. */
+export const shapes = z.registry<{ readonly id: string }>();
 
-export const runId = {
-  type: 'string',
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$',
-  description: 'Id of a run.',
-} as const;
+const instant = z.string().meta({ format: 'date-time' });
+const count = z.int().min(0);
+const text = z.string();
 
-const counts = { type: 'integer', minimum: 0 } as const;
+/** One of these words. */
+const oneOf = (words: string) => z.enum(words.split(' '));
 
-export const run = {
-  $id: 'Run',
-  type: 'object',
-  description: 'One request to run a DAG, from the moment it was queued to its end.',
-  required: [
-    'runId',
-    'pipeline',
-    'does',
-    'trigger',
-    'status',
-    'params',
-    'queuedAt',
-    'startedAt',
-    'finishedAt',
-    'runs',
-    'received',
-    'changed',
-    'rejected',
-    'error',
-    'stopping',
-    'againAt',
-  ],
-  properties: {
-    runId,
-    pipeline: { type: 'string', description: 'The DAG that was asked for.' },
-    does: { type: 'string', enum: ['sync', 'full', 'reconcile', 'backfill', 'replay'] },
-    trigger: { type: 'string', enum: ['schedule', 'api', 'manual'] },
-    status: {
-      type: 'string',
-      enum: [
-        'queued',
-        'running',
-        'succeeded',
-        'partly_failed',
-        'failed',
-        'interrupted',
-        'stopped',
-        'lost',
-        'needs_attention',
-        'stuck',
-      ],
-      description:
-        'queued, running, stuck (runs without getting ahead), interrupted and lost (wait to be taken up again); over: succeeded, partly_failed, failed, stopped, needs_attention.',
-    },
-    params: { type: 'string', description: 'As asked, e.g. FROM=2024-01-01 TO=2024-02-01.' },
-    queuedAt: instant,
-    startedAt: maybe(instant),
-    finishedAt: maybe(instant),
-    runs: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Numbers of the runs it became, as `tidemark runs` knows them.',
-    },
-    received: { ...counts, description: 'Records received so far.' },
-    changed: { ...counts, description: 'Rows inserted, updated or deleted so far.' },
-    rejected: { ...counts, description: 'Records that could not become rows.' },
-    error: {
-      type: ['object', 'null'],
-      required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' } },
-    },
-    stopping: { type: 'boolean', description: 'Somebody asked it to stop and it has not ended yet.' },
-    againAt: {
-      ...maybe(instant),
-      description:
-        'Of a request of a schedule that failed of what may pass by itself: when the same is asked for again. Null of every other, and once that began.',
-    },
-    handoffs: {
-      type: 'array',
-      description:
-        'In answers about one run: what it was handed over to at the workflow engine, and what became of it there.',
-      items: {
-        type: 'object',
-        required: ['dag', 'dagRunId', 'params', 'status', 'engineStatus', 'error', 'changedAt'],
-        properties: {
-          dag: { type: 'string' },
-          dagRunId: {
-            type: 'string',
-            description: 'What the run is called there, where the engine takes ids or told one.',
-          },
-          params: { type: 'string' },
-          status: {
-            type: 'string',
-            enum: ['pending', 'starting', 'started', 'succeeded', 'failed', 'unknown'],
-          },
-          engineStatus: { ...maybe({ type: 'string' } as const), description: "The engine's own word." },
-          error: maybe({ type: 'string' } as const),
-          changedAt: instant,
-        },
-      },
-    },
-  },
-} as const;
+export const dagName = text
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'not the name of a DAG')
+  .describe('Name of a DAG: a pipeline, or nightly for all of them.');
 
-export const dag = {
-  $id: 'Dag',
-  type: 'object',
-  required: ['name', 'about', 'configured', 'schedule', 'nextAt', 'last'],
-  properties: {
-    name: { type: 'string' },
-    about: { type: 'string' },
-    configured: { type: 'boolean' },
-    schedule: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['does', 'cron', 'timeZone'],
-        properties: { does: { type: 'string' }, cron: { type: 'string' }, timeZone: { type: 'string' } },
-      },
-    },
-    nextAt: { ...maybe(instant), description: 'When it is due next.' },
-    last: { anyOf: [{ $ref: 'Run#' }, { type: 'null' }] },
-  },
-} as const;
+export const runId = text
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/, 'not the id of a run')
+  .describe('Id of a run.');
 
-export const status = {
-  $id: 'Status',
-  type: 'object',
-  description: 'The active run of a DAG, else its newest, with what it is doing.',
-  required: [
-    'name',
-    'status',
-    'runId',
-    'trigger',
-    'params',
-    'startedAt',
-    'finishedAt',
-    'steps',
-    'receipts',
-    'run',
-    'dag',
-  ],
-  properties: {
-    name: { type: 'string' },
-    status: { type: 'string', description: 'As Run.status; never_run if there was none.' },
-    runId: maybe({ type: 'string' } as const),
-    trigger: maybe({ type: 'string' } as const),
-    params: { type: 'string' },
-    startedAt: maybe(instant),
-    finishedAt: maybe(instant),
-    steps: {
-      type: 'array',
-      description: 'Each stream of the run, and the slices that are being read now.',
-      items: {
-        type: 'object',
-        required: ['name', 'stream', 'slice', 'status', 'startedAt', 'received', 'expected'],
-        properties: {
-          name: { type: 'string' },
-          stream: { type: 'string' },
-          slice: maybe({ type: 'string' } as const),
-          status: { type: 'string' },
-          startedAt: maybe(instant),
-          received: counts,
-          expected: maybe(counts),
-        },
-      },
-    },
-    receipts: {
-      type: 'array',
-      description: 'What the source stated, what was fetched, and what is accounted for in the warehouse.',
-      items: {
-        type: 'object',
-        required: ['stream', 'expected', 'fetched', 'landed'],
-        properties: { stream: { type: 'string' }, expected: maybe(counts), fetched: counts, landed: counts },
-      },
-    },
-    run: { anyOf: [{ $ref: 'Run#' }, { type: 'null' }] },
-    dag: { $ref: 'Dag#' },
-  },
-} as const;
-
-export const logLine = {
-  $id: 'LogLine',
-  type: 'object',
-  required: ['seq', 'at', 'level', 'message'],
-  properties: {
-    seq: { type: 'integer' },
-    at: instant,
-    level: { type: 'string', enum: ['info', 'warn', 'error'] },
-    message: { type: 'string' },
-  },
-} as const;
-
-export const refused = {
-  $id: 'Error',
-  type: 'object',
-  required: ['status', 'message'],
-  properties: {
-    status: { const: 'error' },
-    message: { type: 'string' },
-    active: { $ref: 'Run#', description: 'With 409: the run that is in the way.' },
-  },
-} as const;
-
-/** The envelope of a success. */
-export const enveloped = (data: object, description: string) => ({
-  description,
-  type: 'object',
-  required: ['status', 'data'],
-  properties: { status: { const: 'success' }, data },
+const handoff = z.object({
+  dag: text,
+  dagRunId: text.describe('Id of the run at the workflow engine.'),
+  params: text,
+  status: oneOf('pending starting started succeeded failed unknown'),
+  engineStatus: text.nullable().describe("The engine's own status."),
+  error: text.nullable(),
+  changedAt: instant,
 });
 
-export const all = [run, dag, status, logLine, refused] as const;
+const statuses =
+  'Active: queued, running, stuck (runs without progress), interrupted and lost (wait to be taken up again). ' +
+  'Over: succeeded, partly_failed, failed, stopped, needs_attention.';
 
-/** Answers that any route may give. */
-export const refusals = {
-  '4xx': {
-    description: 'The caller is wrong: malformed, not allowed, unknown, in conflict or too much.',
-    $ref: 'Error#',
-  },
-  '5xx': { description: 'We are: an error of ours, or a warehouse that does not answer.', $ref: 'Error#' },
-};
+export const run = z
+  .object({
+    runId,
+    pipeline: text.describe('The requested DAG.'),
+    does: oneOf('sync full reconcile backfill replay'),
+    trigger: oneOf('schedule api manual'),
+    status: oneOf(
+      'queued running succeeded partly_failed failed interrupted stopped lost needs_attention stuck',
+    ).describe(statuses),
+    params: text.describe('As requested, e.g. FROM=2024-01-01 TO=2024-02-01.'),
+    queuedAt: instant,
+    startedAt: instant.nullable(),
+    finishedAt: instant.nullable(),
+    runs: z.array(text).describe('Numbers of its runs, as `tidemark runs` lists them.'),
+    received: count.describe('Records received so far.'),
+    changed: count.describe('Rows inserted, updated or deleted so far.'),
+    rejected: count.describe('Records that could not become rows.'),
+    error: z.object({ code: text, message: text }).nullable(),
+    stopping: z.boolean().describe('A stop was requested and the run has not ended yet.'),
+    againAt: instant.nullable().describe('When a failed scheduled request is retried; null for others.'),
+    handoffs: z.array(handoff).optional().describe('In answers about one run: the DAG runs it triggered.'),
+  })
+  .describe('One request to run a DAG, from the moment it was queued to its end.')
+  .register(shapes, { id: 'Run' });
+
+export const dag = z
+  .object({
+    name: text,
+    about: text,
+    configured: z.boolean(),
+    schedule: z.array(z.object({ does: text, cron: text, timeZone: text })),
+    nextAt: instant.nullable().describe('When it is due next.'),
+    last: run.nullable(),
+  })
+  .register(shapes, { id: 'Dag' });
+
+const step = z.object({
+  name: text,
+  stream: text,
+  slice: text.nullable(),
+  status: text,
+  startedAt: instant.nullable(),
+  received: count,
+  expected: count.nullable(),
+});
+
+const receipt = z
+  .object({ stream: text, expected: count.nullable(), fetched: count, landed: count })
+  .describe('expected: as the source states; fetched: records read; landed: records stored.');
+
+export const status = z
+  .object({
+    name: text,
+    status: text.describe('As Run.status; never_run if there was no run.'),
+    runId: text.nullable(),
+    trigger: text.nullable(),
+    params: text,
+    startedAt: instant.nullable(),
+    finishedAt: instant.nullable(),
+    steps: z.array(step).describe('The streams of the run, and the slices that are being read.'),
+    receipts: z.array(receipt),
+    run: run.nullable(),
+    dag,
+  })
+  .describe('The active run of a DAG, else its newest, with what it is doing.')
+  .register(shapes, { id: 'Status' });
+
+export const logLine = z
+  .object({ seq: z.int(), at: instant, level: oneOf('info warn error'), message: text })
+  .register(shapes, { id: 'LogLine' });
+
+export const dagList = z.object({ dags: z.array(dag) }).register(shapes, { id: 'Dags' });
+
+export const runPage = z
+  .object({ runs: z.array(run), next: text.nullable().describe('`before` of the next page.') })
+  .register(shapes, { id: 'Runs' });
+
+export const logPage = z
+  .object({ lines: z.array(logLine), next: z.int().describe('`after` of the next request.') })
+  .register(shapes, { id: 'LogLines' });
+
+export const failed = z
+  .object({ status: z.literal('error'), message: text, active: run.optional() })
+  .register(shapes, { id: 'Error' });
+
+/** The parts of requests that are checked. */
+export const ofDag = z.object({ params: z.strictObject({ dagName }) });
+export const ofRun = z.object({ params: z.strictObject({ dagName, runId }) });
+
+const params =
+  'NAME=value pairs with spaces between them; values may be quoted. FROM and TO (a backfill, half open, UTC), ' +
+  'STREAMS (names with commas), FULL=true, DOES=sync|full|reconcile|backfill.';
+
+export const start = ofDag.extend({
+  body: z
+    .strictObject({
+      params: text.max(4096).optional().describe(params),
+      runId: runId.optional().describe('The same id with the same parameters gives the same run.'),
+    })
+    .nullish(),
+});
+
+export const retry = ofDag.extend({ body: z.strictObject({ runId }) });
+
+const limit = 'a whole number from 1 to 200';
+
+export const history = ofDag.extend({
+  query: z.strictObject({
+    limit: z
+      .string(limit)
+      .regex(/^([1-9]\d?|1\d\d|200)$/, limit)
+      .default('50'),
+    before: runId.optional().describe('Continue after this run: `next` of the previous page.'),
+  }),
+});
+
+const digits = text.regex(/^[0-9]{1,15}$/, 'not a whole number').optional();
+const after = digits.describe('Only lines after this one: `next` of the previous answer.');
+const tail = digits.describe('Only the last lines, up to 1000.');
+
+export const log = ofRun.extend({ query: z.strictObject({ tail, after }) });
+export const logStream = ofRun.extend({ query: z.strictObject({ after }) });

@@ -1,4 +1,4 @@
-/** Who may do what: bearer tokens, compared in constant time, and patience for those who guess. */
+/** Bearer tokens, compared in constant time, and a limit for addresses that guess them. */
 
 import crypto from 'node:crypto';
 import { seconds } from '../../core/time.ts';
@@ -11,63 +11,67 @@ export interface Tokens {
   readonly read?: string | undefined;
 }
 
-/** Whether two texts are the same, in a time that tells nothing of them: their digests are as long as each other. */
+/** Whether two texts are the same, in constant time: digests of both have the same length. */
 export const isSame = (a: string, b: string): boolean => crypto.timingSafeEqual(digest(a), digest(b));
 
 const digest = (text: string): Buffer => crypto.createHash('sha256').update(text).digest();
 
-/** The role of a request by its `Authorization` headers; undefined: none. A token anywhere else does not count. */
-export function roleOf({ operate, read }: Tokens, rawHeaders: readonly string[]): Role | undefined {
-  if (operate === undefined && read === undefined) return 'local';
-  const given = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
-  );
-  const [header = '', ...more] = given;
-  // Not case-sensitive, says RFC 7235.
-  const token = /^bearer +(?<token>[\x21-\x7e]+) *$/i.exec(header)?.groups?.token ?? '';
-  // Both are always compared: the time says nothing of which one was meant.
-  const operates = operate !== undefined && isSame(token, operate);
-  const reads = read !== undefined && isSame(token, read);
-  if (token === '' || more.length > 0) return undefined;
-  return operates ? 'operate' : reads ? 'read' : undefined;
+/** The role that a token gives; undefined: none. */
+export function roleOfToken({ operate, read }: Tokens, token: string): 'operate' | 'read' | undefined {
+  // Always compare with both: the time must not tell which one was meant.
+  const isOperate = operate !== undefined && isSame(token, operate);
+  const isRead = read !== undefined && isSame(token, read);
+  if (token === '') return undefined;
+  return isOperate ? 'operate' : isRead ? 'read' : undefined;
 }
 
-/** Holds back addresses that showed wrong tokens. */
-export interface Patience {
-  /** Seconds that the address has to wait before anything it says is looked at; 0: none. */
-  waits(address: string): number;
-  /** A wrong token was shown. True if the address has to wait from now on. */
+/** The role of a request by its one `Authorization` header; undefined: none. A token anywhere else does not count. */
+export function roleOf(tokens: Tokens, rawHeaders: readonly string[]): Role | undefined {
+  if (tokens.operate === undefined && tokens.read === undefined) return 'local';
+  const [header = '', ...more] = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization',
+  );
+  if (more.length > 0) return undefined;
+  // The scheme is not case-sensitive (RFC 7235).
+  return roleOfToken(tokens, /^bearer +(?<token>[\x21-\x7e]+) *$/i.exec(header)?.groups?.token ?? '');
+}
+
+/** Slows down addresses that keep failing. */
+export interface AttemptLimit {
+  /** Seconds that the address has to wait before its next attempt; 0: none. */
+  waitOf(address: string): number;
+  /** Counts a failed attempt. True if the address has to wait from now on. */
   failed(address: string): boolean;
 }
 
-/** So many wrong tokens in a row are forgiven, and one more each few seconds. */
+/** This many failures in a row are forgiven, and one more each few seconds. */
 const forgiven = 20;
 const forgivenEvery = seconds(3);
 
-/** Addresses that are remembered at most; beyond them all share one count. */
+/** Addresses that are remembered; all others share one count. */
 const remembered = 1000;
 
 /** `now`: milliseconds that only grow. */
-export function patience(now: () => number): Patience {
-  const counts = new Map<string, { readonly wrong: number; readonly at: number }>();
-  const wrongOf = (key: string): number => {
+export function attemptLimit(now: () => number = () => performance.now()): AttemptLimit {
+  const counts = new Map<string, { readonly failures: number; readonly at: number }>();
+  const failuresOf = (key: string): number => {
     const known = counts.get(key);
-    return known === undefined ? 0 : Math.max(0, known.wrong - (now() - known.at) / forgivenEvery);
+    return known === undefined ? 0 : Math.max(0, known.failures - (now() - known.at) / forgivenEvery);
   };
   const keyOf = (address: string): string =>
     counts.has(address) || counts.size < remembered ? address : 'others';
   return {
-    waits(address) {
-      const over = wrongOf(keyOf(address)) - forgiven + 1;
+    waitOf(address) {
+      const over = failuresOf(keyOf(address)) - forgiven + 1;
       return over <= 0 ? 0 : Math.ceil((over * forgivenEvery) / 1000);
     },
     failed(address) {
       if (counts.size >= remembered)
-        for (const key of counts.keys()) if (wrongOf(key) === 0) counts.delete(key);
+        for (const key of counts.keys()) if (failuresOf(key) === 0) counts.delete(key);
       const key = keyOf(address);
-      const wrong = wrongOf(key) + 1;
-      counts.set(key, { wrong, at: now() });
-      return wrong > forgiven - 1;
+      const failures = failuresOf(key) + 1;
+      counts.set(key, { failures, at: now() });
+      return failures > forgiven - 1;
     },
   };
 }

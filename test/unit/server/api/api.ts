@@ -30,7 +30,6 @@ export async function openApi({ warehouse }: TestDatabase, more: Partial<ServerD
   const ending = new AbortController();
   const app = await buildApp({
     control: controlOf(warehouse, known),
-    catalogue: known,
     db: warehouse.db,
     tokens: { operate, read },
     version: 'test',

@@ -1,0 +1,65 @@
+/** What a route of the API is: one entry gives its checks, its types and its part of `openapi.json`. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { escaped } from '../../core/format.ts';
+import type { ServerDeps } from './deps.ts';
+import { Rejected } from './envelope.ts';
+
+interface Details<S extends z.ZodObject> {
+  readonly description?: string;
+  /** `params`, `query` and `body` of a request, as far as they are checked. */
+  readonly asks?: S;
+  /** What a success holds; absent: log lines as a stream. */
+  readonly data?: z.ZodType;
+  /** Status codes of a success, the usual one last; default 200 for GET, 202 for POST. */
+  readonly codes?: readonly number[];
+}
+
+export interface Http {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export interface Route extends Details<z.ZodObject> {
+  readonly asks: z.ZodObject;
+  readonly codes: readonly number[];
+  readonly method: string;
+  /** Below `/api/v1`, with `:name` for parameters. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  /** Checks the request and gives the data of the answer. Throws Rejected with 400. */
+  answer(deps: ServerDeps, http: Http): Promise<unknown>;
+}
+
+/** `address`: method and path. `answer` gets the checked parts of the request. */
+export function route<S extends z.ZodObject = z.ZodObject>(
+  address: string,
+  operationId: string,
+  summary: string,
+  details: Details<S>,
+  answer: (deps: ServerDeps, asked: z.infer<S>, http: Http) => Promise<unknown>,
+): Route {
+  const [method = '', path = ''] = address.split(' ');
+  const common = {
+    method,
+    path,
+    operationId,
+    summary,
+    asks: z.object({}),
+    codes: [method === 'GET' ? 200 : 202],
+  };
+  const answered: Route['answer'] = async (deps, http) => {
+    const found = (details.asks ?? common.asks).safeParse(http.request);
+    if (!found.success) throw new Rejected(400, problem(found.error));
+    return answer(deps, found.data as z.infer<S>, http);
+  };
+  return { ...common, ...details, answer: answered };
+}
+
+/** The first problem in words: which field, and what it must be. */
+export function problem({ issues: [first] }: z.ZodError): string {
+  const message = first?.message.slice(0, 200) ?? 'malformed';
+  return escaped(`${first?.path.join('.')}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`);
+}

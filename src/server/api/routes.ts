@@ -1,0 +1,161 @@
+/** The routes of the control API: those of the contract (start, stop, status), lists, retry, one run and its log. */
+
+import { sql } from 'kysely';
+import type { Db } from '../../queries/db.ts';
+import { handoffsOf } from '../../queries/handoff-list.ts';
+import type { DagRun, DagStatus } from '../../scheduler/control.ts';
+import type { ServerDeps } from './deps.ts';
+import { streamAbout, streamLog } from './log-stream.ts';
+import { askOfParams } from './params.ts';
+import { type Http, type Route, route } from './route.ts';
+import * as shape from './schemas.ts';
+
+/** Who asked, for the log of a run. */
+const by = ({ request }: Http) => ({ by: `api ${request.ip}` });
+
+const withHandoffs = async ({ db }: ServerDeps, run: DagRun) => ({
+  ...run,
+  handoffs: await handoffsOf(db, [run.runId, ...run.runs]),
+});
+
+const history = (path: string, operationId: string): Route =>
+  route(
+    `GET /dags/:dagName/${path}`,
+    operationId,
+    'Runs of a DAG, newest first',
+    { asks: shape.history, data: shape.runPage },
+    async ({ control }, { params, query: { limit: text, before } }) => {
+      const limit = Number(text);
+      const from = before === undefined ? {} : { before };
+      const runs = await control.history(params.dagName, { limit: limit + 1, ...from });
+      const page = runs.slice(0, limit);
+      return { runs: page, next: runs.length > limit ? (page.at(-1)?.runId ?? null) : null };
+    },
+  );
+
+export const routes: readonly Route[] = [
+  route('GET /dags', 'listDags', 'List the DAGs', { data: shape.dagList }, async ({ control }) => ({
+    dags: await control.list(),
+  })),
+  route(
+    'GET /dags/:dagName',
+    'getDag',
+    'One DAG',
+    { asks: shape.ofDag, data: shape.dag },
+    async ({ control }, { params }) => (await control.status(params.dagName)).dag,
+  ),
+  route(
+    'GET /dags/:dagName/status',
+    'getDagStatus',
+    'Current status, running steps and execution details',
+    { asks: shape.ofDag, data: shape.status },
+    async (deps, { params }) => {
+      const status = await deps.control.status(params.dagName);
+      const run = status.run && (await withHandoffs(deps, status.run));
+      return statusData({ ...status, run }, await receiptsOf(deps.db, run?.runs ?? []));
+    },
+  ),
+  route(
+    'POST /dags/:dagName/start',
+    'startDag',
+    'Start a DAG. Answers when the run is durably queued; 409 with the active run if there is one',
+    { asks: shape.start, data: shape.run },
+    async ({ control }, { params: { dagName }, body }, http) => {
+      const { params, runId } = body ?? {};
+      return control.start(askOfParams(dagName, params ?? ''), {
+        ...by(http),
+        ...(runId === undefined ? {} : { runId }),
+        ...(params === undefined ? {} : { params: params.trim() }),
+      });
+    },
+  ),
+  route(
+    'POST /dags/:dagName/stop',
+    'stopDag',
+    'Stop the active run. 202: it is being stopped; 200: it is over already',
+    { asks: shape.ofDag, data: shape.run, codes: [200, 202] },
+    async ({ control }, { params }, http) => {
+      const run = await control.stop(params.dagName, by(http));
+      if (!run.stopping) http.reply.code(200);
+      return run;
+    },
+  ),
+  route(
+    'POST /dags/:dagName/runs/:runId/retry',
+    'retryRun',
+    'Queue the same request again',
+    { asks: shape.ofRun, data: shape.run },
+    async ({ control }, { params }, http) => control.retry(params.dagName, params.runId, by(http)),
+  ),
+  route(
+    'POST /dags/:dagName/retry',
+    'retryDag',
+    'Queue the same request again, with the run in the body',
+    { asks: shape.retry, data: shape.run },
+    async ({ control }, { params, body }, http) => control.retry(params.dagName, body.runId, by(http)),
+  ),
+  history('runs', 'listRuns'),
+  history('history', 'getHistory'),
+  route(
+    'GET /dags/:dagName/runs/:runId',
+    'getRun',
+    'One run',
+    { asks: shape.ofRun, data: shape.run },
+    async (deps, { params }) => withHandoffs(deps, await deps.control.run(params.dagName, params.runId)),
+  ),
+  route(
+    'GET /dags/:dagName/runs/:runId/log',
+    'getLog',
+    'Lines of the log of a run, oldest first, at most 1000',
+    { asks: shape.log, data: shape.logPage },
+    async ({ control }, { params, query: { tail, after } }) => {
+      const lines = await control.log(params.dagName, params.runId, {
+        ...(tail === undefined ? {} : { tail: Number(tail) }),
+        ...(after === undefined ? {} : { after: Number(after) }),
+      });
+      return { lines, next: lines.at(-1)?.seq ?? Number(after ?? 0) };
+    },
+  ),
+  route(
+    'GET /dags/:dagName/runs/:runId/log/stream',
+    'streamLog',
+    'The log of a run as it is written, until the run is over',
+    { asks: shape.logStream, description: streamAbout },
+    streamLog,
+  ),
+];
+
+/** The status with the fields that a poller needs at the top. */
+const statusData = ({ dag, run, steps }: DagStatus, receipts: readonly StreamReceipt[]) => ({
+  name: dag.name,
+  status: run?.status ?? 'never_run',
+  runId: run?.runId ?? null,
+  trigger: run?.trigger ?? null,
+  params: run?.params ?? '',
+  startedAt: run?.startedAt ?? null,
+  finishedAt: run?.finishedAt ?? null,
+  steps: steps.map((step) => ({
+    name: step.slice === null ? step.stream : `${step.stream} (${step.slice})`,
+    ...step,
+  })),
+  receipts,
+  run,
+  dag,
+});
+
+interface StreamReceipt {
+  readonly stream: string;
+  readonly expected: number | null;
+  readonly fetched: number;
+  readonly landed: number;
+}
+
+/** Receipts of the finished streams of these runs; of a stream in several runs, the newest. */
+async function receiptsOf(db: Db, runs: readonly string[]): Promise<readonly StreamReceipt[]> {
+  const { rows } = await sql<StreamReceipt>`
+    select distinct on (source_id, stream) stream, expected::float8 as expected, fetched::float8 as fetched,
+      landed::float8 as landed
+    from ops.run_streams where run_id = any (${[...runs]}::bigint[]) and finished_at is not null
+    order by source_id, stream, run_id desc`.execute(db);
+  return rows;
+}
