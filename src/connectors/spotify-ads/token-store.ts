@@ -1,44 +1,46 @@
+/** A refresh token that the source renews, kept in a file between runs. */
+
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import { Misconfigured } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/make-directory.ts';
 import type { TokenStore } from '../../core/token-store.ts';
 
-/** A refresh token that the source renews, kept in a file between runs. */
-
 export interface TokenFile {
-  /** Made if it is not there. */
+  /** Made if it is missing. */
   readonly directory: string;
-  /** Of the file, without an ending; its lock lies beside it. */
+  /** Of the file, without an ending; its lock is beside it. */
   readonly name: string;
-  /** The configured token: what is kept is worth something only while that is the same one. */
+  /** The configured token. A kept token counts only while this is the one that it descends from. */
   readonly configured: { reveal(): string };
-  /** Waits for a lock between processes, which ends with the process that holds it. */
+  /** Waits for a lock between processes that ends with the process that holds it. */
   readonly lock: (file: string, signal: AbortSignal) => Promise<{ release(): unknown }>;
 }
 
-interface Kept {
-  /** Digest of the configured token that this one descends from. */
-  readonly of: string;
-  readonly refreshToken: string;
-}
+/** `of`: digest of the configured token. */
+const shape = z.object({ of: z.string(), refreshToken: z.string() });
 
 /**
- * A file readable by its owner alone, replaced as a whole: a crash leaves the old one or the new one. Throws `Misconfigured` where it cannot be
- * read or written, and where something else stands in it.
+ * A file readable by its owner alone, replaced as a whole: a crash leaves the old one or the new one. Throws `Misconfigured`
+ * where it cannot be read or written, and where it holds something else.
  */
 export const tokenFile = ({ directory, name, configured, lock }: TokenFile): TokenStore => {
   const file = path.join(directory, `${name}.json`);
   const of = createHash('sha256').update(configured.reveal()).digest('hex');
   return {
     async read() {
-      const kept = await keptIn(file);
+      const text = await naming(file, () =>
+        fs.readFile(file, 'utf8').catch((error: unknown) => {
+          if (codeOf(error) !== 'ENOENT') throw error;
+        }),
+      );
+      const kept = text === undefined ? undefined : parsed(file, text);
       return kept?.of === of ? kept.refreshToken : undefined;
     },
-    async write(refreshToken) {
-      await naming(file, () => replace(file, JSON.stringify({ of, refreshToken } satisfies Kept)));
-    },
+    write: (refreshToken) =>
+      naming(file, () => replace(file, JSON.stringify({ of, refreshToken } satisfies z.infer<typeof shape>))),
     async alone(work, signal) {
       await naming(file, async () => makeDirectory(directory, 0o700));
       const held = await lock(path.join(directory, `${name}.lock`), signal);
@@ -51,66 +53,36 @@ export const tokenFile = ({ directory, name, configured, lock }: TokenFile): Tok
   };
 };
 
-const keptIn = async (file: string): Promise<Kept | undefined> => {
-  const text = await naming(file, async () => {
-    try {
-      return await fs.readFile(file, 'utf8');
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    }
-  });
-  if (text === undefined) return undefined;
-  const kept = parsed(text);
-  if (kept !== undefined) return kept;
-  // Not quoted: whatever it is, it may be a secret.
-  throw new Misconfigured(
-    `${file} is not what was written there; remove it to begin again with the configured refresh token`,
-  );
-};
-
-const parsed = (text: string): Kept | undefined => {
+const parsed = (file: string, text: string): z.infer<typeof shape> => {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('of' in value) || !('refreshToken' in value))
-      return undefined;
-    const { of, refreshToken } = value;
-    return typeof of === 'string' && typeof refreshToken === 'string' ? { of, refreshToken } : undefined;
+    return shape.parse(JSON.parse(text));
   } catch {
-    return undefined;
+    // Without the cause: it may quote a secret.
+    throw new Misconfigured(
+      `${file} does not hold a kept refresh token; remove it to start again with the configured one`,
+    );
   }
 };
 
-/** On disk when it returns, under its name or not at all. */
+/** When it returns, the new content is on disk under the file's name. */
 const replace = async (file: string, text: string): Promise<void> => {
   const next = `${file}.${process.pid}.new`;
   await fs.rm(next, { force: true });
-  const handle = await fs.open(next, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await fs.writeFile(next, text, { flag: 'wx', mode: 0o600, flush: true });
   await fs.rename(next, file);
   // The new name is in the directory.
   const directory = await fs.open(path.dirname(file), 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await directory.sync().finally(() => directory.close());
 };
 
 const naming = async <T>(file: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (cause) {
+    const code = codeOf(cause) ?? 'unknown';
     throw new Misconfigured(
-      `cannot keep the refresh token in ${file} (${codeOf(cause) ?? 'unknown'}): may this user write there?`,
-      {
-        cause,
-      },
+      `cannot keep the refresh token in ${file} (${code}): may this user write there?`,
+      { cause },
     );
   }
 };
