@@ -1,4 +1,4 @@
-/** Questions that are asked one by one: one that fails, tonight and every night, does not stand before those that come after it. */
+/** Requests for one entity each: those that fail do not keep the others from being read. */
 
 import {
   Forbidden,
@@ -10,43 +10,43 @@ import {
   UnexpectedContent,
 } from '../../core/errors.ts';
 
-/** What a single question may fail by while others are answered. */
+/** What a request for one entity may fail by while others are answered. */
 export type Failure = Forbidden | Refused | TooLarge | Transient | UnexpectedContent;
 
-/** Anything else is said of the source, of the credentials or of the run: who goes on asking only asks in vain. */
+/** Other errors concern the source, the credentials or the run: the next request would fail as well. */
 export const isOfOne = (cause: unknown): cause is Failure =>
   [Forbidden, Refused, TooLarge, Transient, UnexpectedContent].some((one) => cause instanceof one) &&
   !(cause instanceof RateLimited);
 
-/** When so many questions fail one after the other, it is not they that are at fault. */
+/** After this many failures in a row the fault is not with single entities. */
 const mostInARow = 10;
 
 export interface Failures {
-  /** By what was asked for, in the order of asking. */
+  /** By what was requested, in order. */
   readonly all: ReadonlyMap<string, Failure>;
   readonly answered: () => void;
-  /** Keeps a failure for the end. Throws all of them where too many came one after the other: that bounds what a broken source costs. */
+  /** Keeps a failure for the end. Throws all of them after `mostInARow`, which bounds what a broken source costs. */
   readonly keep: (what: string, failure: Failure) => void;
-  /** All of them as one, which says whose they are; undefined where nothing failed. */
+  /** All of them as one error that names them; undefined where nothing failed. */
   readonly asOne: () => Failure | undefined;
 }
 
-/** `where` the questions are asked, and how many there are. */
+/** `where`: the endpoint; `asked`: how many requests there are. */
 export const failures = (where: string, asked: number): Failures => {
   const all = new Map<string, Failure>();
   let inARow = 0;
   const asOne = (): Failure | undefined => {
     const each = [...all.values()];
-    // What may pass by itself is worth another try, whatever the others call for.
-    const told = each.find((one) => passesAfter(one) !== undefined) ?? each[0];
-    return told && retold(told, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
+    // One that may pass by itself is worth another try, whatever the others call for.
+    const first = each.find((one) => passesAfter(one) !== undefined) ?? each[0];
+    return first && withMessage(first, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
   };
   return {
     all,
-    answered() {
+    answered: () => {
       inARow = 0;
     },
-    keep(what, failure) {
+    keep: (what, failure) => {
       all.set(what, failure);
       inARow += 1;
       if (inARow === mostInARow) throw asOne();
@@ -55,14 +55,14 @@ export const failures = (where: string, asked: number): Failures => {
   };
 };
 
-/** A failure in other words: what it calls for is the same. */
-const retold = (cause: Failure, message: string): Failure => {
+const withMessage = (cause: Failure, message: string): Failure => {
   if (cause instanceof Refused)
     return new Refused(message, cause.status, cause.messages, { cause, whole: cause.whole });
   if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
   if (cause instanceof Forbidden) return new Forbidden(message, { cause });
-  if (cause instanceof TooLarge) return new TooLarge(message, { cause });
-  return new UnexpectedContent(message, { cause });
+  return cause instanceof TooLarge
+    ? new TooLarge(message, { cause })
+    : new UnexpectedContent(message, { cause });
 };
 
 /** Which ones, for people: the first five, and the first reason. */

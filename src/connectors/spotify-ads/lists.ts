@@ -1,8 +1,8 @@
-/** The platform's lists: their envelope, their order, and whether they are cut into pages at all. */
+/** The platform's lists: their envelope, their order, and whether they are cut into pages. */
 
 import { Missing, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
-import type { Http, Json, Request } from '../../core/request.ts';
+import type { Http, Json } from '../../core/request.ts';
 import { at, idBy, listNamed, textAt } from '../../reading/offset-list.ts';
 import { offset, type Scheme, single } from '../../reading/paginators.ts';
 
@@ -12,9 +12,9 @@ export interface Place {
   readonly endpoint: string;
   /** With ids filled in; default: the endpoint. */
   readonly path?: string;
-  /** Key of the list in its envelope, as the vendor writes it; another single array is taken as well. */
+  /** Key of the list in the vendor's envelope; another single array is taken as well (vendor-facts, section 2.9). */
   readonly key: string;
-  /** A field of the vendor's list that orders it for good; absent: the list has none. */
+  /** A field of the vendor's list that orders it and does not change; absent: the list has none. */
   readonly sort?: string;
   /** Property that holds a record's identity. Default `id`. */
   readonly id?: string;
@@ -24,93 +24,84 @@ export interface Place {
 export const pageSize = 50;
 
 /**
- * `{paging: {offset, page_size, total_results}, <key>: […]}`, as the vendor writes it. The contract shows no envelope: the same numbers beside the
- * list, and under the other names that they commonly have, are understood as well.
+ * The vendor writes `{paging: {offset, page_size, total_results}, <key>: […]}`. The contract does not show its envelope, so
+ * the numbers are also found beside the list and under other usual names.
  */
 const numbers = (body: Json): Json => {
   const holders = [at(body, 'paging'), at(body, 'pagination'), at(body, 'meta'), body];
-  const told = (...names: readonly string[]): Json =>
+  const given = (...names: readonly string[]): Json =>
     holders
       .flatMap((holder) => names.map((name) => at(holder, name)))
-      .find((value) => (value ?? null) !== null);
-  const more = told('has_more');
+      .find((value) => value !== undefined && value !== null);
+  const more = given('has_more');
   return {
-    startAt: told('offset'),
-    maxResults: told('page_size', 'limit'),
-    total: told('total_results', 'total_count', 'total'),
+    startAt: given('offset'),
+    maxResults: given('page_size', 'limit'),
+    total: given('total_results', 'total_count', 'total'),
     ...(typeof more === 'boolean' && { isLast: !more }),
   };
 };
 
-const placed = offset({ parameter: 'offset', numbers, size: 'limit' });
+const byPlace = offset({ parameter: 'offset', numbers, size: 'limit' });
 
-/** By offset, with seams. Where the answer has no numbers, until nothing new comes: a short page is no end. */
+/** By offset, each page overlapping the one before. Without numbers in the answers, until nothing new comes: a short page is no end. */
 export const byOffset: Scheme = {
-  ...placed,
-  fits: (body, sent) => placed.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
+  ...byPlace,
+  fits: (body, sent) => byPlace.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
 };
 
-/**
- * The walk over a list in its largest pages, oldest first where it can be ordered. New records then come at its end, and none is pushed
- * over a page's edge.
- */
-export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Place): PageWalk => ({
-  first: {
-    method: 'GET',
-    path,
-    endpoint,
-    query: { limit: pageSize, ...(sort !== undefined && { sort_direction: 'ASC', sort_field: sort }) },
-  },
-  paging: byOffset,
-  list: recordsOf(endpoint, key),
-  id: idBy(id),
-});
-
-const recordsOf = (endpoint: string, key: string): ((body: Json) => readonly Json[]) => {
+/** The walk over a list in its largest pages, oldest first where it can be ordered: then new records come at its end. */
+export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Place): PageWalk => {
   const list = listNamed(endpoint, key);
-  return (body) => (isToldEmpty(body, key) ? [] : list(body));
+  // The vendor's schemas require no list: an empty one may be null or absent where the total says that there is nothing.
+  const isEmpty = (body: Json): boolean =>
+    (at(body, key) ?? null) === null &&
+    at(numbers(body), 'total') === 0 &&
+    !membersOf(body).some(Array.isArray);
+  return {
+    first: {
+      method: 'GET',
+      path,
+      endpoint,
+      query: { limit: pageSize, ...(sort !== undefined && { sort_direction: 'ASC', sort_field: sort }) },
+    },
+    paging: byOffset,
+    list: (body) => (isEmpty(body) ? [] : list(body)),
+    id: idBy(id),
+  };
 };
 
-/** An empty list is null at some servers, and no vendor's schema demands it: believed where their own total says that there is nothing. */
-const isToldEmpty = (body: Json, key: string): boolean =>
-  (at(body, key) ?? null) === null && at(numbers(body), 'total') === 0 && !inside(body).some(Array.isArray);
-
 /**
- * The walk over a list that the vendor gives whole and the contract by pages. An answer with numbers is walked by them; one without is asked
- * for what comes behind it: a server that then has nothing new to show has given everything at once.
+ * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. An
+ * answer without numbers is whole if nothing new is at the place after its end.
  */
 export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal): Promise<PageWalk> => {
   const walk = listing(place);
   const { body } = await http.send(walk.first, signal);
-  if (byOffset.fits(body, walk.first)) return walk;
   const ids = new Set(walk.list(body).map(walk.id));
+  if (byOffset.fits(body, walk.first)) return walk;
   const whole: PageWalk = { ...walk, paging: single() };
   if (ids.size === 0) return whole;
-  const shown = async (query: Request['query']): Promise<readonly Json[]> =>
-    walk.list((await http.send({ ...walk.first, query: { ...walk.first.query, ...query } }, signal)).body);
-  const isOver = await shown({ offset: ids.size }).then(
-    (more) => more.every((record) => ids.has(walk.id(record))),
-    (cause: unknown) => {
-      // The same list was just given from its beginning: it is the place behind its end that this server does not have.
-      if (cause instanceof Refused || cause instanceof Missing) return true;
-      throw cause;
-    },
-  );
-  // As many as were asked for may be all that is given at once, unless as many come where fewer are asked for.
-  const isCut = async (): Promise<boolean> =>
-    ids.size === pageSize && (await shown({ limit: pageSize - 1 })).length < pageSize;
-  return isOver && !(await isCut()) ? whole : walk;
+  try {
+    const after = { ...walk.first, query: { ...walk.first.query, offset: ids.size } };
+    const more = walk.list((await http.send(after, signal)).body);
+    return more.every((record) => ids.has(walk.id(record))) ? whole : walk;
+  } catch (cause) {
+    // There is no such place: the list ends there, unless it may be cut at the largest page.
+    if ((cause instanceof Refused || cause instanceof Missing) && ids.size < pageSize) return whole;
+    throw cause;
+  }
 };
 
-/** The one entity of an answer: the body itself, or its only object with an id. Throws `UnexpectedContent` where it is not the one asked for. */
+/** The one entity of an answer: the body, or its only object with an id. Throws `UnexpectedContent` for another one than requested. */
 export const entityOf = (endpoint: string, id: string, body: Json): Json => {
-  const found = [body, ...inside(body)].find((one) => textAt(one, 'id') !== undefined);
-  const named = textAt(found, 'id');
-  if (named?.toLowerCase() === id.toLowerCase()) return found;
+  const found = [body, ...membersOf(body)].find((one) => textAt(one, 'id') !== undefined);
+  const given = textAt(found, 'id');
+  if (given?.toLowerCase() === id.toLowerCase()) return found;
   throw new UnexpectedContent(
-    `${endpoint}: asked for ${id}, the answer is ${named === undefined ? 'no entity with an id' : named}`,
+    `${endpoint}: asked for ${id}, the answer is ${given ?? 'no entity with an id'}`,
   );
 };
 
-const inside = (body: Json): readonly Json[] =>
+const membersOf = (body: Json): readonly Json[] =>
   typeof body === 'object' && body !== null ? Object.values(body) : [];

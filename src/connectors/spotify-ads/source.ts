@@ -1,12 +1,17 @@
-/** The advertising platform, opened: streams, transforms and tables joined into flows. */
+/** The advertising platform, opened. */
 
+import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/errors.ts';
+import type { Request } from '../../core/request.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Preflight, Source } from '../../core/stream.ts';
-import { askAccount } from './account.ts';
-import type { Ads } from './ads.ts';
+import { textAt } from '../../reading/offset-list.ts';
+import { type Ads, ofAccount } from './ads.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
+import { isOfOne } from './failures.ts';
 import { adsFlows } from './flows.ts';
+import { listing } from './lists.ts';
 import { reportsOf } from './reports/reports.ts';
+import { businessPlace } from './streams/accounts.ts';
 
 /** What opening an ads platform takes; `AdsConfig` of config.ts is one. */
 export interface AdsSettings extends ClientSettings {
@@ -21,14 +26,14 @@ export interface AdsSettings extends ClientSettings {
 }
 
 export interface AdsDeps extends Omit<ClientDeps, 'note'> {
-  /** Told what was found out that a person should know. */
+  /** Gets notes that a person should see. */
   readonly observe?: Observe;
 }
 
 const name = 'ads';
 
 /**
- * Asks nothing yet. What the server has is found out once and kept as long as the source is open: open one for each run. Throws
+ * Sends nothing yet. What the server supports is found out once while the source is open: open one for each run. Throws
  * `Misconfigured` for a base URL or a token URL that cannot be used.
  */
 export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {}): Source => {
@@ -53,11 +58,62 @@ export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {
   };
 };
 
-/** Who we are there, asked with one request where the businesses are open to us. */
 const preflight = async (ads: Ads, { credentials }: AdsSettings, signal: AbortSignal): Promise<Preflight> => {
   const { clock, name: account, words } = await askAccount(ads, signal);
   const from =
     ads.accountIds.length === 0 ? 'those of the businesses' : `${ads.accountIds.length} of ADS_ACCOUNT_IDS`;
-  const token = credentials.kind === 'token' ? 'as given' : 'had by the refresh token';
+  const token = credentials.kind === 'token' ? 'as configured' : 'from the refresh token';
   return { clock, account, dialect: [words, `ad accounts: ${from}`, `access token: ${token}`], problems: [] };
+};
+
+/** Whose credentials these are. */
+interface Account {
+  /** Names of the businesses, or of the account; undefined where the server does not say. */
+  readonly name: string | undefined;
+  /** The source's clock when it answered. */
+  readonly clock: Date | undefined;
+  /** What was asked, in words. */
+  readonly words: string;
+}
+
+/**
+ * Asks for the businesses, then for the configured accounts, until one answers. Throws `AuthFailed` where the token is not
+ * accepted or nothing is open to it, `Missing` where this is no ads platform, or what a request failed by.
+ */
+export const askAccount = async ({ http, accountIds }: Ads, signal: AbortSignal): Promise<Account> => {
+  const walk = listing(businessPlace);
+  const single = (id: string): Request => ({
+    method: 'GET',
+    path: ofAccount(id),
+    endpoint: '/ad_accounts/{id}',
+  });
+  const failed: TidemarkError[] = [];
+  for (const request of [walk.first, ...accountIds.map(single)])
+    try {
+      const { body, date: clock } = await http.send(request, signal);
+      if (request !== walk.first)
+        return {
+          name: textAt(body, 'name'),
+          clock,
+          words: 'businesses: cannot be read; accounts as configured',
+        };
+      const businesses = walk.list(body);
+      const names = businesses.flatMap((one) => textAt(one, 'name') ?? textAt(one, 'id') ?? []);
+      const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+      const name = names.length === 0 ? undefined : names.slice(0, 3).join(', ') + more;
+      return { name, clock, words: `businesses: ${businesses.length}` };
+    } catch (cause) {
+      if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
+      failed.push(cause);
+    }
+  const closed = failed.find((one) => one instanceof Forbidden);
+  const other = failed.find((one) => !(one instanceof Forbidden || one instanceof Missing));
+  if (other !== undefined) throw other;
+  if (closed !== undefined)
+    throw new AuthFailed(`${http.origin} is closed to this token: ${closed.message}`, { cause: closed });
+  throw new Missing(
+    `${http.origin} has neither businesses nor the configured accounts: is ADS_BASE_URL that of an ads platform, with /ads/v3?`,
+    404,
+    { cause: failed[0] },
+  );
 };

@@ -136,6 +136,7 @@ test('an account that is closed to us is asked for its days a few times a night,
   rig = await openAdsRig({ ...small, accounts: 2 }, { start: new Date('2021-01-01T00:00:00Z') });
   const streams = [...lists, 'report_daily'];
   const [closed = ''] = rig.platform.state.accounts.keys();
+  expect(await rig.sync({ streams: lists })).toMatchObject({ status: 'succeeded' });
   rig.platform.state.forbid(closed);
   const requests = () =>
     rig.platform.log.filter(({ path }) => path.includes(closed) && path.endsWith('/aggregate_reports'))

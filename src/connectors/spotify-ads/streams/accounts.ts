@@ -2,13 +2,11 @@
 
 import { Forbidden, Misconfigured, Missing } from '../../../core/errors.ts';
 import type { Reading } from '../../../core/paging.ts';
-import type { Json } from '../../../core/request.ts';
 import type { SliceContext, Stream } from '../../../core/stream.ts';
-import { idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
-import { type Ads, canonicalId, ofAccount } from '../ads.ts';
-import { byId } from '../by-id.ts';
-import { type Failure, failures, isOfOne } from '../failures.ts';
+import { type Ads, ofAccount } from '../ads.ts';
+import { byId, type Wanted } from '../by-id.ts';
+import { failures, isOfOne } from '../failures.ts';
 import { type Place, wholeOrPaged } from '../lists.ts';
 
 export const businessPlace: Place = { endpoint: '/businesses', key: 'businesses' };
@@ -26,9 +24,9 @@ export const businesses = ({ http, accountIds }: Ads): Stream => ({
 });
 
 /**
- * Each account is asked for by its id: those of ADS_ACCOUNT_IDS, else those of the businesses. One that is closed to us keeps the row it has;
- * a new one gets a row of its id alone, so that its slices are tried and told of. One of ADS_ACCOUNT_IDS that is not there and never was is a failure:
- * nothing else would say that all of it is missing.
+ * Each account is read by its id: those of ADS_ACCOUNT_IDS, else those of the businesses. One that is closed (403) keeps its
+ * row and fails the stream, which names it. One of ADS_ACCOUNT_IDS that is not there and never was is a failure: nothing else
+ * would say that all of it is missing.
  */
 export const adAccounts = (ads: Ads): Stream => ({
   name: 'ad_accounts',
@@ -37,41 +35,21 @@ export const adAccounts = (ads: Ads): Stream => ({
   promised: true,
   after: ['businesses'],
   async read(_, given, signal): Promise<Reading> {
-    const { listed, owed } =
-      ads.accountIds.length > 0 ? { listed: bare(ads.accountIds) } : await discovered(ads, given, signal);
-    const known = new Set(
-      (await given.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } })).map(({ id }) =>
-        id?.toLowerCase(),
-      ),
-    );
-    return byId(
-      ads,
-      {
-        ids: [...listed.keys()],
-        endpoint: account,
-        path: (id) => ofAccount(id),
-        closed: (id) => (known.has(id.toLowerCase()) ? undefined : listed.get(id)),
-        ...(ads.accountIds.length > 0 && { known: (id) => known.has(id.toLowerCase()) }),
-        ...(owed !== undefined && { owed }),
-      },
-      signal,
-    );
+    const isConfigured = ads.accountIds.length > 0;
+    const found = isConfigured ? { ids: ads.accountIds } : await discovered(ads, given, signal);
+    const stored = await given.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } });
+    const ids = new Set(stored.map(({ id }) => id?.toLowerCase()));
+    const known = (id: string): boolean => !isConfigured || ids.has(id.toLowerCase());
+    return byId(ads, { ...found, endpoint: account, path: (id) => ofAccount(id), known }, signal);
   },
 });
 
-/** Under the name that the account will tell us when it opens. */
-const bare = (ids: readonly string[]): ReadonlyMap<string, Json> =>
-  new Map(ids.map((id) => [id, { id: canonicalId(id) }]));
-
-interface Discovered {
-  /** By id. */
-  readonly listed: ReadonlyMap<string, Json>;
-  /** What the accounts of a business could not be had by. */
-  readonly owed?: Failure;
-}
-
-/** Accounts of all businesses as their lists show them. Throws `Misconfigured` where there is no way to find any. */
-const discovered = async (ads: Ads, given: SliceContext, signal: AbortSignal): Promise<Discovered> => {
+/** The ids of the accounts of all businesses. Throws `Misconfigured` where there is no way to find any. */
+const discovered = async (
+  ads: Ads,
+  given: SliceContext,
+  signal: AbortSignal,
+): Promise<Pick<Wanted, 'ids' | 'incomplete'>> => {
   const owners = await given.keys({
     table: 'ads.businesses',
     columns: { id: 'id' },
@@ -79,48 +57,37 @@ const discovered = async (ads: Ads, given: SliceContext, signal: AbortSignal): P
   });
   if (owners.length === 0)
     throw new Misconfigured('the token sees no business: name the ad accounts to read in ADS_ACCOUNT_IDS');
-  const found = new Map<string, Json>();
-  const refusals: (Forbidden | Missing)[] = [];
+  const ids = new Set<string>();
+  const refused: (Forbidden | Missing)[] = [];
   const failed = failures(accountsOfBusiness, owners.length);
-  for (const { id: business = '' } of owners) {
+  for (const { id: business = '' } of owners)
     try {
-      for (const record of await accountsOf(ads, business, signal)) found.set(idBy('id')(record), record);
+      for (const id of await accountsOf(ads, business, signal)) ids.add(id);
       failed.answered();
     } catch (cause) {
-      if (cause instanceof Forbidden || cause instanceof Missing) refusals.push(cause);
+      if (cause instanceof Forbidden || cause instanceof Missing) refused.push(cause);
       else if (isOfOne(cause)) failed.keep(business, cause);
       else throw cause;
     }
-  }
-  if (refusals.length === owners.length)
+  if (refused.length === owners.length)
     throw new Misconfigured(
-      `the server does not tell the ad accounts of a business (${refusals[0]?.message}): name them in ADS_ACCOUNT_IDS`,
-      { cause: refusals[0] },
+      `the server does not list the ad accounts of a business (${refused[0]?.message}): name them in ADS_ACCOUNT_IDS`,
+      { cause: refused[0] },
     );
-  for (const { message } of refusals) ads.note(`ad accounts of a business cannot be found: ${message}`);
-  found.delete('');
-  const owed = failed.asOne();
-  return { listed: found, ...(owed !== undefined && { owed }) };
+  for (const { message } of refused) ads.note(`ad accounts of a business cannot be found: ${message}`);
+  return { ids: [...ids], incomplete: failed.asOne() };
 };
 
-const accountsOf = async (
-  { http, note }: Ads,
-  business: string,
-  signal: AbortSignal,
-): Promise<readonly Json[]> => {
+/** The vendor has this list and the contract does not. */
+const accountsOf = async ({ http, note }: Ads, business: string, signal: AbortSignal): Promise<string[]> => {
   const path = `/businesses/${encodeURIComponent(business)}/ad_accounts`;
   const walk = await wholeOrPaged(http, { endpoint: accountsOfBusiness, path, key: 'ad_accounts' }, signal);
-  const records: Json[] = [];
+  const ids: string[] = [];
   const reading = pages(http, walk, signal);
-  for (let step = await reading.next(); ; step = await reading.next()) {
-    if (step.done === true) {
-      const { matched, expected, fetched } = step.value;
-      if (!matched)
-        note(
-          `${accountsOfBusiness} (${business}): the source says ${expected} ad accounts, ${fetched} could be read`,
-        );
-      return records;
-    }
-    records.push(...step.value.records);
-  }
+  let step = await reading.next();
+  for (; step.done !== true; step = await reading.next()) ids.push(...step.value.records.map(walk.id));
+  const { matched, expected, fetched } = step.value;
+  if (!matched)
+    note(`${accountsOfBusiness} (${business}): ${fetched} of ${expected} ad accounts could be read`);
+  return ids.filter((id) => id !== '');
 };

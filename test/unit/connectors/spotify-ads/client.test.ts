@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { askAccount } from '../../../../src/connectors/spotify-ads/account.ts';
 import { type ClientSettings, openClient } from '../../../../src/connectors/spotify-ads/client.ts';
+import { askAccount } from '../../../../src/connectors/spotify-ads/source.ts';
 import {
   AuthFailed,
   Forbidden,
