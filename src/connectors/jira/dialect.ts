@@ -1,30 +1,34 @@
 /** What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a run. */
 
-import { Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
-import type { Http, Json } from '../../core/request.ts';
+import { BadData, Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
+import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { instantToDate, minutes, seconds } from '../../core/time.ts';
+import { instantToDate, minutes, parseToldInstant, seconds } from '../../core/time.ts';
+import { offset, pageToken } from '../../reading/paginators.ts';
 import type { Account } from './account.ts';
 import {
-  anySeason,
-  anyZone,
   type DateForm,
   days,
   epochMillis,
-  localMinutes,
-  utc,
+  quotedMinutes,
+  type Scope,
+  windowJql,
   withoutUpperBound,
-  type Zone,
-} from './dates.ts';
-import { type Scope, windowJql } from './jql.ts';
-import { at, idBy, textAt } from './lists.ts';
-import { instantOf, type SearchAnswer, searchEndpoint, totalOf, tryAsking } from './search-requests.ts';
+} from './jql.ts';
+import { at, idBy, listOf, textAt } from './lists.ts';
 
-/** offset: `startAt` and `total` (the contract) · token: `nextPageToken` and `isLast`, no total (the vendor). */
-export type Paging = 'offset' | 'token';
+export const searchEndpoint = '/rest/api/3/search/jql';
+export const issuesOf = listOf(searchEndpoint);
+export const idOf = idBy('id');
+
+/** How the two dialects differ: the contract pages by `startAt` and states totals; the vendor pages by `nextPageToken` and states none. */
+export const dialects = {
+  offset: { words: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
+  token: { words: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
+} as const;
 
 export interface Dialect {
-  readonly paging: Paging;
+  readonly paging: keyof typeof dialects;
   readonly dates: DateForm;
   /** True where bounds are known to bind: only then are counts of windows worth anything. */
   readonly countable: boolean;
@@ -35,28 +39,12 @@ export interface Dialect {
   readonly words: readonly string[];
 }
 
-/** The query over everything. */
-export interface Everything {
-  /** As the server accepted it. */
+/** The query over all issues and its answer, which shows the paging and a total. */
+interface Everything {
   readonly jql: string;
-  /** Its answer: it shows the paging, and a total that need not be asked for again. */
   readonly answer: SearchAnswer;
-  /** An issue that it shows; undefined where it shows none. */
-  readonly landmark: Landmark | undefined;
-  /** The literals that the server accepted in it, best first. */
-  readonly accepted: readonly Candidate[];
-}
-
-/** An issue by whose creation date literals are checked; `created` is rounded down to its millisecond. */
-interface Landmark {
-  readonly id: string;
-  readonly created: Date;
-}
-
-/** A form of literal to try, and what is used where the server reads it rightly. */
-interface Candidate {
-  readonly form: DateForm;
-  readonly use: DateForm;
+  /** An issue that it shows, by whose creation date literals are checked (rounded down to its millisecond); undefined where it shows none. */
+  readonly landmark: { readonly id: string; readonly created: Date } | undefined;
 }
 
 export interface SearchOptions {
@@ -70,199 +58,247 @@ export interface SearchOptions {
   readonly note: (message: string) => void;
 }
 
+/** The fields of the search body in both dialects; `expand` is the vendor's. */
+export interface SearchBody extends Readonly<Record<string, unknown>> {
+  readonly jql: string;
+  readonly maxResults: number;
+  readonly fields: readonly string[];
+  readonly startAt?: number;
+  readonly expand?: 'changelog';
+}
+
+interface SearchAnswer {
+  readonly body: Json;
+  readonly issues: readonly Json[];
+}
+
+export const searchRequest = (body: SearchBody): Request => ({
+  method: 'POST',
+  path: searchEndpoint,
+  endpoint: searchEndpoint,
+  body,
+});
+
+/** One search. Throws what `Http.send` throws, and `UnexpectedContent` where the answer has no list. */
+export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Promise<SearchAnswer> => {
+  const { body: answer } = await http.send(searchRequest(body), signal);
+  return { body: answer, issues: issuesOf(answer) };
+};
+
+/** One search that the server may not understand (400 or 422): then gives the refusal. */
+const tryAsking = async (
+  http: Http,
+  body: SearchBody,
+  signal: AbortSignal,
+): Promise<SearchAnswer | Refused> => {
+  try {
+    return await ask(http, body, signal);
+  } catch (cause) {
+    if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
+    throw cause;
+  }
+};
+
+/** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant: the transform then rejects the record. */
+export const instantOf = (record: Json, field: Window['field']): bigint | undefined => {
+  const value = at(at(record, 'fields'), field);
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  try {
+    return parseToldInstant(value);
+  } catch (cause) {
+    if (cause instanceof BadData) return undefined;
+    throw cause;
+  }
+};
+
+/** The total that an answer states. */
+export const totalOf = (body: Json): number | undefined => {
+  const total = at(body, 'total');
+  return typeof total === 'number' ? total : undefined;
+};
+
 /** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
 export const findDialect = async (options: SearchOptions, signal: AbortSignal): Promise<Dialect> => {
   const { http, scope, note } = options;
   const account = await options.account(signal);
-  const everything = await everythingOrBlame(http, scope, account.zone, signal);
+  const forms = formsOf(account.timeZone);
+  const everything = await everythingOrBlame(http, scope, forms, signal);
   const { jql, answer, landmark } = everything;
   const paging = pagingOf(answer.body, account.known);
-  const [{ form, confirmed }, expanded] = await Promise.all([
-    findDates(http, scope, account.zone, everything, signal),
+  const [{ form, isConfirmed }, expanded] = await Promise.all([
+    findDates(http, scope, forms, everything, signal),
     tryAsking(http, { jql, maxResults: 1, fields: ['created'], expand: 'changelog' }, signal),
   ]);
   // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show one.
   const changelog =
     !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
-  if (landmark !== undefined && !confirmed)
+  if (landmark !== undefined && !isConfirmed)
     note(
-      `the search does not keep to created bounds (${form.name}): every window is read with more issues than it holds`,
+      `the search ignores created bounds (${form.name}): each window is read with more issues than it holds`,
     );
   return {
     paging,
     dates: form,
-    countable: confirmed || landmark === undefined,
+    countable: isConfirmed || landmark === undefined,
     changelog,
     everything,
     words: [
-      `search: ${paging === 'offset' ? 'offset paging with totals' : 'page tokens, no totals'}`,
-      `dates: ${form.name}${confirmed ? '' : ' (not confirmed by an issue)'}`,
+      `search: ${dialects[paging].words}`,
+      `dates: ${form.name}${isConfirmed ? '' : ' (not confirmed by an issue)'}`,
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],
   };
 };
 
-/** A query that the server refuses with the user's filter and takes without it is the user's to mend. */
+/** The forms that the vendor reads, then those that the contract names (`created >= <date>`): the exact before the coarse. */
+const formsOf = (timeZone: string | undefined): readonly DateForm[] => [
+  epochMillis,
+  ...(timeZone === undefined ? [] : [quotedMinutes(timeZone)]),
+  quotedMinutes(),
+  days('"'),
+  days(''),
+];
+
+type Accepted = Everything & { readonly unchecked: DateForm };
+
+/** A query that the server refuses with the user's filter and accepts without it is the user's to correct. */
 const everythingOrBlame = async (
   http: Http,
   scope: Scope,
-  zone: Zone | undefined,
+  forms: readonly DateForm[],
   signal: AbortSignal,
-): Promise<Everything> => {
+): Promise<Accepted> => {
   try {
-    return await askForEverything(http, scope, zone, signal);
+    return await askForEverything(http, scope, forms, signal);
   } catch (cause) {
     if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
-    await askForEverything(http, { ...scope, filter: undefined }, zone, signal);
-    throw new Misconfigured(
-      `the tracker refuses TRACKER_JQL (${scope.filter}): ${cause.messages.join(' ') || cause.message}`,
-      { cause },
-    );
+    await askForEverything(http, { ...scope, filter: undefined }, forms, signal);
+    const why = cause.messages.join(' ') || cause.message;
+    throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${why}`, { cause });
   }
 };
 
+/**
+ * Asks for all issues, in one form after the other, until an issue shows. `unchecked`: the form to use where none shows, a quoted one if the
+ * server accepts one. Throws the server's own `Refused` where it accepts none.
+ */
+const askForEverything = async (
+  http: Http,
+  scope: Scope,
+  forms: readonly DateForm[],
+  signal: AbortSignal,
+): Promise<Accepted> => {
+  let found: Accepted | undefined;
+  let refusal: Refused | undefined;
+  for (const form of forms) {
+    const jql = windowJql(form, scope);
+    const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['created'] }, signal);
+    if (answer instanceof Refused) {
+      refusal = answer;
+      continue;
+    }
+    const before = found?.unchecked ?? form;
+    const unchecked = before === epochMillis ? form : before;
+    found = { jql, answer, landmark: landmarkOf(answer.issues[0]), unchecked };
+    if (found.landmark !== undefined) break;
+  }
+  if (found === undefined) throw refusal ?? new Error('no form of date literal was tried');
+  return found;
+};
+
+const landmarkOf = (issue: Json): Everything['landmark'] => {
+  const created = instantOf(issue, 'created');
+  const id = idOf(issue);
+  return created === undefined || id === '' ? undefined : { id, created: instantToDate(created) };
+};
+
 /** A page token decides, where there is one; a total or a place without one means offsets. */
-const pagingOf = (body: Json, isVendor: boolean): Paging => {
+const pagingOf = (body: Json, isVendor: boolean): Dialect['paging'] => {
   if (textAt(body, 'nextPageToken')) return 'token';
   if (totalOf(body) !== undefined || typeof at(body, 'startAt') === 'number') return 'offset';
   if (isVendor || typeof at(body, 'isLast') === 'boolean') return 'token';
   throw new UnexpectedContent(`${searchEndpoint}: the answer has neither total nor nextPageToken nor isLast`);
 };
 
-/** What the vendor reads, then what the contract names (`created >= <date>`): the exact before the coarse. */
-const candidatesOf = (zone: Zone | undefined): readonly Candidate[] => {
-  const same = (form: DateForm): Candidate => ({ form, use: form });
-  return [
-    same(epochMillis),
-    zone === undefined
-      ? { form: localMinutes(utc), use: localMinutes(utc, anySeason) }
-      : same(localMinutes(zone)),
-    same(localMinutes(utc, anyZone)),
-    same(days('"')),
-    same(days('')),
-  ];
-};
-
-/** Asks for everything, in one form of literal after the other, until an issue shows. Throws the server's own `Refused` where it accepts none. */
-const askForEverything = async (
-  http: Http,
-  scope: Scope,
-  zone: Zone | undefined,
-  signal: AbortSignal,
-): Promise<Everything> => {
-  const accepted: Candidate[] = [];
-  let last: Omit<Everything, 'accepted'> | undefined;
-  let refusal: Refused | undefined;
-  for (const candidate of candidatesOf(zone)) {
-    const jql = windowJql(candidate.form, scope);
-    const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['created'] }, signal);
-    if (answer instanceof Refused) {
-      refusal = answer;
-      continue;
-    }
-    accepted.push(candidate);
-    last = { jql, answer, landmark: landmarkOf(answer.issues[0]) };
-    if (last.landmark !== undefined) break;
-  }
-  if (last === undefined) throw refusal ?? new Error('no form of date literal was tried');
-  return { ...last, accepted };
-};
-
-const landmarkOf = (issue: Json): Landmark | undefined => {
-  const created = instantOf(issue, 'created');
-  const id = idOf(issue);
-  return created === undefined || id === '' ? undefined : { id, created: instantToDate(created) };
-};
-
-const idOf = idBy('id');
-
 /**
- * The most exact form that the server accepts and reads rightly: acceptance alone proves nothing, so a form must find a known issue in its own
- * window and must not show it in another. Bounds are widened where the zone is not stated or not kept to: too many issues cost time, too few
- * would be lost. Throws `UnexpectedContent` where the server misreads every form it accepts.
+ * The most exact form that the server accepts and reads rightly: it must find a known issue in a window around its creation and must not show
+ * it in another window. A form whose bounds do not bind costs time; one that loses the issue is never used. Throws `UnexpectedContent` where
+ * the server misreads every form that it accepts.
  */
 const findDates = async (
   http: Http,
   scope: Scope,
-  zone: Zone | undefined,
-  { landmark, accepted }: Everything,
+  forms: readonly DateForm[],
+  { landmark, unchecked }: Accepted,
   signal: AbortSignal,
-): Promise<{ readonly form: DateForm; readonly confirmed: boolean }> => {
-  if (landmark === undefined) return { form: uncheckedForm(accepted, zone), confirmed: false };
-  const candidates = candidatesOf(zone);
-  let loose: DateForm | undefined;
-  let isRefused = true;
-  for (const { form, use } of candidates) {
+): Promise<{ readonly form: DateForm; readonly isConfirmed: boolean }> => {
+  if (landmark === undefined) return { form: unchecked, isConfirmed: false };
+  const readings: Reading[] = [];
+  for (const form of forms) {
     const reading = await readingOf(http, scope, form, landmark, signal);
-    if (reading === 'right') return { form: use, confirmed: true };
-    if (reading === 'loose') loose = use;
-    isRefused &&= reading === 'refused';
+    if (reading === 'right') return { form, isConfirmed: true };
+    readings.push(reading);
   }
-  // The query over everything was accepted: what it refuses in every form is the upper bound.
-  for (const { use } of isRefused ? candidates : []) {
-    const form = withoutUpperBound(use);
+  // The query over everything, which has no upper bound, was accepted: where all windows are refused, the upper bound is the reason.
+  for (const form of readings.every((each) => each === 'refused') ? forms.map(withoutUpperBound) : []) {
     const reading = await readingOf(http, scope, form, landmark, signal);
-    if (reading === 'right' || reading === 'loose') return { form, confirmed: false };
+    if (reading === 'right' || reading === 'loose') return { form, isConfirmed: false };
   }
-  if (loose !== undefined) return { form: loose, confirmed: false };
+  const loose = forms[readings.lastIndexOf('loose')];
+  if (loose !== undefined) return { form: loose, isConfirmed: false };
   throw new UnexpectedContent(
     `${searchEndpoint}: issue ${landmark.id}, created ${landmark.created.toISOString()}, is not found by a created window around that instant, however written`,
   );
 };
 
-/** Without an issue to check by: the first quoted form, in the stated zone or widened beyond any. */
-const uncheckedForm = (accepted: readonly Candidate[], zone: Zone | undefined): DateForm =>
-  accepted.find(({ form, use }) => form !== epochMillis && (zone !== undefined || form === use))?.use ??
-  epochMillis;
+/** right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window · refused: 400 or 422. */
+type Reading = 'right' | 'loose' | 'wrong' | 'refused';
 
-/** right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window · refused: 400. */
 const readingOf = async (
   http: Http,
   scope: Scope,
   form: DateForm,
-  landmark: Landmark,
+  landmark: NonNullable<Everything['landmark']>,
   signal: AbortSignal,
-): Promise<'right' | 'loose' | 'wrong' | 'refused'> => {
+): Promise<Reading> => {
   const instant = landmark.created.getTime();
-  // A second, not an instant: a server may store whole seconds.
-  const own = created(instant, instant + seconds(1));
+  // A second, not an instant: a server may write whole seconds.
+  const own = createdBetween(instant, instant + seconds(1));
   const away = instant - 2 * form.slack - minutes(2);
-  const other = created(away - minutes(1), away);
-  const ask = (window: Window) => {
-    const jql = windowJql(form, scope, window);
-    return tryAsking(http, { jql, maxResults: mostWitnesses, fields: ['created'] }, signal);
-  };
-  const [inOwn, inOther] = await Promise.all([ask(own), ask(other)]);
-  if (inOwn instanceof Refused || inOther instanceof Refused) return 'refused';
+  const other = createdBetween(away - minutes(1), away);
+  const [inOwn, inOther] = await Promise.all(
+    [own, other].map((window) => {
+      const jql = windowJql(form, scope, window);
+      return tryAsking(http, { jql, maxResults: mostWitnesses, fields: ['created'] }, signal);
+    }),
+  );
+  if (!inOwn || !inOther || inOwn instanceof Refused || inOther instanceof Refused) return 'refused';
   // A full page that lacks the landmark proves nothing: a wide window may hold many issues before it.
-  const complete = inOwn.issues.length < mostWitnesses;
-  if (complete && !inOwn.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
+  const isComplete = inOwn.issues.length < mostWitnesses;
+  if (isComplete && !inOwn.issues.some((issue) => idOf(issue) === landmark.id)) return 'wrong';
   const slack = form.slack + minutes(1);
   const isLoose =
-    inOwn.issues.some((issue) => outside(issue, own, slack)) ||
-    inOther.issues.some((issue) => outside(issue, other, slack));
+    inOwn.issues.some((issue) => isOutside(issue, own, slack)) ||
+    inOther.issues.some((issue) => isOutside(issue, other, slack));
   return isLoose ? 'loose' : 'right';
 };
 
 /** Issues that a window is asked for to see how the server reads it. */
 const mostWitnesses = 100;
 
-const created = (from: number, to: number) => ({
-  field: 'created' as const,
-  from: new Date(from),
-  to: new Date(to),
-});
+const createdBetween = (from: number, to: number) =>
+  ({ field: 'created', from: new Date(from), to: new Date(to) }) as const;
 
-const outside = (issue: Json, window: Window, slack: number): boolean => {
-  const instant = instantOf(issue, 'created');
-  if (instant === undefined) return false;
-  const when = instantToDate(instant).getTime();
-  return when < (window.from?.getTime() ?? when) - slack || when > (window.to?.getTime() ?? when) + slack;
+const isOutside = (issue: Json, { from, to }: { from: Date; to: Date }, slack: number): boolean => {
+  const created = instantOf(issue, 'created');
+  if (created === undefined) return false;
+  const when = instantToDate(created).getTime();
+  return when < from.getTime() - slack || when > to.getTime() + slack;
 };
 
 /**
- * Whether changes can be asked for by `updated`: the server must find by it the issue it found without. A doubtful answer is confirmed once. What
- * the user configured is not questioned.
+ * Whether changes can be asked for by `updated`: the server must find by it the issue that it found without. A doubtful answer is confirmed
+ * once. What the user configured is used as it is.
  */
 export const findChanges = async (
   { http, scope, changes, note }: SearchOptions,
@@ -272,15 +308,15 @@ export const findChanges = async (
   if (changes !== 'auto') return changes;
   const { dates, everything } = await dialect(signal);
   const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
-  const ask = async (): Promise<string | undefined> => {
+  const problem = async (): Promise<string | undefined> => {
     const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
     if (answer instanceof Refused)
       return `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`;
     return everything.landmark !== undefined && answer.issues.length === 0
-      ? 'the server finds nothing by `updated`, not even an issue it finds by `created`'
+      ? 'the server finds nothing by `updated`, not even an issue that it finds by `created`'
       : undefined;
   };
-  const why = (await ask()) && (await ask());
+  const why = (await problem()) && (await problem());
   if (why !== undefined) note(`changes are found by re-reading created windows: ${why}`);
   return why === undefined ? 'updated' : 'created';
 };

@@ -1,18 +1,26 @@
-/** The issue search in both dialects. */
+/** The issue search, as the issues stream uses it. */
 
 import { Forbidden, Missing, Refused } from '../../core/errors.ts';
 import { once } from '../../core/memoize-async.ts';
 import type { PageWalk } from '../../core/paging.ts';
-import type { Http, Request } from '../../core/request.ts';
 import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
-import { offset, pageToken } from '../../reading/paginators.ts';
-import { type Dialect, findChanges, findDialect, type Paging, type SearchOptions } from './dialect.ts';
+import {
+  ask,
+  type Dialect,
+  dialects,
+  findChanges,
+  findDialect,
+  idOf,
+  issuesOf,
+  type SearchBody,
+  type SearchOptions,
+  searchRequest,
+  totalOf,
+} from './dialect.ts';
 import { boundsJql, windowJql } from './jql.ts';
-import { at, idBy, textAt } from './lists.ts';
-import { ask, idsPage, issuesOf, type SearchBody, searchRequest, totalOf } from './search-requests.ts';
+import { at } from './lists.ts';
 
-/** The search, as the issues stream uses it. */
 export interface Search {
   /** What every walk is restricted to, in words that change when it does. */
   readonly scope: string;
@@ -23,91 +31,71 @@ export interface Search {
   changes(signal: AbortSignal): Promise<'updated' | 'created'>;
 }
 
-/** Asks nothing yet. */
+/** Sends no request yet. */
 export const openSearch = (options: SearchOptions): Search => {
-  const { http, scope } = options;
+  const { scope, note } = options;
   const dialect = once((signal) => findDialect(options, signal));
-  const counts = countsBy(http);
-  const size = pageSizeOf(100, options.note);
-  const query = async (slice: Slice, signal: AbortSignal) => {
-    const found = await dialect(signal);
-    return { found, jql: windowJql(found.dates, scope, slice.window) };
-  };
+  const size = pageSizeOf(100, note);
   return {
     scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
     dialect,
-    async walk(slice, signal) {
-      const { found, jql } = await query(slice, signal);
+    async walk({ window }, signal) {
+      const found = await dialect(signal);
       const fields = await options.fields(signal);
-      const body = { jql, maxResults: size.most, fields };
-      return {
-        ...walkOf(found.paging, found.changelog ? { ...body, expand: 'changelog' } : body),
-        fewer: size.fewer,
-      };
+      const body = { jql: windowJql(found.dates, scope, window), maxResults: size.most, fields };
+      const walk = walkOf(found, found.changelog ? { ...body, expand: 'changelog' } : body);
+      return { ...walk, fewer: size.fewer };
     },
-    async ids(slice, signal) {
-      const { found, jql } = await query(slice, signal);
-      return walkOf(found.paging, { jql, maxResults: idsPage[found.paging], fields: ['id'] });
+    async ids({ window }, signal) {
+      const found = await dialect(signal);
+      const { mostIds } = dialects[found.paging];
+      return walkOf(found, {
+        jql: windowJql(found.dates, scope, window),
+        maxResults: mostIds,
+        fields: ['id'],
+      });
     },
-    async count(slice, signal) {
-      const { found, jql } = await query(slice, signal);
-      if (!found.countable) return undefined;
-      // The answer that told the dialect stated this query's total already.
-      if (found.paging === 'offset' && jql === found.everything.jql)
-        return totalOf(found.everything.answer.body);
-      return counts(found.paging, jql, boundsJql(found.dates, scope, slice.window), signal);
-    },
+    count: countsOf(options, dialect),
     changes: once((signal) => findChanges(options, dialect, signal)),
   };
 };
 
-const walkOf = (dialect: Paging, body: SearchBody): PageWalk => ({
-  first: searchRequest(dialect === 'offset' ? { ...body, startAt: 0 } : body),
-  paging: dialect === 'offset' ? offset() : pageToken(),
+const walkOf = ({ paging }: Dialect, body: SearchBody): PageWalk => ({
+  first: searchRequest({ ...body, ...dialects[paging].first }),
+  paging: dialects[paging].paging(),
   list: issuesOf,
-  id: idBy('id'),
+  id: idOf,
 });
 
 /** Totals by query, each asked for once: the contract says that computing one can be costly. */
-const countsBy = (http: Http) => {
-  const asked = new Map<string, (signal: AbortSignal) => Promise<number | undefined>>();
-  let approximates = true;
+const countsOf = ({ http, scope }: SearchOptions, dialect: Search['dialect']): Search['count'] => {
+  const counts = new Map<string, (signal: AbortSignal) => Promise<number | undefined>>();
+  let hasApproximateCount = true;
   const approximately = async (jql: string, signal: AbortSignal): Promise<number | undefined> => {
-    if (!approximates) return undefined;
+    if (!hasApproximateCount) return undefined;
+    const endpoint = '/rest/api/3/search/approximate-count';
     try {
-      const { body } = await http.send(approximateCount(jql), signal);
+      const { body } = await http.send({ method: 'POST', path: endpoint, endpoint, body: { jql } }, signal);
       const count = at(body, 'count');
       return typeof count === 'number' ? count : undefined;
     } catch (cause) {
       if (!(cause instanceof Missing || cause instanceof Forbidden || cause instanceof Refused)) throw cause;
-      approximates = false;
+      hasApproximateCount = false;
       return undefined;
     }
   };
-  const byIds = async (jql: string, signal: AbortSignal): Promise<number> => {
-    const { body, issues } = await ask(http, { jql, maxResults: idsPage.token, fields: ['id'] }, signal);
-    const last = at(body, 'isLast') === true || !textAt(body, 'nextPageToken');
-    return last ? issues.length : moreThanAPage;
-  };
-  return (paging: Paging, jql: string, bounds: string, signal: AbortSignal): Promise<number | undefined> => {
-    const known = asked.get(jql);
-    if (known !== undefined) return known(signal);
-    const fresh = once(async (signal) =>
-      paging === 'offset'
-        ? totalOf((await ask(http, { jql, maxResults: 1, fields: ['id'] }, signal)).body)
-        : ((await approximately(bounds, signal)) ?? (await byIds(jql, signal))),
-    );
-    asked.set(jql, fresh);
-    return fresh(signal);
+  return async ({ window }, signal) => {
+    const { paging, dates, everything, countable } = await dialect(signal);
+    if (!countable) return undefined;
+    const jql = windowJql(dates, scope, window);
+    const fresh = once(async (asked) => {
+      if (paging === 'token') return approximately(boundsJql(dates, scope, window), asked);
+      // The answer that showed the dialect stated the total of this query.
+      if (jql === everything.jql) return totalOf(everything.answer.body);
+      return totalOf((await ask(http, { jql, maxResults: 1, fields: ['id'] }, asked)).body);
+    });
+    const count = counts.get(jql) ?? fresh;
+    counts.set(jql, count);
+    return count(signal);
   };
 };
-
-/** The count of a window whose ids do not fit a page: enough to have it halved. */
-const moreThanAPage = idsPage.token + 1;
-
-const approximateCount = (jql: string): Request => ({
-  method: 'POST',
-  path: '/rest/api/3/search/approximate-count',
-  endpoint: '/rest/api/3/search/approximate-count',
-  body: { jql },
-});

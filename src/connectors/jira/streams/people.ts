@@ -1,4 +1,4 @@
-/** Users, groups and who is in them. */
+/** Users, groups and their members. */
 
 import { Forbidden, Missing, Refused } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
@@ -9,13 +9,12 @@ import { cheapest, existsAt } from '../account.ts';
 import { namedGroups } from '../fallbacks/named-groups.ts';
 import { idBy, listing } from '../lists.ts';
 import * as tables from '../tables.ts';
-import * as transforms from '../transform/entities.ts';
-import { entity, relation, type Tracker } from './stream.ts';
+import { entities, relations, type Tracker } from './stream.ts';
 
-const usersSearch = '/rest/api/3/users/search';
 const userSearch = '/rest/api/3/user/search';
 const groupBulk = '/rest/api/3/group/bulk';
 const groupMember = '/rest/api/3/group/member';
+
 /** 409: "if the request takes longer than 10 seconds or is interrupted" (the vendor's OpenAPI, `GET /rest/api/3/users/search`). */
 const tooLong = 409;
 const person = { id: ['accountId', 'key', 'name'] };
@@ -25,39 +24,35 @@ const browse = 'the global permission "Browse users and groups"';
 
 /** The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at `/user/search`. */
 export const users = ({ http }: Tracker): Flow =>
-  entity(
-    {
-      name: 'users',
-      about: 'Users of the site.',
-      endpoint: `GET ${userSearch}`,
-      promised: true,
-      walk: (_, signal) => usersWalk(http, signal),
-      exists: existsAt(http, '/rest/api/3/user', (accountId) => ({ accountId })),
+  entities(`GET ${userSearch}`, tables.users, {
+    about: 'Users of the site.',
+    promised: true,
+    async walk(_, signal) {
+      const walks = ['/rest/api/3/users/search', userSearch].map((endpoint) => {
+        const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
+        return { ...walk, first: { ...walk.first, passing: tooLong } };
+      });
+      try {
+        return await firstAvailable(http, walks, signal);
+      } catch (cause) {
+        if (!(cause instanceof Forbidden)) throw cause;
+        const what = `listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`;
+        throw new Forbidden(`${cause.message}; ${what}`, { cause });
+      }
     },
-    tables.users,
-    transforms.user,
-  );
-
-const usersWalk = async (http: Http, signal: AbortSignal): Promise<PageWalk> => {
-  const walks = [usersSearch, userSearch].map((endpoint) => {
-    const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
-    return { ...walk, first: { ...walk.first, passing: tooLong } };
+    exists: existsAt(http, '/rest/api/3/user', (accountId) => ({ accountId })),
   });
-  try {
-    return await firstThere(http, walks, signal);
-  } catch (cause) {
-    if (!(cause instanceof Forbidden)) throw cause;
-    const what = `listing users takes ${browse}; TRACKER_EXCLUDE=users leaves them out`;
-    throw new Forbidden(`${cause.message}; ${what}`, { cause });
-  }
-};
 
 /**
- * The first of these walks whose endpoint answers; each is asked for one record. After one that is closed to us an empty list says nothing: without
- * the permission to see users the vendor finds none (its OpenAPI, `GET /rest/api/3/user/search`). Where none answers, an endpoint that is
- * closed is the better reason than one that is not there.
+ * The first of these walks whose endpoint answers a request for one record. After one that is closed to us an empty list proves nothing:
+ * without the permission to see users the vendor finds none (its OpenAPI, `GET /rest/api/3/user/search`). Where none answers, throws the
+ * first reason that is no 404.
  */
-const firstThere = async (http: Http, walks: readonly PageWalk[], signal: AbortSignal): Promise<PageWalk> => {
+const firstAvailable = async (
+  http: Http,
+  walks: readonly PageWalk[],
+  signal: AbortSignal,
+): Promise<PageWalk> => {
   let reason: Forbidden | Refused | Missing | undefined;
   for (const walk of walks) {
     try {
@@ -73,41 +68,26 @@ const firstThere = async (http: Http, walks: readonly PageWalk[], signal: AbortS
 };
 
 /** The contract has no list of groups: where the server has none either, the configured ones are the list. */
-export const groups = ({ http, groups: configured }: Tracker): Flow => ({
-  ...entity(
-    {
-      name: 'groups',
-      about: 'Groups of users: those the server lists, else those named in TRACKER_GROUPS.',
-      endpoint: `GET ${groupBulk}`,
-      promised: false,
-      walk: (_, signal) => groupsWalk(http, configured, signal),
+export const groups = ({ http, groups: configured }: Tracker): Flow =>
+  entities(`GET ${groupBulk}`, tables.groups, {
+    about: 'Groups of users: those the server lists, else those named in TRACKER_GROUPS.',
+    promised: false,
+    async walk(_, signal) {
+      try {
+        const walk = listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] });
+        return await firstAvailable(http, [walk], signal);
+      } catch (cause) {
+        if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
+        if (configured.length > 0) return named(configured);
+        const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
+        if (cause instanceof Missing)
+          throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
+        const closed = `these credentials may not list groups: give them ${browse}, or ${what}`;
+        throw new Forbidden(`${closed}, or leave them out: TRACKER_EXCLUDE=groups`, { cause });
+      }
     },
-    tables.groups,
-    transforms.group,
-  ),
-  afterwards: [namedGroups],
-});
-
-const groupsWalk = async (
-  http: Http,
-  configured: readonly string[],
-  signal: AbortSignal,
-): Promise<PageWalk> => {
-  const walk = listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] });
-  try {
-    return await firstThere(http, [walk], signal);
-  } catch (cause) {
-    if (!(cause instanceof Missing || cause instanceof Forbidden)) throw cause;
-    if (configured.length > 0) return named(configured);
-    const what = 'name the groups to read in TRACKER_GROUPS (comma separated)';
-    if (cause instanceof Forbidden)
-      throw new Forbidden(
-        `these credentials may not list groups: give them ${browse}, or ${what}, or leave them out: TRACKER_EXCLUDE=groups`,
-        { cause },
-      );
-    throw new Missing(`the server has no list of groups, so ${what}`, cause.status, { cause });
-  }
-};
+    afterwards: [namedGroups],
+  });
 
 /** A list from the configuration: the request only proves that the server lets us in, and its total counts projects. */
 const named = (groupNames: readonly string[]): PageWalk => ({
@@ -120,26 +100,15 @@ const named = (groupNames: readonly string[]): PageWalk => ({
 /** The vendor's ids of groups are UUIDs; a group without an id goes by its name. */
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export const groupMembers = (): Flow =>
-  relation(
-    {
-      name: 'group_members',
-      about: 'Who is in which group, inactive users included.',
-      endpoint: `GET ${groupMember}`,
-      promised: true,
-      after: ['groups'],
-      parents: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
-      walk({ partition }) {
-        const group = partition?.group_id ?? '';
-        const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
-        return listing(
-          groupMember,
-          offset(),
-          { ...owner, includeInactiveUsers: true, maxResults: 50 },
-          person,
-        );
-      },
-    },
-    tables.groupMembers,
-    transforms.groupMember,
-  );
+export const groupMembers = relations(`GET ${groupMember}`, tables.groupMembers, {
+  about: 'Who is in which group, inactive users included.',
+  promised: true,
+  after: ['groups'],
+  parents: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
+  walk({ partition }) {
+    const group = partition?.group_id ?? '';
+    const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
+    const query = { ...owner, includeInactiveUsers: true, maxResults: 50 };
+    return listing(groupMember, offset(), query, person);
+  },
+});

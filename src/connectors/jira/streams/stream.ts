@@ -2,7 +2,7 @@
 
 import type { Http } from '../../../core/request.ts';
 import type { Flow, MappingFingerprint, Stream } from '../../../core/stream.ts';
-import type { Table } from '../../../core/table.ts';
+import { type Readable, transformOf } from '../columns.ts';
 import type { Search } from '../search.ts';
 
 export interface Tracker {
@@ -15,17 +15,25 @@ export interface Tracker {
   readonly groups: readonly string[];
 }
 
+type Rest = Omit<Stream, 'name' | 'endpoint'> & Pick<Flow, 'fallback' | 'afterwards'>;
+
+const stream = (endpoint: string, table: Readable, absent: Flow['absent'], rest: Rest): Flow => {
+  const { fallback, afterwards, ...own } = rest;
+  return {
+    stream: { name: table.name, endpoint, ...own },
+    table,
+    children: {},
+    via: transformOf(table),
+    absent,
+    ...(fallback && { fallback }),
+    ...(afterwards && { afterwards }),
+  };
+};
+
 /** A stream of entities: what a listing does not show is kept; `reconcile` finds deletions. */
-export const entity = (stream: Stream, table: Table, via: Flow['via']): Flow => ({
-  stream,
-  table,
-  children: {},
-  via,
-  absent: 'kept',
-});
+export const entities = (endpoint: string, table: Readable, rest: Rest): Flow =>
+  stream(endpoint, table, 'kept', rest);
 
 /** A stream of relations: a complete listing replaces those of its owner. */
-export const relation = (stream: Stream, table: Table, via: Flow['via']): Flow => ({
-  ...entity(stream, table, via),
-  absent: 'replaced',
-});
+export const relations = (endpoint: string, table: Readable, rest: Rest): Flow =>
+  stream(endpoint, table, 'replaced', rest);

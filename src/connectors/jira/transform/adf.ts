@@ -7,135 +7,89 @@ import { isObject, type JsonObject, names, own } from '../../../core/record-obje
 import type { Json } from '../../../core/request.ts';
 
 /** Nodes nested deeper than this are left out; the editor itself allows far fewer. */
-const DEEPEST = 200;
+const deepest = 200;
 
-const INLINE = names(
+const inline = names(
   'text hardBreak mention emoji inlineCard date status placeholder mediaInline inlineExtension',
 );
 
-/** A node whose content is being read: the text so far, and what the next piece must know. */
-interface Frame {
-  readonly node: JsonObject;
-  readonly type: string;
-  readonly content: readonly Json[];
-  next: number;
-  out: string;
-  /** The last piece was a block: the next one begins a line. */
-  ended: boolean;
-  /** Pieces so far: the number of a list item, the place of a cell. */
-  pieces: number;
-}
+/** The text of a node. `inside`: that of its content; `place`: how many siblings come before it in `parent`. */
+type Render = (inside: string, node: JsonObject, place: number, parent: JsonObject) => string;
 
-const nothing: readonly Json[] = [];
+const fromAttribute =
+  (...names: readonly string[]): Render =>
+  (_, node) =>
+    attribute(node, ...names);
+const media: Render = (_, node) => `[${attribute(node, 'alt') || 'media'}]`;
+const cell: Render = (inside) => inside.replaceAll('\n', ' ');
+const titled: Render = (inside, node) => [attribute(node, 'title'), inside].filter(Boolean).join('\n');
 
-/** The plain text of a document; text passes through (v2 servers). Pure, iterative, never throws: an unknown node gives the text it has. */
-export const adfText = (document: Json): string => {
-  if (typeof document === 'string') return document;
-  const root = frame({ type: 'doc', content: [document] });
-  const stack: Frame[] = [root];
-  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-    if (top.next < top.content.length) {
-      const child = top.content[top.next++];
-      if (typeof child === 'string') append(top, child, false);
-      else if (isObject(child) && stack.length <= DEEPEST) stack.push(frame(child));
-    } else {
-      stack.pop();
-      const parent = stack.at(-1);
-      if (parent !== undefined) append(parent, finished(top, parent), !INLINE.has(top.type), top.type);
-    }
-  }
-  return root.out.trimEnd();
-};
+const renders: ReadonlyMap<string, Render> = new Map<string, Render>([
+  ['hardBreak', () => '\n'],
+  ['mention', (_, node) => attribute(node, 'text', 'id').replace(/^(?=[^@])/, '@')],
+  ['emoji', fromAttribute('text', 'shortName')],
+  ...['inlineCard', 'blockCard', 'embedCard'].map((type) => [type, fromAttribute('url')] as const),
+  ['date', (_, node) => dayOf(attribute(node, 'timestamp'))],
+  ['rule', () => '---'],
+  ['media', media],
+  ['mediaInline', media],
+  ['listItem', (inside, _, place, parent) => hanging(listMarker(place, parent), inside)],
+  ['taskItem', (inside, node) => hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', inside)],
+  ['decisionItem', (inside) => hanging('- ', inside)],
+  ['blockquote', (inside) => `> ${inside.replaceAll('\n', '\n> ')}`],
+  ['tableCell', cell],
+  ['tableHeader', cell],
+  ['expand', titled],
+  ['nestedExpand', titled],
+]);
 
-const frame = (node: JsonObject): Frame => {
-  const type = own(node, 'type');
-  const content = own(node, 'content');
-  return {
-    node,
-    type: typeof type === 'string' ? type : '',
-    content: Array.isArray(content) ? content : nothing,
-    next: 0,
-    out: '',
-    ended: false,
-    pieces: 0,
-  };
-};
-
-const append = (to: Frame, piece: string, block: boolean, type = ''): void => {
-  if (type === 'tableCell' || type === 'tableHeader') to.out += to.pieces > 0 ? ` | ${piece}` : piece;
-  else to.out += to.pieces > 0 && (block || to.ended) ? `\n${piece}` : piece;
-  to.ended = block;
-  to.pieces++;
-};
-
-const attribute = (node: JsonObject, ...names: readonly string[]): string => {
-  const attrs = own(node, 'attrs');
-  if (!isObject(attrs)) return '';
-  for (const name of names) {
-    const value = own(attrs, name);
-    if (typeof value === 'string' && value !== '') return value;
-    if (typeof value === 'number') return String(value);
-  }
-  return '';
-};
-
-/** The text of a node whose content has been read. */
-const finished = (done: Frame, parent: Frame): string => {
-  const { node, out } = done;
-  switch (done.type) {
-    case 'text':
-    case 'paragraph':
-    case 'heading':
-    case 'doc':
-      break;
-    case 'hardBreak':
-      return '\n';
-    case 'mention':
-      return atSign(attribute(node, 'text', 'id'));
-    case 'emoji':
-      return attribute(node, 'text', 'shortName');
-    case 'inlineCard':
-    case 'blockCard':
-    case 'embedCard':
-      return attribute(node, 'url');
-    case 'date':
-      return dayOf(attribute(node, 'timestamp'));
-    case 'rule':
-      return '---';
-    case 'media':
-    case 'mediaInline':
-      return `[${attribute(node, 'alt', '__fileName') || 'media'}]`;
-    case 'listItem':
-      return parent.type === 'orderedList'
-        ? hanging(`${(Number(attribute(parent.node, 'order')) || 1) + parent.pieces}. `, out)
-        : hanging('- ', out);
-    case 'taskItem':
-      return hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', out);
-    case 'decisionItem':
-      return hanging('- ', out);
-    case 'blockquote':
-      return `> ${out.replaceAll('\n', '\n> ')}`;
-    case 'tableCell':
-    case 'tableHeader':
-      return out.replaceAll('\n', ' ');
-    case 'expand':
-    case 'nestedExpand': {
-      const title = attribute(node, 'title');
-      return title === '' ? out : `${title}\n${out}`;
-    }
-  }
+/** Also for types that are not known: their own text, then what is in them. */
+const renderText: Render = (inside, node) => {
   const text = own(node, 'text');
-  const words = typeof text === 'string' ? text : done.type === 'text' ? '' : attribute(node, 'text');
-  return words + out;
+  return (typeof text === 'string' ? text : attribute(node, 'text')) + inside;
 };
 
-const atSign = (name: string): string => (name === '' || name.startsWith('@') ? name : `@${name}`);
+/** The plain text of a document; text is returned as it is. Pure, never throws. */
+export const adfText = (document: Json): string =>
+  typeof document === 'string' ? document : contentText({ content: [document] }, 0).trimEnd();
 
-/** A list item under its marker: further lines stand below its text. */
+/** The text of a node's content. A block begins on a line of its own; cells are divided by bars. */
+const contentText = (node: JsonObject, depth: number): string => {
+  const content = own(node, 'content');
+  let text = '';
+  let place = 0;
+  let afterBlock = false;
+  for (const child of Array.isArray(content) && depth <= deepest ? content : []) {
+    if (!isObject(child)) continue;
+    const type = String(own(child, 'type'));
+    const render = renders.get(type) ?? renderText;
+    const isBlock = !inline.has(type);
+    const divider = render === cell ? ' | ' : isBlock || afterBlock ? '\n' : '';
+    text += (place === 0 ? '' : divider) + render(contentText(child, depth + 1), child, place, node);
+    afterBlock = isBlock;
+    place += 1;
+  }
+  return text;
+};
+
+/** The first of these attributes that is text or a number, as text; '' where there is none. */
+const attribute = (node: JsonObject, ...names: readonly string[]): string => {
+  const attributes = own(node, 'attrs');
+  if (!isObject(attributes)) return '';
+  const values = names.map((name) => own(attributes, name));
+  return String(
+    values.find((value) => typeof value === 'number' || (typeof value === 'string' && value)) ?? '',
+  );
+};
+
+const listMarker = (place: number, list: JsonObject): string =>
+  own(list, 'type') === 'orderedList' ? `${(Number(attribute(list, 'order')) || 1) + place}. ` : '- ';
+
+/** A list item: its further lines are indented to its first. */
 const hanging = (marker: string, text: string): string =>
   marker + text.replaceAll('\n', `\n${' '.repeat(marker.length)}`);
 
-/** The UTC day of epoch milliseconds as text; the text itself if it is none. */
+/** The UTC day of epoch milliseconds as text; the text itself where it is none. */
 const dayOf = (timestamp: string): string => {
   const date = new Date(timestamp === '' ? Number.NaN : Number(timestamp));
   return Number.isNaN(date.getTime()) ? timestamp : date.toISOString().slice(0, 10);

@@ -1,13 +1,10 @@
 import { names } from '../../../core/record-object.ts';
+import { issues } from '../issue-tables.ts';
 
-/** Fields of an issue that have a column or a table. They are asked for by name; other system fields are not. */
+/** Fields of an issue that become a column or a table. They are asked for by name; other system fields are not. */
 export const systemFields: readonly string[] = [
-  ...names(
-    'project issuetype status priority resolution parent assignee reporter creator',
-    'summary description environment labels components fixVersions versions issuelinks',
-    'security duedate created updated resolutiondate statuscategorychangedate votes watches',
-    'timeoriginalestimate timeestimate timespent timetracking comment worklog',
-  ),
+  ...issues.members,
+  ...names('labels components fixVersions versions issuelinks comment worklog'),
 ];
 
 /** What the agile API adds to an issue. The vendor has them in no list of fields. */

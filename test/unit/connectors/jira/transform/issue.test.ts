@@ -287,15 +287,6 @@ describe('an issue of the vendor', () => {
     expect(json(row._extra)).toEqual({ 'components[0].lead': { accountId: 'a' }, 'versions[1].driver': 'd' });
   });
 
-  it('keeps a parent that has no id as it was told', () => {
-    const { row, notes } = mapIssue(issue({ parent: { key: 'PROJ-1' } }));
-    expect([row.parent_id, json(row._extra), notes]).toEqual([
-      null,
-      { parent: { key: 'PROJ-1' } },
-      undefined,
-    ]);
-  });
-
   it('keeps the id of the group that may see a comment or a worklog: its name may become another', () => {
     const visibility = { type: 'group', value: 'devs', identifier: 'g-1', hidden: false };
     const { children } = mapIssue(
@@ -544,7 +535,6 @@ describe('custom fields', () => {
         customfield_12: [],
         customfield_13: { name: 'jira-users', groupId: 'x' },
         customfield_14: { value: 'EUR', amount: 5 },
-        customfield_15: { key: 'JIRAUSER1', name: 'ann', displayName: 'Ann', active: true },
         customfield_16: [null, option('x')],
       }),
     ).toEqual({
@@ -561,7 +551,6 @@ describe('custom fields', () => {
       customfield_12: [],
       customfield_13: { name: 'jira-users', groupId: 'x' },
       customfield_14: { value: 'EUR', amount: 5 },
-      customfield_15: 'JIRAUSER1',
       customfield_16: [null, 'x'],
     });
   });
@@ -614,37 +603,6 @@ describe('custom fields', () => {
       customfield_99: [{ id: 1, name: 'not a sprint', state: 'odd' }],
     };
     expect(mapIssue(issue(other), noCatalogue).children.sprints).toEqual([]);
-  });
-
-  it('tell sprints as text, as servers before the agile API print them, or by their ids alone', () => {
-    const printed =
-      'com.atlassian.greenhopper.service.sprint.Sprint@1f39706[id=37,rapidViewId=2,state=CLOSED,name=One, a=b [x],startDate=2020-05-01T10:00:00.000+02:00,endDate=2020-05-15T08:00:00.000Z,completeDate=<null>,sequence=37,goal=]';
-    const sprint = {
-      issue_id: 10063,
-      sprint_id: 37,
-      name: 'One, a=b [x]',
-      state: 'closed',
-      board_id: 2,
-      goal: null,
-      start_at: parseInstant('2020-05-01T08:00:00Z'),
-      end_at: parseInstant('2020-05-15T08:00:00Z'),
-      completed_at: null,
-    };
-    const sprints = (told: unknown, by?: typeof noCatalogue) =>
-      mapIssue(issue({ customfield_10020: told }), by).children.sprints;
-    expect(sprints([printed])).toEqual([sprint]);
-    expect(sprints(printed)).toEqual([sprint]);
-    expect(sprints([printed], noCatalogue)).toEqual([sprint]);
-    for (const ids of [
-      [37, 38],
-      ['37', '38'],
-    ])
-      expect(sprints(ids)?.map(({ sprint_id, name }) => [sprint_id, name])).toEqual([
-        [37, null],
-        [38, null],
-      ]);
-    expect(sprints(37)?.map(({ sprint_id }) => sprint_id)).toEqual([37]);
-    expect(sprints([37], noCatalogue)).toEqual([]);
   });
 
   it('and the fields of the agile API give each sprint once', () => {
@@ -765,7 +723,6 @@ describe('a field that changed its type', () => {
       'components[1].id',
       'components[2].id',
       'components[3].id',
-      'components[3].name',
     ]);
     // One note a field, so that ten thousand issues do not make ten thousand notes.
     expect(notes).toEqual([

@@ -1,0 +1,182 @@
+/** Columns that say where in a record their value is found, so that a table and its transform are one declaration. */
+
+import { isObject, type JsonObject, own } from '../../core/record-object.ts';
+import { Reading } from '../../core/record-reader.ts';
+import * as values from '../../core/record-values.ts';
+import type { Flow, Slice } from '../../core/stream.ts';
+import type { Column, DeclaredTable, Row, Value } from '../../core/table.ts';
+import * as core from '../../core/table.ts';
+import { document, personId, plainText } from './transform/values.ts';
+
+/** Reads the value of a column. `prefix` begins the paths in errors, e.g. `fields.`. Throws `BadData`. */
+type Read<V> = (r: Reading, record: JsonObject, prefix: string) => V;
+
+/** A column with the way in which its value is read. */
+export interface Source<V extends Value = Value> extends Column<V> {
+  readonly read: Read<V>;
+  /** Paths of the members of the record that it reads, e.g. `priority.id`. */
+  readonly members: readonly string[];
+  key(): Source<V>;
+}
+
+/** A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks. */
+export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> => ({
+  ...column,
+  read,
+  members: members.split(' '),
+  key: () => from(column.key(), members, read),
+});
+
+/** `status.id` must be there; `priority?.id` may be missing (null); `updated?|created` is the first that is there. */
+type At<P extends string, V> = P extends `${string}|${infer Last}`
+  ? At<Last, V>
+  : P extends `${string}?${string}`
+    ? V | null
+    : V;
+
+type ReadMember<V> = (r: Reading, holder: JsonObject, key: string, path: string) => V;
+
+/** A kind of column: `optional` and `required` read a member that may and one that must be there. */
+const kind =
+  <V extends Value>(
+    column: (about: string) => Column<V>,
+    optional: ReadMember<V | null>,
+    required: ReadMember<V | null> = optional,
+  ) =>
+  <P extends string>(path: P, about: string): Source<At<P, V>> => {
+    const ways = path.split('|').map((way) => ({ steps: stepsOf(way), isOptional: way.includes('?') }));
+    const isOptional = ways.at(-1)?.isOptional === true;
+    const read: Read<V | null> = (r, record, prefix) => {
+      for (const way of ways) {
+        const value = memberAt(r, record, prefix, way.steps, way.isOptional ? optional : required);
+        if (value !== null) return value;
+      }
+      return null;
+    };
+    const members = path.replaceAll('?', '').replaceAll('|', ' ');
+    const plain = column(about);
+    // `At` says by the path's type what `isOptional` says by its text.
+    return from(isOptional ? plain.nullable() : plain, members, read) as Source<At<P, V>>;
+  };
+
+interface Step {
+  readonly name: string;
+  readonly isOptional: boolean;
+}
+
+const stepsOf = (path: string): readonly Step[] =>
+  path.split('.').map((step) => ({ name: step.replace('?', ''), isOptional: step.endsWith('?') }));
+
+const memberAt = <V>(
+  r: Reading,
+  record: JsonObject,
+  prefix: string,
+  steps: readonly Step[],
+  read: ReadMember<V>,
+): V | null => {
+  let holder = record;
+  let path = prefix;
+  for (const [place, { name, isOptional }] of steps.entries()) {
+    path += name;
+    if (place === steps.length - 1) return read(r, holder, name, path);
+    const within = (isOptional ? values.object : values.requiredObject)(r, holder, name, path);
+    if (within === null) return null;
+    holder = within;
+    path += '.';
+  }
+  return null;
+};
+
+const lowerCase =
+  (read: ReadMember<string | null>): ReadMember<string | null> =>
+  (...at) =>
+    read(...at)?.toLowerCase() ?? null;
+
+export const id = kind(core.bigint, values.id, values.requiredId);
+/** A whole number of 64 bits. */
+export const whole = kind(core.bigint, values.integer, values.requiredInteger);
+export const int4 = kind(core.int, values.int4);
+export const text = kind(core.text, values.text, values.requiredText);
+/** Text that is part of a key or an index. */
+export const keyText = kind(core.text, values.requiredKey);
+/** A word of the vendor, in lower case. */
+export const word = kind(core.text, lowerCase(values.text), lowerCase(values.requiredText));
+export const bool = kind(core.bool, values.bool);
+export const day = kind(core.date, values.day);
+export const instant = kind(core.timestamptz, values.instant, values.requiredInstant);
+/** The id of a user. */
+export const person = kind(core.text, personId);
+/** Rich text, as plain text and as its original document. */
+export const plain = kind(core.text, plainText);
+export const original = kind(core.json, document);
+
+/** A table whose rows are read from records. */
+export interface Readable<R extends Row = Row> extends DeclaredTable<R> {
+  /** What one record is called in errors, e.g. `project`. */
+  readonly noun: string;
+  /** Names of the record's own members that columns read. */
+  readonly members: ReadonlySet<string>;
+  /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
+  rowOf(r: Reading, record: JsonObject, given?: Row, prefix?: string): Row;
+}
+
+/**
+ * Makes a declared table readable. Members that no column reads are kept in `_extra`, except those of `ignored` (paths separated by
+ * blanks; `parent.*`: everything in `parent`).
+ */
+export const readable = <R extends Row>(table: DeclaredTable<R>, noun: string, ignored = ''): Readable<R> => {
+  const columns: readonly [string, Column | Source][] = Object.entries(table.declared);
+  const read = columns.flatMap(([, column]) => ('members' in column ? column.members : []));
+  const known = knownMembers([...read, ...ignored.split(' ')]);
+  const rowOf: Readable['rowOf'] = (r, record, given = {}, prefix = '') => {
+    const row: Record<string, Value> = {};
+    for (const [name, column] of columns) {
+      if (name === '_extra') continue;
+      const value = 'read' in column ? column.read(r, record, prefix) : given[name];
+      if (value === undefined) throw new TypeError(`${core.nameOf(table)}: nothing gives ${name}`);
+      row[name] = value;
+    }
+    for (const [holder, names] of known) keepUnknown(r, record, holder, names);
+    // Last: everything before it may keep something.
+    return table.entity ? { ...row, _extra: r.extra() } : row;
+  };
+  return { ...table, noun, members: new Set(read.map((path) => path.split('.')[0] ?? path)), rowOf };
+};
+
+/** Names of known members by the path of the object that holds them, innermost first; without those of which all are ignored. */
+const knownMembers = (paths: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
+  const known = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const steps = path.split('.');
+    for (const [place, name] of steps.entries()) {
+      const holder = steps.slice(0, place).join('.');
+      known.set(holder, (known.get(holder) ?? new Set()).add(name));
+    }
+  }
+  return new Map([...known].filter(([, names]) => !names.has('*')).reverse());
+};
+
+const keepUnknown = (r: Reading, record: JsonObject, path: string, known: ReadonlySet<string>): void => {
+  let holder: unknown = record;
+  for (const step of path === '' ? [] : path.split('.')) holder = isObject(holder) ? own(holder, step) : null;
+  if (isObject(holder)) r.keepUnknown(holder, known, path === '' ? '' : `${path}.`);
+};
+
+/** The transform of a stream whose records become one row each. Columns without a source are of the slice's partition. */
+export const transformOf =
+  (table: Readable): Flow['via'] =>
+  (record, slice) => {
+    const r = new Reading(core.nameOf(table), table.noun, record);
+    const row = table.rowOf(r, values.requireRecord(r, record), ownerOf(table, r, slice));
+    const notes = r.notes();
+    return { row, children: {}, ...(notes.length > 0 && { notes }) };
+  };
+
+/** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
+const ownerOf = (table: Readable, r: Reading, { partition = {} }: Slice): Row =>
+  Object.fromEntries(
+    Object.keys(partition).map((name) => [
+      name,
+      table.columns[name] === 'bigint' ? values.requiredId(r, partition, name) : (partition[name] ?? null),
+    ]),
+  );

@@ -1,0 +1,378 @@
+/** The tables of issues and of what arrives with an issue. */
+
+import { requiredObject } from '../../core/record-values.ts';
+import * as core from '../../core/table.ts';
+import { type Child, jsonb, type RowOf, table } from '../../core/table.ts';
+import {
+  bool,
+  day,
+  from,
+  id,
+  instant,
+  original,
+  person,
+  plain,
+  readable,
+  text,
+  whole,
+  word,
+} from './columns.ts';
+import { statusCategories, statusCategory, visibility } from './transform/values.ts';
+
+/** Values of a resolution in general would be repeated on each issue; `hasVoted` and `isWatching` are about the caller. */
+export const issues = readable(
+  table(
+    'tracker.issues',
+    'Issues, one row each, as last read.',
+    {
+      id: core.bigint('Issue id; stable, unlike the key.').key(),
+      key: core.text(
+        'Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.',
+      ),
+      project_id: id('project.id', 'The project, see tracker.projects.id.'),
+      issue_type_id: id('issuetype?.id?', 'The type, see tracker.issue_types.id.'),
+      status_id: id('status.id', 'The status now, see tracker.statuses.id.'),
+      priority_id: id('priority?.id?', 'The priority, see tracker.priorities.id.'),
+      resolution_id: id('resolution?.id?', 'Resolution id; null while unresolved.'),
+      resolution: text(
+        'resolution?.name?',
+        "Resolution name, in the language of the sync's account; null while unresolved.",
+      ),
+      parent_id: id(
+        'parent?.id?',
+        'The parent issue, see tracker.issues.id: of a sub-task its task, of a task its epic.',
+      ),
+      epic_id: core.bigint('The epic, see tracker.issues.id, where the source states its id.').nullable(),
+      epic_key: core.text('Key of the epic as the source states it.').nullable(),
+      assignee_id: person(
+        'assignee?',
+        'The assignee, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      reporter_id: person(
+        'reporter?',
+        'The reporter, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      creator_id: person(
+        'creator?',
+        'Who created it, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      summary: text('summary?', 'The title line.'),
+      description: plain('description?', 'Description as plain text.'),
+      description_adf: original(
+        'description?',
+        'Description as delivered (Atlassian Document Format); null where the source gives plain text.',
+      ),
+      environment: plain('environment?', 'Environment as plain text.'),
+      environment_adf: original(
+        'environment?',
+        'Environment as delivered (Atlassian Document Format); null where the source gives plain text.',
+      ),
+      labels: core.texts('Labels; one row each in tracker.issue_labels.'),
+      components: core.texts('Names of components; with ids in tracker.issue_components.'),
+      fix_versions: core.texts('Names of fix versions; with ids in tracker.issue_versions.'),
+      affects_versions: core.texts('Names of affected versions; with ids in tracker.issue_versions.'),
+      security_level: text(
+        'security?.name?',
+        'Name of the security level; null if everybody of the project may see it.',
+      ),
+      security_level_id: id(
+        'security?.id?',
+        'Id of the security level; null if everybody of the project may see it.',
+      ),
+      due_date: day('duedate?', 'Due day; a calendar day without a time zone.'),
+      created_at: instant('created', 'When it was created (UTC).'),
+      updated_at: instant(
+        'updated',
+        'When the source last changed it (UTC); tells newer versions from older.',
+      ),
+      resolved_at: instant('resolutiondate?', 'When it was resolved (UTC); null while unresolved.'),
+      status_category_changed_at: instant(
+        'statuscategorychangedate?',
+        'When its status category last changed (UTC), where delivered.',
+      ),
+      story_points: core
+        .numeric('Story points, exactly as entered; null if not estimated or no such field is known.')
+        .nullable(),
+      original_estimate_seconds: whole(
+        'timeoriginalestimate?|timetracking?.originalEstimateSeconds?',
+        'Original estimate in seconds of work.',
+      ),
+      remaining_estimate_seconds: whole(
+        'timeestimate?|timetracking?.remainingEstimateSeconds?',
+        'Remaining estimate in seconds of work.',
+      ),
+      time_spent_seconds: whole(
+        'timespent?|timetracking?.timeSpentSeconds?',
+        'Time logged in seconds of work, without sub-tasks.',
+      ),
+      votes: whole('votes?.votes?', 'How many people voted for it.'),
+      watchers: whole('watches?.watchCount?', 'How many people watch it.'),
+      custom_fields: jsonb(
+        'Field id to value for every custom field that is set: options by label, people by account id, several as array. Names: tracker.fields.',
+      ).default("'{}'"),
+      status: text(
+        'status.name?',
+        'Name of the status when the issue was read; the name of today: tracker.statuses.',
+      ),
+      status_category: from(
+        core
+          .text(
+            'What the status meant when the issue was read: todo, in_progress, done, or unknown where the issue does not say.',
+          )
+          .oneOf(...statusCategories)
+          .nullable(),
+        'status',
+        (r, fields) => statusCategory(r, requiredObject(r, fields, 'status'), 'fields.status.statusCategory'),
+      ),
+      issue_type: text(
+        'issuetype?.name?',
+        'Name of the type when the issue was read; the name of today: tracker.issue_types.',
+      ),
+      is_subtask: bool(
+        'issuetype?.subtask?',
+        'True for a type of sub-tasks; null where the issue does not say.',
+      ),
+      priority: text(
+        'priority?.name?',
+        'Name of the priority when the issue was read; the name of today: tracker.priorities.',
+      ),
+    },
+    {
+      order: 'updated_at',
+      wide: true,
+      indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
+    },
+  ),
+  'issue',
+  [
+    '* project.* issuetype.* status.* priority.* parent.* resolution.self resolution.description security.self',
+    'votes.self votes.hasVoted watches.self watches.isWatching',
+    'timetracking.originalEstimate timetracking.remainingEstimate timetracking.timeSpent',
+  ].join(' '),
+);
+
+/** The column of the issue that a row belongs to. */
+const issueId = core.bigint('The issue, see tracker.issues.id.');
+
+export const issueLabels = table(
+  'tracker.issue_labels',
+  'Labels of issues; one row per issue and label.',
+  { issue_id: issueId.key(), label: core.text('The label, as written.').key() },
+  { relation: true },
+);
+
+/** Its project is the issue's own; who is assigned follows from the kind of assignee. */
+export const issueComponents = readable(
+  table(
+    'tracker.issue_components',
+    'Components of issues; one row per issue and component. What they say of the component is as of the last change of the issue; sync tracker --full reads it as it is.',
+    {
+      issue_id: issueId.key(),
+      component_id: id('id', 'Component id of the source.').key(),
+      name: text('name?', 'Component name, as of the last change of the issue.'),
+      description: text('description?', 'What the component is, as of the last change of the issue.'),
+    },
+    { relation: true },
+  ),
+  'component',
+  'self project projectId realAssignee realAssigneeType isAssigneeTypeValid',
+);
+
+/** Its project is the issue's own; `user…Date` and `overdue` follow from the dates. */
+export const issueVersions = readable(
+  table(
+    'tracker.issue_versions',
+    'Fix versions and affected versions of issues; one row per issue, kind and version. What they say of the version is as of the last change of the issue; sync tracker --full reads it as it is.',
+    {
+      issue_id: issueId.key(),
+      kind: core
+        .text('fix: will be or was fixed in it; affected: shows the fault.')
+        .oneOf('fix', 'affected')
+        .key(),
+      version_id: id('id', 'Version id of the source.').key(),
+      name: text('name?', 'Version name, as of the last change of the issue.'),
+      released: bool('released?', 'True when the version was released, as of the last change of the issue.'),
+      archived: bool('archived?', 'True when the version was archived, as of the last change of the issue.'),
+      release_date: day(
+        'releaseDate?',
+        'Day of release, planned or real, as of the last change of the issue; a calendar day without a time zone.',
+      ),
+      start_date: day(
+        'startDate?',
+        'Day on which work on it starts or started, as of the last change of the issue; a calendar day without a time zone.',
+      ),
+      description: text('description?', 'What the version is for, as of the last change of the issue.'),
+    },
+    { relation: true },
+  ),
+  'version',
+  'self expand project projectId userReleaseDate userStartDate overdue',
+);
+
+export const issueLinks = readable(
+  table(
+    'tracker.issue_links',
+    'Links between issues as each end shows them; one row per issue, link and direction.',
+    {
+      issue_id: issueId.key(),
+      link_id: id('id', 'Link id; the same at both ends.').key(),
+      direction: core
+        .text(
+          'outward: this issue stands at the active end (blocks); inward: at the passive end (is blocked by).',
+        )
+        .oneOf('outward', 'inward')
+        .key(),
+      type_id: id('type?.id?', 'Id of the link type.'),
+      type_name: text('type?.name?', 'Name of the link type, e.g. Blocks.'),
+      outward: text('type?.outward?', 'How the active end reads, e.g. blocks.'),
+      inward: text('type?.inward?', 'How the passive end reads, e.g. is blocked by.'),
+      other_issue_id: core.bigint('The issue at the other end, see tracker.issues.id.').nullable(),
+      other_issue_key: core.text('Its key when this was read.').nullable(),
+    },
+    { relation: true },
+  ),
+  'link',
+  'self type.self inwardIssue outwardIssue',
+);
+
+export const issueSprints = readable(
+  table(
+    'tracker.issue_sprints',
+    'Sprints that an issue is or was in, from its own sprint field; one row per issue and sprint. What they say of the sprint is as of the last change of the issue: tracker.sprints is newer.',
+    {
+      issue_id: issueId.key(),
+      sprint_id: id('id', 'The sprint, see tracker.sprints.id.').key(),
+      name: text('name?', 'Sprint name as last seen on the issue.'),
+      state: word('state?', 'future, active or closed, as of the last change of the issue.'),
+      board_id: id(
+        'boardId?|originBoardId?',
+        'Board of the sprint, see tracker.boards.id, as last seen on the issue.',
+      ),
+      goal: text('goal?', 'Sprint goal as last seen on the issue.'),
+      start_at: instant('startDate?', 'Start (UTC) as last seen on the issue.'),
+      end_at: instant('endDate?', 'Planned end (UTC) as last seen on the issue.'),
+      completed_at: instant('completeDate?', 'When it was closed (UTC) as last seen on the issue.'),
+    },
+    { relation: true, indexes: ['(source_id, sprint_id)'] },
+  ),
+  'sprint',
+  '*',
+);
+
+export const issueChangelog = table(
+  'tracker.issue_changelog',
+  'Every change of every field of an issue; one row per changed field.',
+  {
+    history_id: core.bigint('Id of the change; the fields changed together share it.').key(),
+    item: core.smallint('Place of the field within the change, from 0.').key(),
+    issue_id: issueId,
+    changed_at: core.timestamptz('When it was changed (UTC).'),
+    author_id: core
+      .text('Who changed it, see tracker.users.id; null if nobody or no longer known.')
+      .nullable(),
+    field_id: core.text('Field id, see tracker.fields.id; the field name where the source gives no id.'),
+    field_name: core.text('Field name at the time.'),
+    from_id: core.text('Value before, as id where the field has ids.').nullable(),
+    from_text: core.text('Value before, as people read it.').nullable(),
+    to_id: core.text('Value after, as id where the field has ids.').nullable(),
+    to_text: core.text('Value after, as people read it.').nullable(),
+    _extra: jsonb(
+      'What the source tells of the change and no column holds, e.g. historyMetadata: what made it, as an automation or another system.',
+    ).nullable(),
+  },
+  { relation: true, indexes: ['(changed_at)', '(source_id, issue_id, changed_at)'] },
+);
+export type IssueChangeRow = RowOf<typeof issueChangelog>;
+
+/** Who may see a comment or a worklog. */
+const visibleTo = from(
+  core.text('Who may see it, e.g. role:Administrators; null if everybody who sees the issue.').nullable(),
+  'visibility.type visibility.value visibility.identifier',
+  visibility,
+);
+
+export const comments = readable(
+  table(
+    'tracker.comments',
+    'Comments on issues, one row each, as last read.',
+    {
+      id: id('id', 'Comment id of the source.').key(),
+      issue_id: issueId,
+      author_id: person('author?', 'The author, see tracker.users.id; null if nobody or no longer known.'),
+      update_author_id: person(
+        'updateAuthor?',
+        'Who edited it last, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      body: plain('body?', 'The comment as plain text.'),
+      body_adf: original(
+        'body?',
+        'The comment as delivered (Atlassian Document Format); null where the source gives plain text.',
+      ),
+      visibility: visibleTo,
+      is_public: bool('jsdPublic?', 'Service desk: true when customers see it; null elsewhere.'),
+      created_at: instant('created', 'When it was written (UTC).'),
+      updated_at: instant(
+        'updated?|created',
+        'When it was last edited (UTC); equals created_at if the source says nothing.',
+      ),
+    },
+    { order: 'updated_at', wide: true, indexes: ['(source_id, issue_id)'] },
+  ),
+  'comment',
+  'self renderedBody',
+);
+
+export const worklogs = readable(
+  table(
+    'tracker.worklogs',
+    'Time logged on issues, one row per entry, as last read.',
+    {
+      id: id('id', 'Worklog id of the source.').key(),
+      issue_id: issueId,
+      author_id: person(
+        'author?',
+        'Who did the work, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      update_author_id: person(
+        'updateAuthor?',
+        'Who edited the entry last, see tracker.users.id; null if nobody or no longer known.',
+      ),
+      started_at: instant('started', 'When the work began (UTC).'),
+      time_spent_seconds: whole('timeSpentSeconds', 'Duration of the work in seconds.'),
+      comment: plain('comment?', 'What was done, as plain text.'),
+      comment_adf: original(
+        'comment?',
+        'What was done as delivered (Atlassian Document Format); null where the source gives plain text.',
+      ),
+      visibility: visibleTo,
+      created_at: instant('created?', 'When the entry was made (UTC).'),
+      updated_at: instant('updated?', 'When the entry was last edited (UTC).'),
+    },
+    { indexes: ['(source_id, issue_id)', '(started_at)'] },
+  ),
+  'worklog',
+  'self issueId timeSpent',
+);
+
+export const issueKeys = table(
+  'tracker.issue_keys',
+  'Every key an issue has or had, so that old keys still lead to it; the key of today is tracker.issues.key.',
+  { key: core.text('Issue key, current or former.').key(), issue_id: issueId.key() },
+  { relation: true },
+);
+
+/** Everything that arrives with an issue, by the names that `Mapped.children` and `Tail.child` use. */
+export const issueChildren = {
+  labels: { table: issueLabels, parent: ['issue_id'], absent: 'deleted' },
+  components: { table: issueComponents, parent: ['issue_id'], absent: 'deleted' },
+  versions: { table: issueVersions, parent: ['issue_id'], absent: 'deleted' },
+  links: { table: issueLinks, parent: ['issue_id'], absent: 'deleted' },
+  sprints: { table: issueSprints, parent: ['issue_id'], absent: 'deleted' },
+  changelog: { table: issueChangelog, parent: ['issue_id'], absent: 'deleted' },
+  comments: { table: comments, parent: ['issue_id'], absent: 'deleted', moves: true },
+  worklogs: { table: worklogs, parent: ['issue_id'], absent: 'deleted', moves: true },
+  // A key that an issue once had goes on leading to it.
+  keys: { table: issueKeys, parent: ['issue_id'], absent: 'kept' },
+} as const satisfies Readonly<Record<string, Child>>;
+
+export const issueTables = [issues, ...Object.values(issueChildren).map(({ table }) => table)];
