@@ -34,7 +34,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   config: 380,
   http: 1240,
   reading: 1440,
-  'connectors/jira': 3340,
+  'connectors/jira': 2730,
   'connectors/spotify-ads': 4260,
   'connectors/dagu': 1500,
   engine: 4380,
