@@ -35,7 +35,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   http: 1240,
   reading: 1440,
   'connectors/jira': 2730,
-  'connectors/spotify-ads': 4260,
+  'connectors/spotify-ads': 4235,
   'connectors/dagu': 1500,
   engine: 4380,
   load: 1850,

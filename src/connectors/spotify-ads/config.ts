@@ -2,37 +2,12 @@
 
 import { isConfigured, part } from '../../config/part.ts';
 import { baseUrl, integer, list, pastInstant, rate, sentToken, text, value } from '../../config/values.ts';
-import type { Secret } from '../../core/secret.ts';
+import type { AdsSettings } from './source.ts';
+import type { Credentials } from './tokens.ts';
 
-export interface AdsConfig {
-  /** Includes `/ads/v3`; without a slash at its end. */
-  readonly baseUrl: string;
-  readonly credentials:
-    | { readonly kind: 'token'; readonly accessToken: Secret }
-    | {
-        readonly kind: 'refresh';
-        readonly clientId: string;
-        readonly clientSecret: Secret;
-        readonly refreshToken: Secret;
-        readonly tokenUrl: string;
-      };
-  /** Ad accounts to read; empty: all that the credentials can see. */
-  readonly accountIds: readonly string[];
-  /** Name of the header that tells the platform which program asks. */
-  readonly sdkHeader: string;
-  readonly start: Date;
+export interface AdsConfig extends AdsSettings {
   /** Streams that are read only where they are named. */
   readonly exclude: readonly string[];
-  /** Requests at once. */
-  readonly concurrency: number;
-  /** Requests a second at most, all endpoints together; 0: as many as the server allows. */
-  readonly requestsPerSecond: number;
-  /** The same for the reporting endpoints together, which count as well. */
-  readonly reportRequestsPerSecond: number;
-  /** Hosts besides the platform's own from which reports may be fetched, without credentials. */
-  readonly reportHosts: readonly string[];
-  /** How many days of reports are read again: every day, every 7 and every 30 days. */
-  readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
 }
 
 /** Headers that every request sets itself, or that belong to the connection. */
@@ -88,8 +63,16 @@ export const adsPart = part({
     const hasToken = from.isSet('ADS_ACCESS_TOKEN');
     if (!isConfigured(from, 'ads platform', 'ADS_BASE_URL', others, hasToken ? {} : required))
       return undefined;
-    const url = v.ADS_BASE_URL;
-    const credentials = credentialsOf(v);
+    const { ADS_BASE_URL: url, ADS_CLIENT_ID: clientId, ADS_TOKEN_URL: tokenUrl } = v;
+    const {
+      ADS_ACCESS_TOKEN: accessToken,
+      ADS_CLIENT_SECRET: clientSecret,
+      ADS_REFRESH_TOKEN: refreshToken,
+    } = v;
+    let credentials: Credentials | undefined;
+    if (accessToken) credentials = { kind: 'token', accessToken };
+    else if (clientId && clientSecret && refreshToken && tokenUrl)
+      credentials = { kind: 'refresh', clientId, clientSecret, refreshToken, tokenUrl };
     if (url === undefined || credentials === undefined) return undefined;
     if (!url.endsWith('/ads/v3')) from.warn('ADS_BASE_URL', 'usually ends with /ads/v3');
     return {
@@ -107,18 +90,3 @@ export const adsPart = part({
     };
   },
 });
-
-/** An access token, or all that is needed to get one. */
-function credentialsOf(v: {
-  readonly ADS_ACCESS_TOKEN: Secret | undefined;
-  readonly ADS_CLIENT_ID: string | undefined;
-  readonly ADS_CLIENT_SECRET: Secret | undefined;
-  readonly ADS_REFRESH_TOKEN: Secret | undefined;
-  readonly ADS_TOKEN_URL: string | undefined;
-}): AdsConfig['credentials'] | undefined {
-  const [accessToken, clientId, clientSecret] = [v.ADS_ACCESS_TOKEN, v.ADS_CLIENT_ID, v.ADS_CLIENT_SECRET];
-  const [refreshToken, tokenUrl] = [v.ADS_REFRESH_TOKEN, v.ADS_TOKEN_URL];
-  if (accessToken) return { kind: 'token', accessToken };
-  if (clientId === undefined || !clientSecret || !refreshToken || tokenUrl === undefined) return undefined;
-  return { kind: 'refresh', clientId, clientSecret, refreshToken, tokenUrl };
-}
