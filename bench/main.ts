@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { shippedTables } from '../src/connectors/tables.ts';
 import type { RunReport } from '../src/core/run.ts';
 import { openEmbedded } from '../src/embedded/embedded.ts';
 import { connect, type Warehouse } from '../src/warehouse/connect.ts';
@@ -65,7 +66,7 @@ async function freshDatabase(name: string): Promise<{ readonly url: string; read
   url.pathname = `/${name}`;
   // Without time limits: what reads a dump would keep its timer, and this process, for minutes.
   const warehouse = await connect(url.href, { statementTimeout: 0 });
-  await migrate(warehouse);
+  await migrate(warehouse, shippedTables);
   await warehouse.pool.query('checkpoint').catch(() => undefined);
   return { url: url.href, warehouse };
 }

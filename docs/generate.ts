@@ -1,16 +1,13 @@
 /** Writes docs/streams.md (and docs/openapi.json) from what the program itself reads and writes: `npm run docs`. Asks no server and no database. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import process from 'node:process';
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { openWorkflow } from '../src/connectors/dagu/source.ts';
 import { openTracker } from '../src/connectors/jira/source.ts';
 import { openAds } from '../src/connectors/spotify-ads/source.ts';
+import { shippedTables } from '../src/connectors/tables.ts';
 import type { Flow, Source, Stream } from '../src/core/stream.ts';
-import { type Child, type ColumnType, nameOf, type Table } from '../src/core/table.ts';
+import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
 import { openapiDocument } from './openapi.ts';
-
-/** Comments on tables and columns, by `schema.table` and `schema.table.column`. */
-type Comments = ReadonlyMap<string, string>;
 
 /** Every source as it is without anything found out about a server: nothing is asked. */
 export const sources = (): readonly { readonly title: string; readonly source: Source }[] => [
@@ -47,11 +44,10 @@ export const sources = (): readonly { readonly title: string; readonly source: S
 
 /** The page as it must stand in docs/streams.md. */
 export async function streamsPage(): Promise<string> {
-  const comments = await commentsOf(await migrations());
   const parts: string[] = [];
   for (const { title, source } of sources()) {
     parts.push(`# ${title}`, '', ...overview(source.flows));
-    parts.push(...source.flows.flatMap((flow) => chapter(flow, source.flows, comments)));
+    parts.push(...source.flows.flatMap((flow) => chapter(flow, source.flows)));
     await source.close();
   }
   return `${[head, ...parts].join('\n')}\n`;
@@ -59,7 +55,7 @@ export async function streamsPage(): Promise<string> {
 
 const head = `# Streams
 
-Written by \`npm run docs\` from the streams, tables and migrations themselves; do not edit it by hand. How a stream is read is told in
+Written by \`npm run docs\` from the streams and tables themselves; do not edit it by hand. How a stream is read is told in
 [architecture.md](architecture.md), what reports and BI tools should query in [warehouse.md](warehouse.md). \`npx tidemark streams\` shows
 the same with the state of your own warehouse.
 
@@ -91,7 +87,7 @@ const brief = (stream: Stream): string => {
   return stream.parents === undefined ? 'one list' : `one list a row of ${code(stream.parents.table)}`;
 };
 
-const chapter = (flow: Flow, flows: readonly Flow[], comments: Comments): readonly string[] => {
+const chapter = (flow: Flow, flows: readonly Flow[]): readonly string[] => {
   const { stream } = flow;
   const root = flow.table;
   return [
@@ -113,14 +109,14 @@ const chapter = (flow: Flow, flows: readonly Flow[], comments: Comments): readon
         ],
         ['without the endpoint', without(flow)],
         ['rows no longer shown', absence(flow, flows)],
-        ['table', tableLine(root, comments)],
+        ['table', tableLine(root)],
         ['version', root.order === undefined ? 'a later read wins' : `the larger ${code(root.order)} wins`],
       ],
     ),
     '',
-    ...columnsOf(root, comments),
+    ...columnsOf(root),
     '',
-    ...Object.entries(flow.children).flatMap(([name, child]) => childOf(stream, name, child, comments)),
+    ...Object.entries(flow.children).flatMap(([name, child]) => childOf(stream, name, child)),
   ];
 };
 
@@ -174,79 +170,43 @@ const childOf = (
   stream: Stream,
   name: string,
   { table: child, parent, absent }: Child,
-  comments: Comments,
 ): readonly string[] => {
   const gone = child.tombstones ? 'get `_deleted_at`' : 'are removed';
   const fate = absent === 'kept' ? 'stay' : gone;
   return [
     `### ${stream.name}: ${name}`,
     '',
-    `${tableLine(child, comments)} Belongs to its parent by ${parent.map(code).join(', ')}; rows that a parent no longer has ${fate}.`,
+    `${tableLine(child)} Belongs to its parent by ${parent.map(code).join(', ')}; rows that a parent no longer has ${fate}.`,
     '',
-    ...columnsOf(child, comments),
+    ...columnsOf(child),
     '',
   ];
 };
 
-const tableLine = (of: Table, comments: Comments): string =>
-  `${code(nameOf(of))}, key (${['source_id', ...of.key].map(code).join(', ')}). ${commentOn(nameOf(of), comments)}`;
+const tableLine = (of: Table): string =>
+  `${code(nameOf(of))}, key (${['source_id', ...of.key].map(code).join(', ')}). ${declarationOf(of).about}`;
 
-const columnsOf = (of: Table, comments: Comments): readonly string[] => {
-  const columns: Readonly<Record<string, ColumnType>> = of.columns;
-  return table(
+const columnsOf = (of: Table): readonly string[] =>
+  table(
     ['column', 'type', 'what it is'],
-    Object.entries(columns).map(([column, type]) => [
+    Object.entries(declarationOf(of).declared).map(([column, { type, about }]) => [
       of.key.includes(column) ? `**${code(column)}**` : code(column),
       type,
-      commentOn(`${nameOf(of)}.${column}`, comments),
+      about,
     ]),
   );
-};
+
+function declarationOf(of: Table): DeclaredTable {
+  const found = shippedTables.find((table) => nameOf(table) === nameOf(of));
+  if (found === undefined) throw new Error(`${nameOf(of)} is not declared in src/connectors/tables.ts`);
+  return found;
+}
 
 const table = (titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
   [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`);
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const code = (text: string): string => `\`${text}\``;
-
-const commentOn = (name: string, comments: Comments): string => {
-  const found = comments.get(name);
-  if (found === undefined) throw new Error(`no migration comments on ${name}`);
-  return found;
-};
-
-interface Migration {
-  readonly up: (db: Kysely<unknown>) => Promise<void>;
-}
-
-/** The steps of the schema, in their order. */
-const migrations = async (): Promise<readonly Migration[]> => {
-  const folder = new URL('../migrations/', import.meta.url);
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith('.ts'))
-    .sort();
-  return Promise.all(names.map((name): Promise<Migration> => import(new URL(name, folder).href)));
-};
-
-/** The comments that the migrations write, read from their statements without running them; a later one wins. */
-const commentsOf = async (steps: readonly Migration[]): Promise<Comments> => {
-  const comments = new Map<string, string>();
-  const db = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (of) => new PostgresIntrospector(of),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-    log: ({ query }) => {
-      const [, on, text] = /^comment on (?:table|column) ([\w.]+) is '(.*)'$/s.exec(query.sql) ?? [];
-      if (on !== undefined && text !== undefined) comments.set(on, text.replaceAll("''", "'"));
-    },
-  });
-  for (const step of steps) await step.up(db);
-  await db.destroy();
-  return comments;
-};
 
 if (process.argv[1] === import.meta.filename) {
   writeFileSync(new URL('streams.md', import.meta.url), await streamsPage());

@@ -38,10 +38,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   ],
   simulators: ['src/core'],
   pipelines: ['src/core'],
-  migrations: [],
 };
 
-const files = ['src', 'simulators', 'pipelines', 'migrations'].flatMap((folder) =>
+const files = ['src', 'simulators', 'pipelines'].flatMap((folder) =>
   fs
     .readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.[jt]s$/.test(name))
@@ -139,9 +138,4 @@ test('only the entrance reads the environment', () => {
       !file.startsWith('src/warehouse/'),
   );
   expect(readers.filter((file) => !/^src\/(main\.ts|tidemark\.js|cli\/)/.test(file))).toEqual([]);
-});
-
-test('migrations can each be read alone', () => {
-  const importing = files.filter((file) => file.startsWith('migrations/') && importsOf(file).length > 0);
-  expect(importing).toEqual([]);
 });

@@ -7,14 +7,27 @@ import { plural } from './text.ts';
 /** Somebody waits before the screen: a server that is down is to be told soon, not after the patience of a night. */
 export const soon = 3_000;
 
+/** What the schema lacks, by name. Throws Misconfigured if it is newer than this program. */
+export async function pendingSteps(warehouse: Warehouse): Promise<readonly string[]> {
+  const { pending } = await import('../warehouse/migrate.ts');
+  const { shippedTables } = await import('../connectors/tables.ts');
+  return pending(warehouse, shippedTables);
+}
+
+/** Brings the schema up to date; gives what was applied, by name. */
+export async function applySteps(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
+  const { migrate } = await import('../warehouse/migrate.ts');
+  const { shippedTables } = await import('../connectors/tables.ts');
+  return migrate(warehouse, shippedTables, { signal });
+}
+
 /** The warehouse, brought up to date first: what a run needs. */
 export async function current({ parts, signal }: Context, say: (text: string) => void): Promise<Warehouse> {
   const warehouse = await parts.warehouse();
-  const { migrate, pending } = await import('../warehouse/migrate.ts');
-  const missing = await pending(warehouse);
+  const missing = await pendingSteps(warehouse);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
-  await migrate(warehouse, { signal });
+  await applySteps(warehouse, signal);
   return warehouse;
 }
 
@@ -24,12 +37,11 @@ export async function current({ parts, signal }: Context, say: (text: string) =>
  */
 export async function existing({ parts }: Context): Promise<Warehouse | undefined> {
   const warehouse = await parts.warehouse(soon);
-  const { pending } = await import('../warehouse/migrate.ts');
   const { rows } = await warehouse.pool.query<{ there: boolean }>(
     `select to_regclass('ops.runs') is not null as there`,
   );
   if (!rows[0]?.there) return undefined;
-  const missing = await pending(warehouse);
+  const missing = await pendingSteps(warehouse);
   if (missing.length > 0)
     throw new Misconfigured(
       `the schema of ${warehouse.address} is ${plural(missing.length, 'step')} behind this version (${missing.join(', ')}): run \`tidemark migrate\``,

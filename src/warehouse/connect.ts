@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, type PostgresPool, sql } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { address, connectionString, withoutTls } from './address.ts';
-import { Postgres } from './dialect.ts';
+
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
 import { types } from './types.ts';
 
@@ -86,7 +86,7 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const db = new Kysely<AnyDatabase>({ dialect: new Postgres({ pool: patient(pool, options) }) });
+  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, options) }) });
   let closed: Promise<void> | undefined;
   return {
     db,
@@ -146,7 +146,7 @@ export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolea
  * asked of the warehouse's own `db` waits on.
  */
 export const hurried = ({ pool }: Warehouse, patience: number): Kysely<AnyDatabase> =>
-  new Kysely<AnyDatabase>({ dialect: new Postgres({ pool: patient(pool, { patience }) }) });
+  new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, { patience }) }) });
 
 /** Whoever closes is done with it: a statement that still waits then waits for a server that says nothing, ms. */
 const longestEnd = 1_000;

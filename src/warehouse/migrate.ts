@@ -1,34 +1,40 @@
 import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
-import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { type MigrationProvider, Migrator } from 'kysely/migration';
 import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
+import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
+import { applyDefinitions, type Definition, definitionOf, viewsIn } from './definitions.ts';
+import { codeOf } from './pg-errors.ts';
+import { isConnectionLoss } from './with-retry.ts';
 
 const ours = new URL('../../migrations/', import.meta.url);
 
 export interface MigrateOptions {
-  /** Folder of the steps, files `0001_name.ts` that export `up(db)`; default: the project's. */
+  /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
   readonly folder?: URL;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
   readonly patience?: number;
   readonly signal?: AbortSignal;
+  /** Version of this program; default: that of package.json. */
+  readonly version?: string;
 }
 
 /**
- * Brings the schema up to date, one step a transaction, under a lock that ends with the connection that holds it: processes that start at
- * once take turns, and one that is killed half-way leaves whole steps only. Needs the right to create schemas, nothing more.
- * @returns the names of the steps that this call applied, in order
+ * Brings the schema up to date in one transaction: the steps of `migrations/`, then the declared tables, then the views. Processes that start
+ * at once take turns by a lock of that transaction; one that is killed half-way leaves nothing. Needs the right to create schemas, nothing more.
+ * @returns what this call applied, as `pending` names it
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had,
- * `Transient` if somebody else keeps what a step changes locked, or the server ends its connection again and again.
+ * `Transient` if another session keeps a table locked, or the server ends the connection again and again.
  */
 export async function migrate(
   warehouse: Warehouse,
+  tables: readonly DeclaredTable[],
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  const { signal, folder: from = ours } = options;
-  if (await isUpToDate(warehouse, from)) return [];
-  const applied: string[] = [];
+  if ((await pending(warehouse, tables, options).catch(() => [''])).length === 0) return [];
+  const { signal } = options;
   for (let losses = 0; ; losses += 1) {
     // A connection of its own: a step may build an index for longer than any statement of a sync may take.
     const own = await connect(warehouse.url.reveal(), {
@@ -38,108 +44,152 @@ export async function migrate(
       ...(signal ? { signal } : {}),
     });
     try {
-      const gone = await own.db.connection().execute(async (db) => {
-        try {
-          await lock(db, own.address, options);
-          await steps(db, { from, signal, applied });
-          return undefined;
-        } catch (error) {
-          if (await answers(db)) throw error;
-          return error;
-        }
+      return await own.db.transaction().execute(async (trx) => {
+        await lock(trx, own.address, options);
+        return apply(trx, await missing(trx, tables, options));
       });
-      if (gone === undefined) return applied;
-      if (losses === mostLosses)
-        throw new Transient(
-          `${own.address}: the connection broke each time while the schema was brought up to date; the steps that were done stay: migrate again`,
-          { cause: gone },
-        );
     } catch (error) {
-      throw explained(error, own.address);
+      const lost = isConnectionLoss(error instanceof StepFailed ? error.cause : error);
+      if (lost && losses < mostLosses) continue;
+      throw lost ? brokenEachTime(error, own.address) : explained(error, own.address);
     } finally {
       await own.close();
     }
   }
 }
 
-/** A server that restarts costs a migration time only: steps are whole or not there. One that a step brings down each time is not asked for ever. */
+/** A restart of the server costs a migration time only; a step that ends its connection each time is not repeated for ever. */
 const mostLosses = 3;
 
-/** Whether the connection still lives. What Kysely throws of one that broke within a step does not say so. */
-const answers = (db: Kysely<AnyDatabase>): Promise<boolean> =>
-  sql`select`.execute(db).then(
-    () => true,
-    () => false,
+const brokenEachTime = (cause: unknown, address: string): Transient =>
+  new Transient(
+    `${address}: the connection broke each time while the schema was brought up to date; nothing was changed: migrate again`,
+    { cause },
   );
 
-/** The steps that `migrate` would apply. Throws `Misconfigured` if the schema is newer than this program. Changes nothing. */
+/**
+ * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
+ * Throws `Misconfigured` if the schema is newer than this program.
+ */
 export async function pending(
-  warehouse: Warehouse,
+  { db }: Pick<Warehouse, 'db'>,
+  tables: readonly DeclaredTable[],
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  const known = await stepsIn(options.folder ?? ours);
-  const applied = await appliedTo(warehouse.db);
-  refuseNewer(applied, known);
-  return known.filter((name) => !applied.includes(name));
+  return namesOf(await missing(db, tables, options));
 }
 
-/** The look of every start: no lock, no step is loaded. What cannot be looked at is left to the migration, which says why. */
-async function isUpToDate({ db }: Warehouse, from: URL): Promise<boolean> {
-  const [known, applied] = await Promise.all([stepsIn(from), appliedTo(db).catch(() => [])]);
-  if (applied.length === 0 || applied.join() !== known.join()) return false;
-  // One question after the other: two at once would open a second connection at every start.
-  const { rows } = await sql<{
-    text: string | null;
-  }>`select obj_description('ops.migrations'::regclass) as text`.execute(db);
-  return rows[0]?.text !== null;
+interface Missing {
+  readonly folder: URL;
+  readonly steps: readonly string[];
+  readonly outdated: readonly Definition[];
+  readonly views: readonly Definition[];
+  readonly known: ReadonlySet<string>;
+  readonly version: string;
 }
 
-async function steps(
+const namesOf = ({ steps, outdated }: Missing): readonly string[] => [
+  ...steps,
+  ...(outdated.some(({ is }) => 'table' in is) ? ['tables'] : []),
+  ...(outdated.some(({ is }) => 'view' in is) ? ['views'] : []),
+];
+
+async function missing(
   db: Kysely<AnyDatabase>,
-  {
-    from,
-    signal,
-    applied,
-  }: { readonly from: URL; readonly signal: AbortSignal | undefined; readonly applied: string[] },
-): Promise<void> {
-  refuseNewer(await appliedTo(db), await stepsIn(from));
-  const provider = folder(from);
-  for (;;) {
-    signal?.throwIfAborted();
-    const { error, results = [] } = await migrator(db, provider).migrateUp();
-    if (error !== undefined) {
-      const broken = results.find(({ status }) => status === 'Error')?.migrationName;
-      throw broken === undefined ? error : new StepFailed(broken, error);
-    }
-    if (results.length === 0) break;
-    applied.push(...results.map(({ migrationName }) => migrationName));
-  }
-  await db.transaction().execute(describe);
+  tables: readonly DeclaredTable[],
+  { folder = ours, version }: MigrateOptions,
+): Promise<Missing> {
+  const [steps, views, own] = await Promise.all([
+    stepsIn(folder),
+    viewsIn(new URL('views/', folder)),
+    version ?? ownVersion(),
+  ]);
+  const wanted = [...tables.map(definitionOf), ...views];
+  const applied = await appliedTo(db);
+  const strange = applied.steps.filter((name) => !steps.includes(name));
+  const hashes = new Map(wanted.map(({ name, hash }) => [name, hash]));
+  const newer = applied.definitions.filter(
+    (stored) => isNewer(stored.version, own) && hashes.get(stored.name) !== stored.hash,
+  );
+  if (strange.length + newer.length > 0)
+    throw new Misconfigured(
+      `the warehouse was made by a newer Tidemark: it has ${[...strange, ...newer.map(({ name, version: by }) => `${name} of ${by}`)].join(', ')}, ` +
+        `which this version (${own}) does not know. Update Tidemark`,
+    );
+  const stored = new Map(applied.definitions.map(({ name, hash }) => [name, hash]));
+  return {
+    folder,
+    steps: steps.filter((name) => !applied.steps.includes(name)),
+    outdated: wanted.filter(({ name, hash }) => stored.get(name) !== hash),
+    views,
+    known: new Set(stored.keys()),
+    version: own,
+  };
+}
+
+const isNewer = (version: string, than: string): boolean =>
+  version.localeCompare(than, 'en', { numeric: true }) > 0;
+
+async function ownVersion(): Promise<string> {
+  const text = await fs.readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(text) as { readonly version: string };
+  return version;
+}
+
+interface Applied {
+  /** In order. */
+  readonly steps: readonly string[];
+  readonly definitions: readonly { readonly name: string; readonly hash: string; readonly version: string }[];
+}
+
+async function appliedTo(db: Kysely<AnyDatabase>): Promise<Applied> {
+  const { rows: exist } = await sql<{ steps: boolean; definitions: boolean }>`
+    select to_regclass('ops.migrations') is not null as steps, to_regclass('ops.definitions') is not null as definitions`.execute(
+    db,
+  );
+  const steps = exist[0]?.steps
+    ? await sql<{ name: string }>`select name from ops.migrations order by name collate "C"`.execute(db)
+    : { rows: [] };
+  const definitions = exist[0]?.definitions
+    ? await sql<Applied['definitions'][number]>`select name, hash, version from ops.definitions`.execute(db)
+    : { rows: [] };
+  return { steps: steps.rows.map(({ name }) => name), definitions: definitions.rows };
+}
+
+async function apply(trx: Transaction<AnyDatabase>, changes: Missing): Promise<readonly string[]> {
+  if (changes.steps.length > 0) await applySteps(trx, changes.folder);
+  if (changes.outdated.length > 0) await applyDefinitions(trx, changes);
+  return namesOf(changes);
+}
+
+async function applySteps(trx: Transaction<AnyDatabase>, folder: URL): Promise<void> {
+  // Kysely's own error may be the one of its clean-up in a transaction that is aborted already.
+  let failed: StepFailed | undefined;
+  const { error } = await new Migrator({
+    db: trx,
+    provider: providerOf(folder, (step) => {
+      failed = step;
+    }),
+    migrationTableSchema: 'ops',
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migration_lock',
+  }).migrateToLatest();
+  if (error !== undefined) throw failed ?? error;
 }
 
 class StepFailed extends Error {
   constructor(name: string, cause: unknown) {
-    super(`migration ${name} failed and left no trace: ${saidBy(cause)}`, {
-      cause,
-    });
+    super(`migration ${name} failed and left no trace: ${saidBy(cause)}`, { cause });
     this.name = 'StepFailed';
   }
 }
 
-const migrator = (db: Kysely<AnyDatabase>, provider: MigrationProvider): Migrator =>
-  new Migrator({
-    db,
-    provider,
-    migrationTableSchema: 'ops',
-    migrationTableName: 'migrations',
-    migrationLockTableName: 'migration_lock',
-  });
-
 /** Any number will do, as long as every version of this program uses the same. */
 const lockKey = 7_236_511_094_217;
 
+/** Takes the lock until the end of the transaction. */
 async function lock(
-  db: Kysely<AnyDatabase>,
+  trx: Transaction<AnyDatabase>,
   address: string,
   { patience = 600_000, signal }: MigrateOptions,
 ): Promise<void> {
@@ -148,7 +198,7 @@ async function lock(
     signal?.throwIfAborted();
     const { rows } = await sql<{
       locked: boolean;
-    }>`select pg_try_advisory_lock(${lockKey}::bigint) as locked`.execute(db);
+    }>`select pg_try_advisory_xact_lock(${lockKey}::bigint) as locked`.execute(trx);
     if (rows[0]?.locked) return;
     if (performance.now() > deadline) {
       throw new Unreachable(
@@ -159,93 +209,83 @@ async function lock(
   }
 }
 
-/** The steps that the schema has, in order. */
-async function appliedTo(db: Kysely<AnyDatabase>): Promise<readonly string[]> {
-  const { rows: exists } = await sql<{ there: boolean }>`
-    select to_regclass('ops.migrations') is not null as there`.execute(db);
-  if (!exists[0]?.there) return [];
-  const { rows } = await sql<{
-    name: string;
-  }>`select name from ops.migrations order by name collate "C"`.execute(db);
-  return rows.map(({ name }) => name);
-}
-
-function refuseNewer(applied: readonly string[], known: readonly string[]): void {
-  const strange = applied.filter((name) => !known.includes(name));
-  if (strange.length > 0) {
-    throw new Misconfigured(
-      `the warehouse was made by a newer Tidemark: it has ${strange.join(', ')}, which this version does not know. Update Tidemark`,
-    );
-  }
-}
-
-/** What the migrator of Kysely makes, described as our own tables are. */
-async function describe(db: Kysely<AnyDatabase>): Promise<void> {
-  await sql`comment on table ops.migrations is 'Steps of the schema that have been applied; written by tidemark migrate.'`.execute(
-    db,
-  );
-  await sql`comment on column ops.migrations.name is 'File name of the step in migrations/, without its ending.'`.execute(
-    db,
-  );
-  await sql`comment on column ops.migrations.timestamp is 'When it was applied, ISO 8601 text in UTC.'`.execute(
-    db,
-  );
-  await sql`comment on table ops.migration_lock is 'One row that the migrator of Kysely demands; the lock itself is an advisory one.'`.execute(
-    db,
-  );
-  await sql`comment on column ops.migration_lock.id is 'Always migration_lock.'`.execute(db);
-  await sql`comment on column ops.migration_lock.is_locked is 'Unused on Postgres.'`.execute(db);
-}
-
 /** The names of a folder's steps, in order: its files without their ending. */
-async function stepsIn(from: URL): Promise<readonly string[]> {
-  const files = (await fs.readdir(from)).filter((file) => /^\d{4}_[a-z0-9_]+\.ts$/.test(file)).sort();
-  return files.map((file) => file.slice(0, -'.ts'.length));
+async function stepsIn(folder: URL): Promise<readonly string[]> {
+  const files = (await fs.readdir(folder)).filter((file) => /^\d{4}_[a-z0-9_]+\.sql$/.test(file)).sort();
+  return files.map((file) => file.slice(0, -'.sql'.length));
 }
 
-const folder = (from: URL): MigrationProvider => ({
-  getMigrations: async () => {
-    const found: Record<string, Migration> = {};
-    for (const name of await stepsIn(from)) {
-      const step: Partial<Migration> = await import(new URL(`${name}.ts`, from).href);
-      if (typeof step.up !== 'function')
-        throw new Misconfigured(`migrations/${name}.ts exports no function up(db)`);
-      found[name] = { up: step.up };
-    }
-    return found;
+const providerOf = (folder: URL, failed: (step: StepFailed) => void): MigrationProvider => ({
+  async getMigrations() {
+    const steps = (await stepsIn(folder)).map(async (name) => {
+      const text = await fs.readFile(new URL(`${name}.sql`, folder), 'utf8');
+      const up = async (db: Kysely<unknown>): Promise<void> => {
+        try {
+          // Kysely has set an hour for the rest of the transaction.
+          await sql.raw(`set local lock_timeout = '60s';\n${text}`).execute(db);
+        } catch (cause) {
+          const step = new StepFailed(name, cause);
+          failed(step);
+          throw step;
+        }
+      };
+      return [name, { up }] as const;
+    });
+    return Object.fromEntries(await Promise.all(steps));
   },
 });
 
-const duplicates: ReadonlySet<unknown> = new Set(['42P07', '42710', '42723']); // duplicate_table, duplicate_object, duplicate_function
-
-const lockNotAvailable = '55P03';
-
+/** Says what the user can do about an error of Postgres; any other error is given back as it is. */
 function explained(error: unknown, address: string): unknown {
   const cause = error instanceof StepFailed ? error.cause : error;
-  if (!(cause instanceof Error && 'code' in cause)) return error;
-  const database = address.slice(address.indexOf('/') + 1);
+  const said = saidBy(cause);
   const facts = { cause: error };
   const ownDatabase =
     'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
-  if (duplicates.has(cause.code))
-    return new Misconfigured(
-      `${address}: another program keeps its tables where Tidemark's belong (${cause.message}): ${ownDatabase}`,
-      facts,
-    );
-  if (cause.code === lockNotAvailable)
-    return new Transient(
-      `${address}: ${error instanceof Error ? error.message : cause.message}: somebody else keeps what it changes locked, a transaction of a BI tool that is left open perhaps (pg_stat_activity shows it): let it end, then migrate again`,
-      facts,
-    );
-  if (cause.code !== '42501') return error;
-  const schema = /^(?:permission denied for|must be owner of) schema (\w+)$/.exec(cause.message)?.[1];
+  switch (codeOf(cause)) {
+    case '42P07': // duplicate_table
+    case '42710': // duplicate_object
+    case '42723': // duplicate_function
+      return new Misconfigured(
+        `${address}: another program keeps its tables where Tidemark's belong (${said}): ${ownDatabase}`,
+        facts,
+      );
+    case '2BP01': // dependent_objects_still_exist
+      return new Misconfigured(
+        `${address}: a view of yours reads one that must be made anew (${said}; ${detailOf(cause)}): drop yours, migrate, make it again`,
+        facts,
+      );
+    case '55P03': // lock_not_available
+      return new Transient(
+        `${address}: ${saidBy(error)}: another session keeps a table locked that must change, perhaps a transaction of a BI tool ` +
+          'that is left open (pg_stat_activity shows it): let it end, then migrate again',
+        facts,
+      );
+    case '42501':
+      return forbidden(said, address, ownDatabase, facts);
+    default:
+      return error;
+  }
+}
+
+const detailOf = (error: unknown): string =>
+  error instanceof Error && 'detail' in error ? String(error.detail) : '';
+
+function forbidden(
+  said: string,
+  address: string,
+  ownDatabase: string,
+  facts: { readonly cause: unknown },
+): Misconfigured {
+  const schema = /^(?:permission denied for|must be owner of) schema (\w+)$/.exec(said)?.[1];
   if (schema !== undefined && schema !== 'public')
     return new Misconfigured(
       `${address}: the schema ${schema} belongs to another user: let that one run: alter schema ${schema} owner to <user>; or, where it is another program's, ${ownDatabase}`,
       facts,
     );
+  const database = address.slice(address.indexOf('/') + 1);
   return new Misconfigured(
-    `${address}: this user may not change the schema (${cause.message}): ` +
+    `${address}: this user may not change the schema (${said}): ` +
       `let the owner run: grant create on database "${database}" to <user>; tables made by another user must be given to it`,
     facts,
   );

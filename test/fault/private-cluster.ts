@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { shippedTables } from '../../src/connectors/tables.ts';
 import { type Cluster, lend, make, owner, start, stop } from '../../src/embedded/cluster.ts';
 import { unprivileged } from '../../src/embedded/data-directory.ts';
 import { copied, installed, runsAs } from '../../src/embedded/native.ts';
@@ -62,7 +63,7 @@ export async function privateCluster(): Promise<PrivateCluster> {
     `postgres://${owner}:test@127.0.0.1:${by}/${database}`;
   const template = owner;
   const migrated = await connect(url(template), { max: 1 });
-  await migrate(migrated);
+  await migrate(migrated, shippedTables);
   await migrated.close();
   const killed = async (): Promise<void> => {
     const server = running(cluster.data);

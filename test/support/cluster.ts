@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { shippedTables } from '../../src/connectors/tables.ts';
 import { type Cluster, lend, make, owner, start, stop } from '../../src/embedded/cluster.ts';
 import { unprivileged } from '../../src/embedded/data-directory.ts';
 import { copied, installed, runsAs } from '../../src/embedded/native.ts';
@@ -175,7 +176,7 @@ async function prepare(
     await admin.pool.query(`create database ${template}`);
     const warehouse = await connect(url(template), { max: 1 });
     try {
-      const broken = await migrate(warehouse)
+      const broken = await migrate(warehouse, shippedTables)
         .then(() => installQueue(warehouse))
         .then(
           () => undefined,

@@ -6,7 +6,7 @@ import type { Context, Settings, Verb } from '../context.ts';
 import { codeOfError, combined, exit, said } from '../exit.ts';
 import { configured, pipelines } from '../pipelines.ts';
 import { toJson } from '../progress/json.ts';
-import { soon } from '../schema.ts';
+import { pendingSteps, soon } from '../schema.ts';
 import { settingsOf } from '../settings.ts';
 import { table } from '../table.ts';
 import type { Style } from '../terminal.ts';
@@ -118,9 +118,8 @@ const nothing = (what: string, advice: string): Finding => ({
 
 /** Writes what a run would write first, and takes it back: a lease, or where there are no tables yet a schema with a table. */
 async function writable(warehouse: Warehouse): Promise<readonly string[]> {
-  const { pending } = await import('../../warehouse/migrate.ts');
   const { DatabaseError } = await import('pg');
-  const missing = await pending(warehouse);
+  const missing = await pendingSteps(warehouse);
   const client = await warehouse.pool.connect();
   try {
     const { rows } = await client.query<{ version: string; role: string }>(

@@ -10,12 +10,12 @@ import type { RunDeps } from '../../engine/context/deps.ts';
 import { reconcile } from '../../engine/reconcile/reconcile.ts';
 import { sync } from '../../engine/sync.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { migrate } from '../../warehouse/migrate.ts';
 import type { Context, Settings, Verb } from '../context.ts';
 import { codeOfReport, exit } from '../exit.ts';
 import { progress } from '../progress/choose.ts';
 import { toJson } from '../progress/json.ts';
 import { outcome } from '../progress/state.ts';
+import { applySteps } from '../schema.ts';
 import { settingsOf } from '../settings.ts';
 import { table } from '../table.ts';
 import type { Sink } from '../terminal.ts';
@@ -90,7 +90,7 @@ async function emptyWarehouse(
   const warehouse = await context.parts.connected(embedded.own, 8);
   await alone(context, warehouse);
   await empty(warehouse);
-  await migrate(warehouse, { signal: context.signal });
+  await applySteps(warehouse, context.signal);
   return { url: embedded.url, warehouse };
 }
 

@@ -1,7 +1,7 @@
 import type { Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/json.ts';
-import { soon } from '../schema.ts';
+import { applySteps, pendingSteps, soon } from '../schema.ts';
 import { plural } from '../text.ts';
 
 /** Applies the steps of the schema that are missing, or only names them. */
@@ -9,8 +9,7 @@ export const migrate: Verb<{ readonly dryRun?: boolean | undefined }> = async (c
   const { out, err, parts, signal, json, quiet } = context;
   if (!quiet && !json) err.line('opening the warehouse');
   const warehouse = await parts.warehouse(soon);
-  const { migrate: apply, pending } = await import('../../warehouse/migrate.ts');
-  const steps = dryRun ? await pending(warehouse) : await apply(warehouse, { signal });
+  const steps = dryRun ? await pendingSteps(warehouse) : await applySteps(warehouse, signal);
   if (json) {
     out.line(toJson({ warehouse: warehouse.address, [dryRun ? 'pending' : 'applied']: steps }, 2));
     return exit.ok;

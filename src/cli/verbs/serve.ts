@@ -19,7 +19,7 @@ import { progress } from '../progress/choose.ts';
 import { toJson } from '../progress/json.ts';
 import { plain } from '../progress/plain.ts';
 import { openRunner } from '../runner.ts';
-import { current } from '../schema.ts';
+import { current, pendingSteps } from '../schema.ts';
 import { settingsOf } from '../settings.ts';
 import { minute, plural } from '../text.ts';
 import { untilStopped } from '../until.ts';
@@ -219,10 +219,9 @@ function told(
 /** What keeps the service from being ready. */
 async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
   if (signal.aborted) return ['it is ending'];
-  const { pending } = await import('../../warehouse/migrate.ts');
   const { takesWrites } = await import('../../warehouse/connect.ts');
   try {
-    const missing = await pending(warehouse);
+    const missing = await pendingSteps(warehouse);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];

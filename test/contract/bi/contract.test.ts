@@ -2,6 +2,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shippedTables } from '../../../src/connectors/tables.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { migrate } from '../../../src/warehouse/migrate.ts';
 import { asOwner, databaseUrl, type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -178,7 +179,7 @@ describe('a warehouse whose owner is no superuser', () => {
     });
     const warehouse = await connect(as(names.owner, 'owner'), { max: 1 });
     try {
-      await migrate(warehouse);
+      await migrate(warehouse, shippedTables);
       await warehouse.pool.query(named);
       await warehouse.pool.query(`create view bi.of_a_later_version as select 1 as one`);
     } finally {

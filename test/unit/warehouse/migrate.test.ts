@@ -2,14 +2,16 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { up as settles } from '../../../migrations/0016_settles.ts';
+import { shippedTables } from '../../../src/connectors/tables.ts';
 import { Misconfigured, Transient } from '../../../src/core/errors.ts';
+import { bigint, jsonb, table, text } from '../../../src/core/table.ts';
 import { connect, type Warehouse } from '../../../src/warehouse/connect.ts';
 import { migrate, pending } from '../../../src/warehouse/migrate.ts';
 import { asOwner, databaseUrl, emptyDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { run, until } from '../../support/processes.ts';
+import { schemaText } from './schema.ts';
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-migrations-'));
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }));
@@ -20,13 +22,13 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-/** A folder of steps; each is the SQL that it runs. */
+/** A folder of steps and of views (`views/…`); each is the SQL that it runs. */
 function folder(steps: Readonly<Record<string, string>>): URL {
   const directory = fs.mkdtempSync(path.join(root, 'steps-'));
   for (const [name, statements] of Object.entries(steps)) {
-    // No import of kysely: these files lie outside the project.
-    const source = `export const up = (db) => db.executeQuery({ sql: ${JSON.stringify(statements)}, parameters: [], query: { kind: 'RawNode' }, queryId: { queryId: '${name}' } });\n`;
-    fs.writeFileSync(path.join(directory, `${name}.ts`), source);
+    const file = path.join(directory, `${name}.sql`);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, statements);
   }
   return pathToFileURL(`${directory}/`);
 }
@@ -44,79 +46,34 @@ const applied = async ({ db }: Warehouse): Promise<readonly string[]> => {
   return rows.map(({ name }) => name);
 };
 
-test('it applies what is pending in the order of the names, once', async () => {
+test('pending steps are applied once, in the order of their names', async () => {
   const { warehouse } = database;
   const steps = { '0002_b': 'alter table a add column b int', '0001_a': 'create table a ()' };
   const first = folder(steps);
-  expect(await pending(warehouse, { folder: first })).toEqual(['0001_a', '0002_b']);
-  expect(await migrate(warehouse, { folder: first })).toEqual(['0001_a', '0002_b']);
-  expect(await migrate(warehouse, { folder: first })).toEqual([]);
-  expect(await migrate(warehouse, { folder: folder({ ...steps, '0003_c': 'create table c ()' }) })).toEqual([
-    '0003_c',
-  ]);
-  expect(await pending(warehouse, { folder: first }).catch((error: unknown) => error)).toBeInstanceOf(
+  expect(await pending(warehouse, [], { folder: first })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, [], { folder: first })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, [], { folder: first })).toEqual([]);
+  expect(
+    await migrate(warehouse, [], { folder: folder({ ...steps, '0003_c': 'create table c ()' }) }),
+  ).toEqual(['0003_c']);
+  expect(await pending(warehouse, [], { folder: first }).catch((error: unknown) => error)).toBeInstanceOf(
     Misconfigured,
   );
   expect(await tables(warehouse)).toEqual(['a', 'c']);
 });
 
-test('runs of before are told apart as well: what settles something of the pipeline, and what was a replay', async () => {
+test('a schema that is up to date is recognised: nothing is locked or made', async () => {
   const { warehouse } = database;
-  await migrate(warehouse);
-  await warehouse.pool.query(`alter table ops.runs drop column settles;
-    insert into ops.runs (pipeline, source_id, kind, status, epoch, params)
-      select 'tracker', 1, kind, 'succeeded', 1, params::jsonb from (values
-        ('sync', '{}'), ('sync', '{"streams": null, "full": false}'), ('full', '{"streams": []}'), ('reconcile', '{"streams": null}'),
-        ('sync', '{"streams": ["projects"]}'), ('reconcile', '{"streams": ["issues"]}'), ('sync', '{"replay": {}}'),
-        ('backfill', '{"streams": null, "from": "2026-01-01"}')) v (kind, params)`);
-  await settles(warehouse.db as unknown as Kysely<unknown>);
-  const { rows } = await warehouse.pool.query('select kind, settles from ops.runs order by run_id');
-  expect(rows.map(({ kind, settles }) => `${kind} ${settles}`)).toEqual([
-    'sync freshness',
-    'sync freshness',
-    'full freshness',
-    'reconcile deletions',
-    'sync null',
-    'reconcile null',
-    'replay null',
-    'backfill null',
-  ]);
-});
-
-test('the real steps leave no table, view or column without a comment, and can be looked at before', async () => {
-  const { warehouse } = database;
-  const names = await pending(warehouse);
-  expect(names[0]).toBe('0001_ops');
-  expect(await migrate(warehouse)).toEqual(names);
-  expect(await pending(warehouse)).toEqual([]);
-  const { rows } = await sql`
-    select n.nspname || '.' || c.relname || coalesce('.' || a.attname, '') as uncommented
-    from pg_class c
-    join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('ops', 'tracker', 'ads', 'workflow', 'bi')
-    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relkind in ('r', 'v', 'm', 'p') and not c.relispartition
-      and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)
-    order by 1`.execute(warehouse.db);
-  expect(rows).toEqual([]);
-});
-
-test('a schema that is up to date is seen to be: nothing is locked, made or loaded; comments that a killed one left out are made up for', async () => {
-  const { warehouse } = database;
-  const steps = { '0001_a': 'create table a ()' };
-  await migrate(warehouse, { folder: folder(steps) });
-  const broken = folder({});
-  fs.writeFileSync(new URL('0001_a.ts', broken), 'throw new Error("nobody may load this")');
+  const steps = { folder: folder({ '0001_a': 'create table a ()' }) };
+  await migrate(warehouse, [], steps);
   const holder = await warehouse.pool.connect();
   await holder.query('begin; lock table ops.migration_lock');
-  expect(await migrate(warehouse, { folder: broken, patience: 0 })).toEqual([]);
-  await holder.query('rollback; comment on table ops.migrations is null');
+  expect(await migrate(warehouse, [], { ...steps, patience: 0 })).toEqual([]);
+  await holder.query('rollback');
   holder.release();
-  expect(await migrate(warehouse, { folder: folder(steps) })).toEqual([]);
-  const { rows } = await warehouse.pool.query("select obj_description('ops.migrations'::regclass) as text");
-  expect(rows[0].text).toMatch(/Steps of the schema/);
 });
 
-test('processes that start at once take turns: each step is applied by exactly one', async () => {
+test('processes that start at once apply each step once', async () => {
   const steps = folder({
     '0001_a': 'create table a ()',
     '0002_slow': 'create table b (); select pg_sleep(0.2)',
@@ -132,7 +89,7 @@ test('processes that start at once take turns: each step is applied by exactly o
   expect(await Promise.all(programs.map((program) => program.ended()))).toEqual([0, 0, 0]);
 });
 
-test('one that is killed within a step leaves the steps before it and nothing of it, and does not lock out the next', async () => {
+test('a migration that is killed leaves nothing, and does not lock out the next', async () => {
   const steps = {
     '0001_a': 'create table a ()',
     '0002_b': 'create table b (); select pg_sleep(60) /* killed here */',
@@ -148,14 +105,13 @@ test('one that is killed within a step leaves the steps before it and nothing of
     return rows.length > 0;
   });
   await program.kill();
-  expect(await applied(warehouse)).toEqual(['0001_a']);
-  expect(await tables(warehouse)).toEqual(['a']);
-  // The server notices by itself that nobody waits for the sleeping statement any more.
+  expect(await tables(warehouse)).toEqual([]);
+  // The server notices by itself that the client of the sleeping statement is gone.
   const mended = folder({ ...steps, '0002_b': 'create table b ()' });
-  expect(await migrate(warehouse, { folder: mended, patience: 15_000 })).toEqual(['0002_b']);
+  expect(await migrate(warehouse, [], { folder: mended, patience: 15_000 })).toEqual(['0001_a', '0002_b']);
 });
 
-test('a server that ends the connection within a step costs time only; where it does so each time, that is said', async () => {
+test('a lost connection is retried, and reported when it is lost each time', async () => {
   const { warehouse } = database;
   const dies = `select pg_terminate_backend(pg_backend_pid())`;
   await warehouse.pool.query('create sequence tries');
@@ -163,37 +119,36 @@ test('a server that ends the connection within a step costs time only; where it 
     '0001_a': 'create table a ()',
     '0002_b': `create table b (); do $$ begin if nextval('tries') = 1 then perform pg_terminate_backend(pg_backend_pid()); end if; end $$`,
   });
-  expect(await migrate(warehouse, { folder: once })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, [], { folder: once })).toEqual(['0001_a', '0002_b']);
   expect(await tables(warehouse)).toEqual(['a', 'b']);
   expect(await applied(warehouse)).toEqual(['0001_a', '0002_b']);
 
   await warehouse.pool.query('drop table a, b; drop schema ops cascade');
   const each = folder({ '0001_a': 'create table a ()', '0002_b': `create table b (); ${dies}` });
-  const error = await migrate(warehouse, { folder: each }).catch((thrown: unknown) => thrown);
+  const error = await migrate(warehouse, [], { folder: each }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Transient);
   expect(String(error)).toMatch(/connection broke each time.*migrate again/);
-  expect(await applied(warehouse)).toEqual(['0001_a']);
+  expect(await tables(warehouse)).toEqual([]);
 });
 
-test('a step that fails is rolled back entirely and named', async () => {
+test('a step that fails is named, and everything is rolled back', async () => {
   const { warehouse } = database;
   const steps = folder({ '0001_a': 'create table a ()', '0002_bad': 'create table b (); select 1/0' });
-  await expect(migrate(warehouse, { folder: steps })).rejects.toThrow(/0002_bad.*division by zero/);
-  expect(await applied(warehouse)).toEqual(['0001_a']);
-  expect(await tables(warehouse)).toEqual(['a']);
+  await expect(migrate(warehouse, [], { folder: steps })).rejects.toThrow(/0002_bad.*division by zero/);
+  expect(await tables(warehouse)).toEqual([]);
 });
 
-test('a step whose tables somebody else keeps locked says so, and what to do; then it goes on', async () => {
+test('a table locked by another session is reported with the way out', async () => {
   const { warehouse } = database;
   const table = { '0001_a': 'create table a ()' };
-  await migrate(warehouse, { folder: folder(table) });
+  await migrate(warehouse, [], { folder: folder(table) });
   const steps = folder({
     ...table,
     '0002_b': "set local lock_timeout = '100ms'; alter table a add column b int",
   });
   const reader = await warehouse.pool.connect();
   await reader.query('begin; select from a');
-  const refused = await migrate(warehouse, { folder: steps }).catch((error: unknown) => error);
+  const refused = await migrate(warehouse, [], { folder: steps }).catch((error: unknown) => error);
   await reader.query('rollback');
   reader.release();
   expect(refused).toBeInstanceOf(Transient);
@@ -201,21 +156,21 @@ test('a step whose tables somebody else keeps locked says so, and what to do; th
     'message',
     expect.stringMatching(/0002_b failed and left no trace.*let it end/),
   );
-  expect(await migrate(warehouse, { folder: steps })).toEqual(['0002_b']);
+  expect(await migrate(warehouse, [], { folder: steps })).toEqual(['0002_b']);
 });
 
-test('a schema that is newer than the program is refused before anything is changed', async () => {
+test('a schema newer than the program is refused unchanged', async () => {
   const { warehouse } = database;
-  await migrate(warehouse, {
+  await migrate(warehouse, [], {
     folder: folder({ '0001_a': 'create table a ()', '0009_future': 'create table future ()' }),
   });
   const older = folder({ '0001_a': 'create table a ()', '0002_b': 'create table b ()' });
-  await expect(migrate(warehouse, { folder: older })).rejects.toThrow(/newer Tidemark.*0009_future/);
-  await expect(pending(warehouse, { folder: older })).rejects.toThrow(Misconfigured);
+  await expect(migrate(warehouse, [], { folder: older })).rejects.toThrow(/newer Tidemark.*0009_future/);
+  await expect(pending(warehouse, [], { folder: older })).rejects.toThrow(Misconfigured);
   expect(await tables(warehouse)).toEqual(['a', 'future']);
 });
 
-test('an ordinary role that owns its database, or may create schemas in it, needs no more', async () => {
+test('an ordinary role that owns its database can migrate it', async () => {
   const role = `${database.name}_plain`;
   await asOwner((client) => client.query(`create role ${role} login password 'p'`));
   const url = new URL(databaseUrl(database.name));
@@ -223,14 +178,16 @@ test('an ordinary role that owns its database, or may create schemas in it, need
   url.password = 'p';
   const plain = await connect(url.href);
   try {
-    await expect(migrate(plain)).rejects.toThrow(/may not change the schema.*grant create on database/s);
+    await expect(migrate(plain, shippedTables)).rejects.toThrow(
+      /may not change the schema.*grant create on database/s,
+    );
     await asOwner((client) => client.query(`alter database ${database.name} owner to ${role}`));
     await asOwner((client) => client.query('create schema bi'), database.name);
-    await expect(migrate(plain)).rejects.toThrow(
+    await expect(migrate(plain, shippedTables)).rejects.toThrow(
       /the schema bi belongs to another user.*a database of its own/s,
     );
     await asOwner((client) => client.query('drop schema bi'), database.name);
-    expect(await migrate(plain)).toContain('0001_ops');
+    expect(await migrate(plain, shippedTables)).toContain('0001_ops');
   } finally {
     await plain.close();
     await asOwner((client) => client.query(`alter database ${database.name} owner to current_user`));
@@ -239,11 +196,105 @@ test('an ordinary role that owns its database, or may create schemas in it, need
   }
 });
 
-test('a database where another program has tables of the same names is refused, and they stay as they are', async () => {
+test('tables of another program with the same names are refused and stay', async () => {
   const { warehouse } = database;
   await warehouse.pool.query('create schema ops; create table ops.runs (theirs int)');
-  const refused = migrate(warehouse);
+  const refused = migrate(warehouse, shippedTables);
   await expect(refused).rejects.toThrow(Misconfigured);
   await expect(refused).rejects.toThrow(/another program keeps its tables.*"runs" already exists.*createdb/s);
   expect((await warehouse.pool.query('select theirs from ops.runs')).rows).toEqual([]);
+});
+
+test('an empty database gets exactly the schema of schema.txt, with every comment', async () => {
+  const { warehouse } = database;
+  const names = await pending(warehouse, shippedTables);
+  expect(names).toEqual([
+    '0001_ops',
+    '0002_orchestration',
+    '0003_outbound',
+    '0004_calendar',
+    'tables',
+    'views',
+  ]);
+  expect(await migrate(warehouse, shippedTables)).toEqual(names);
+  expect(await pending(warehouse, shippedTables)).toEqual([]);
+  await expect(await schemaText(warehouse)).toMatchFileSnapshot('schema.txt');
+  const { rows } = await warehouse.pool.query(`
+    select n.nspname || '.' || c.relname || coalesce('.' || a.attname, '') as uncommented
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('ops', 'tracker', 'ads', 'workflow', 'bi')
+    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relkind in ('r', 'v', 'm', 'p') and not c.relispartition
+      and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)
+    order by 1`);
+  expect(rows).toEqual([]);
+});
+
+/** What `ops` must have for tables and views. */
+const ops = {
+  '0001_ops':
+    'create table ops.definitions (name text primary key, hash text, version text, applied_at timestamptz)',
+};
+const rowsOf = async (query: string): Promise<readonly unknown[]> =>
+  (await database.warehouse.pool.query({ text: query, rowMode: 'array' })).rows;
+
+test('a declared table is only added to: rows stay, columns and indexes come, comments change', async () => {
+  const { warehouse } = database;
+  const steps = { folder: folder(ops) };
+  const id = bigint('Id.').key();
+  const first = table('lab.things', 'Things.', { id, name: text('Name.') });
+  expect(await migrate(warehouse, [first], steps)).toEqual(['0001_ops', 'tables']);
+  await warehouse.pool.query(`insert into lab.things (source_id, id, name) values (1, 1, 'a')`);
+  const second = table(
+    'lab.things',
+    'All things.',
+    { id, kind: text('Kind.').oneOf('a', 'b'), tags: jsonb('Tags.').default("'[]'") },
+    { indexes: ['(source_id, kind)'] },
+  );
+  expect(await migrate(warehouse, [second], steps)).toEqual(['tables']);
+  expect(await migrate(warehouse, [second], steps)).toEqual([]);
+  expect(await rowsOf('select id, name, kind, tags from lab.things')).toEqual([['1', 'a', null, []]]);
+  expect(await rowsOf(`select obj_description('lab.things'::regclass)`)).toEqual([['All things.']]);
+  expect(await rowsOf(`select to_regclass('lab.things_source_id_kind_idx') is not null`)).toEqual([[true]]);
+});
+
+test('a table of another program is not taken for a declared one', async () => {
+  const { warehouse } = database;
+  await warehouse.pool.query('create schema lab; create table lab.things (theirs int)');
+  const things = table('lab.things', 'Things.', { id: bigint('Id.').key() });
+  await expect(migrate(warehouse, [things], { folder: folder(ops) })).rejects.toThrow(/another program/);
+  expect(await rowsOf('select theirs from lab.things')).toEqual([]);
+});
+
+const views = (one: string, two = 'select number from one') =>
+  folder({
+    ...ops,
+    // The first by name reads the second.
+    'views/public.a_two': `create or replace view a_two as ${two.replace('from one', 'from public.one')}`,
+    'views/public.one': `create or replace view one as ${one}`,
+  });
+
+test('a changed view is replaced in place, or made anew with its grants', async () => {
+  const { warehouse } = database;
+  await migrate(warehouse, [], { folder: views('select 1 as number') });
+  await warehouse.pool.query('grant select on a_two to public; create view theirs as select number from one');
+  expect(await migrate(warehouse, [], { folder: views('select 2 as number') })).toEqual(['views']);
+  expect(await rowsOf('select * from theirs')).toEqual([[2]]);
+
+  const others = views('select 3 as other', 'select other from one');
+  await expect(migrate(warehouse, [], { folder: others })).rejects.toThrow(/view theirs.*drop yours/s);
+  await warehouse.pool.query('drop view theirs');
+  expect(await migrate(warehouse, [], { folder: others })).toEqual(['views']);
+  expect(await rowsOf('select * from a_two')).toEqual([[3]]);
+  expect(await rowsOf(`select has_table_privilege('pg_monitor', 'a_two', 'select')`)).toEqual([[true]]);
+});
+
+test('tables and views of a newer version are refused; of the same hash they are not', async () => {
+  const { warehouse } = database;
+  const newer = { folder: views('select 2 as number'), version: '1.10.0' };
+  await migrate(warehouse, [], newer);
+  expect(await migrate(warehouse, [], { ...newer, version: '1.9.0' })).toEqual([]);
+  const older = { folder: views('select 1 as number'), version: '1.9.0' };
+  await expect(migrate(warehouse, [], older)).rejects.toThrow(/newer Tidemark.*public.one of 1.10.0/);
+  expect(await rowsOf('select * from one')).toEqual([[2]]);
 });

@@ -5,7 +5,7 @@ import { migrate } from '../../../../src/warehouse/migrate.ts';
 const [url = '', folder = ''] = process.argv.slice(2);
 const warehouse = await connect(url);
 try {
-  console.log(JSON.stringify(await migrate(warehouse, { folder: new URL(folder) })));
+  console.log(JSON.stringify(await migrate(warehouse, [], { folder: new URL(folder) })));
 } finally {
   await warehouse.close();
 }

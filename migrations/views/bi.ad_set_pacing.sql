@@ -1,0 +1,116 @@
+create or replace view bi.ad_set_pacing as
+select
+  s.name as source,
+  st.ad_account_id,
+  ac.name as ad_account_name,
+  st.campaign_id,
+  c.name as campaign_name,
+  st.id as ad_set_id,
+  st.name as ad_set_name,
+  st.status,
+  st.is_paused,
+  coalesce(st.budget_currency, ac.currency_code) as currency,
+  st.budget_type,
+  st.budget,
+  (
+    case st.budget_type when 'LIFETIME' then st.budget when 'DAILY' then b.allowed end
+  )::numeric(28,6) as budget_to_date,
+  sp.spent::numeric(28,6) as spend_to_date,
+  round(
+    (sp.spent)::numeric / nullif(
+      (case st.budget_type when 'LIFETIME' then st.budget when 'DAILY' then b.allowed end)::numeric(28,6), 0
+    ),
+    4
+  )::numeric(28,4) as budget_used_ratio,
+  (
+    case
+      when st.end_at > st.start_at
+        then least(
+          1,
+          greatest(
+            0, extract(epoch from now() - st.start_at) / extract(epoch from st.end_at - st.start_at)
+          )
+        )
+    end
+  )::numeric(6,4) as flight_elapsed_ratio,
+  st.bid,
+  st.bid_strategy,
+  st.start_at,
+  st.end_at,
+  sp.first_day as first_report_date,
+  sp.last_day as last_report_date,
+  st._synced_at as synced_at
+from ads.ad_sets st
+join ops.sources s on s.source_id = st.source_id
+left join ads.campaigns c on c.source_id = st.source_id and c.id = st.campaign_id
+left join ads.ad_accounts ac on ac.source_id = st.source_id and ac.id = st.ad_account_id
+left join (
+  select
+    source_id,
+    entity_id,
+    sum(spend) as spent,
+    min(day) as first_day,
+    max(day) as last_day
+  from ads.report_daily
+  where entity_type = 'AD_SET'
+  group by source_id, entity_id
+) sp on sp.source_id = st.source_id and sp.entity_id = st.id
+left join lateral (
+  select
+    sum(
+      v.budget * greatest(
+        0,
+        least(
+          coalesce(
+            (v.valid_to at time zone 'UTC')::date,
+            least(((st.end_at - interval '1 microsecond') at time zone 'UTC')::date, sp.last_day) + 1
+          ),
+          least(((st.end_at - interval '1 microsecond') at time zone 'UTC')::date, sp.last_day) + 1
+        )
+          - greatest(
+            case
+              when v.is_first then coalesce((st.start_at at time zone 'UTC')::date, sp.first_day)
+              else (v.valid_from at time zone 'UTC')::date
+            end,
+            coalesce((st.start_at at time zone 'UTC')::date, sp.first_day)
+          )
+      )
+    ) as allowed
+  from (
+    select
+      budget,
+      budget_type,
+      valid_from,
+      valid_to,
+      row_number() over (order by valid_from) = 1 as is_first
+    from ads.ad_set_versions
+    where source_id = st.source_id and id = st.id
+  ) v
+  where v.budget_type = 'DAILY'
+) b on st.budget_type = 'DAILY' and sp.last_day is not null
+where st._deleted_at is null;
+
+comment on view bi.ad_set_pacing is 'Is the budget spent at the pace of the flight? One row per ad set that is or was live.';
+comment on column bi.ad_set_pacing.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.ad_set_pacing.ad_account_id is 'Ad account id.';
+comment on column bi.ad_set_pacing.ad_account_name is 'Name of the ad account.';
+comment on column bi.ad_set_pacing.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
+comment on column bi.ad_set_pacing.campaign_name is 'Name of the campaign.';
+comment on column bi.ad_set_pacing.ad_set_id is 'Ad set id.';
+comment on column bi.ad_set_pacing.ad_set_name is 'Name of the ad set.';
+comment on column bi.ad_set_pacing.status is 'Status as the platform names it.';
+comment on column bi.ad_set_pacing.is_paused is 'True while it is paused; null if the platform does not say.';
+comment on column bi.ad_set_pacing.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
+comment on column bi.ad_set_pacing.budget_type is 'DAILY or LIFETIME.';
+comment on column bi.ad_set_pacing.budget is 'Budget of today in units of currency; a day or the lifetime, see budget_type.';
+comment on column bi.ad_set_pacing.budget_to_date is 'LIFETIME: the budget. DAILY: what the daily budgets in force allowed up to last_report_date, paused days included; a change counts from its day on.';
+comment on column bi.ad_set_pacing.spend_to_date is 'Spend so far in units of currency, as reported for the ad set.';
+comment on column bi.ad_set_pacing.budget_used_ratio is 'spend_to_date by budget_to_date; 1 is exactly spent.';
+comment on column bi.ad_set_pacing.flight_elapsed_ratio is 'How much of the flight is over, 0 to 1; null without an end.';
+comment on column bi.ad_set_pacing.bid is 'Bid of today in units of currency.';
+comment on column bi.ad_set_pacing.bid_strategy is 'Bid strategy of today.';
+comment on column bi.ad_set_pacing.start_at is 'When delivery starts or started (UTC).';
+comment on column bi.ad_set_pacing.end_at is 'When delivery is planned to end (UTC).';
+comment on column bi.ad_set_pacing.first_report_date is 'First day with numbers, UTC.';
+comment on column bi.ad_set_pacing.last_report_date is 'Last day with numbers, UTC.';
+comment on column bi.ad_set_pacing.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -1,0 +1,22 @@
+create or replace view bi.ad_set_targets as
+select
+  s.name as source,
+  st.id as ad_set_id,
+  st.name as ad_set_name,
+  st.campaign_id,
+  c.name as campaign_name,
+  g.dimension,
+  g.value as target_value
+from ads.ad_set_targets g
+join ops.sources s on s.source_id = g.source_id
+join ads.ad_sets st on st.source_id = g.source_id and st.id = g.ad_set_id and st._deleted_at is null
+left join ads.campaigns c on c.source_id = g.source_id and c.id = st.campaign_id;
+
+comment on view bi.ad_set_targets is 'Whom ad sets are aimed at; one row per ad set, dimension and value.';
+comment on column bi.ad_set_targets.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.ad_set_targets.ad_set_id is 'Ad set id.';
+comment on column bi.ad_set_targets.ad_set_name is 'Name of the ad set.';
+comment on column bi.ad_set_targets.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
+comment on column bi.ad_set_targets.campaign_name is 'Name of the campaign.';
+comment on column bi.ad_set_targets.dimension is 'What is targeted, e.g. genders, age_ranges, geo_targets.country_code.';
+comment on column bi.ad_set_targets.target_value is 'One value, e.g. FEMALE, 18-24, DE.';

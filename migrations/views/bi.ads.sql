@@ -1,0 +1,49 @@
+create or replace view bi.ads as
+select
+  s.name as source,
+  a.ad_account_id,
+  ac.name as ad_account_name,
+  st.campaign_id,
+  c.name as campaign_name,
+  a.ad_set_id,
+  st.name as ad_set_name,
+  a.id as ad_id,
+  a.name as ad_name,
+  a.status,
+  a.advertiser_name,
+  a.tagline,
+  a.asset_id,
+  x.name as asset_name,
+  x.type as asset_type,
+  a.cta_url as click_url,
+  a.created_at,
+  a.updated_at,
+  a._synced_at as synced_at
+from ads.ads a
+join ops.sources s on s.source_id = a.source_id
+left join ads.ad_sets st on st.source_id = a.source_id and st.id = a.ad_set_id
+left join ads.campaigns c on c.source_id = a.source_id and c.id = st.campaign_id
+left join ads.assets x on x.source_id = a.source_id and x.id = a.asset_id
+left join ads.ad_accounts ac on ac.source_id = a.source_id and ac.id = a.ad_account_id
+where a._deleted_at is null;
+
+comment on view bi.ads is 'Ads that are or were live, with what is above them; one row per ad. Drafts are left out.';
+comment on column bi.ads.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.ads.ad_account_id is 'Ad account id.';
+comment on column bi.ads.ad_account_name is 'Name of the ad account.';
+comment on column bi.ads.campaign_id is 'Campaign id; null if the warehouse does not know the ad set.';
+comment on column bi.ads.campaign_name is 'Name of the campaign.';
+comment on column bi.ads.ad_set_id is 'Ad set id.';
+comment on column bi.ads.ad_set_name is 'Name of the ad set.';
+comment on column bi.ads.ad_id is 'Ad id.';
+comment on column bi.ads.ad_name is 'Name.';
+comment on column bi.ads.status is 'Status as the platform names it.';
+comment on column bi.ads.advertiser_name is 'Advertiser as listeners see it.';
+comment on column bi.ads.tagline is 'Line of text shown with it.';
+comment on column bi.ads.asset_id is 'The creative.';
+comment on column bi.ads.asset_name is 'Name of the creative.';
+comment on column bi.ads.asset_type is 'IMAGE, AUDIO or VIDEO.';
+comment on column bi.ads.click_url is 'Where a click leads.';
+comment on column bi.ads.created_at is 'When it was created (UTC).';
+comment on column bi.ads.updated_at is 'When it was last changed at the platform (UTC).';
+comment on column bi.ads.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

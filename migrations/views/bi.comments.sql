@@ -1,0 +1,45 @@
+create or replace view bi.comments as
+select
+  s.name as source,
+  c.id::text as comment_id,
+  c.issue_id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  t.name as issue_type,
+  c.author_id,
+  u.display_name as author_name,
+  case when c.visibility is null then c.body end as body,
+  c.visibility is not null as is_restricted,
+  c.is_public,
+  c.updated_at > c.created_at as is_edited,
+  c.created_at,
+  c.updated_at,
+  (c.created_at at time zone 'UTC')::date as created_date,
+  c._synced_at as synced_at
+from tracker.comments c
+join ops.sources s on s.source_id = c.source_id
+join tracker.issues i on i.source_id = c.source_id and i.id = c.issue_id and i._deleted_at is null
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
+left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
+where c._deleted_at is null;
+
+comment on view bi.comments is 'Comments; one row per live comment of a live issue.';
+comment on column bi.comments.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.comments.comment_id is 'Comment id.';
+comment on column bi.comments.issue_id is 'Issue id; stable.';
+comment on column bi.comments.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.comments.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.comments.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.comments.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.comments.author_id is 'The author, see bi.users.user_id.';
+comment on column bi.comments.author_name is 'The author, as shown.';
+comment on column bi.comments.body is 'The comment as plain text; null if its visibility is restricted.';
+comment on column bi.comments.is_restricted is 'True when not everybody who sees the issue may see the comment.';
+comment on column bi.comments.is_public is 'Service desk: true when customers see it; null elsewhere.';
+comment on column bi.comments.is_edited is 'True when it was edited after it was written.';
+comment on column bi.comments.created_at is 'When it was written (UTC).';
+comment on column bi.comments.updated_at is 'When it was last edited (UTC).';
+comment on column bi.comments.created_date is 'Day on which it was written, in UTC.';
+comment on column bi.comments.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -1,0 +1,44 @@
+create or replace view bi.issue_changes as
+select
+  s.name as source,
+  c.history_id::text as history_id,
+  c.item as item_number,
+  c.issue_id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  c.changed_at,
+  (c.changed_at at time zone 'UTC')::date as changed_date,
+  c.author_id as changed_by_id,
+  u.display_name as changed_by_name,
+  c.field_id,
+  coalesce(f.name, c.field_name) as field_name,
+  c.from_text as old_value,
+  c.to_text as new_value,
+  c.from_id as old_id,
+  c.to_id as new_id
+from tracker.issue_changelog c
+join ops.sources s on s.source_id = c.source_id
+join tracker.issues i on i.source_id = c.source_id and i.id = c.issue_id and i._deleted_at is null
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.users u on u.source_id = c.source_id and u.id = c.author_id
+left join tracker.fields f on f.source_id = c.source_id and f.id = c.field_id;
+
+comment on view bi.issue_changes is 'Audit: every change of every field; one row per changed field of a live issue.';
+comment on column bi.issue_changes.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issue_changes.history_id is 'Id of the change; fields changed together share it.';
+comment on column bi.issue_changes.item_number is 'Place of the field within the change, from 0.';
+comment on column bi.issue_changes.issue_id is 'Issue id; stable.';
+comment on column bi.issue_changes.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issue_changes.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issue_changes.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issue_changes.changed_at is 'When it was changed (UTC).';
+comment on column bi.issue_changes.changed_date is 'Day of the change in UTC.';
+comment on column bi.issue_changes.changed_by_id is 'Who changed it, see bi.users.user_id.';
+comment on column bi.issue_changes.changed_by_name is 'Who changed it, as shown.';
+comment on column bi.issue_changes.field_id is 'Field id, e.g. status or customfield_10016.';
+comment on column bi.issue_changes.field_name is 'Field name of today; of a field that is gone, at the time.';
+comment on column bi.issue_changes.old_value is 'Value before, as people read it.';
+comment on column bi.issue_changes.new_value is 'Value after, as people read it.';
+comment on column bi.issue_changes.old_id is 'Value before, as id where the field has ids.';
+comment on column bi.issue_changes.new_id is 'Value after, as id where the field has ids.';

@@ -1,0 +1,40 @@
+create or replace view bi.issue_custom_fields as
+select
+  s.name as source,
+  i.id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  e.field_id,
+  coalesce(f.name, e.field_id) as field_name,
+  f.schema_type as field_type,
+  v.place as value_number_in_field,
+  v.value #>> '{}' as value_text,
+  (
+    case when n.number = 0 or abs(n.number) between 1e-300 and 1e300 then n.number end
+  )::double precision as value_number
+from tracker.issues i
+join ops.sources s on s.source_id = i.source_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+cross join lateral jsonb_each(i.custom_fields) as e (field_id, value)
+cross join lateral jsonb_array_elements(
+  case when jsonb_typeof(e.value) = 'array' then e.value else jsonb_build_array(e.value) end
+) with ordinality as v (value, place)
+cross join lateral (
+  select case when jsonb_typeof(v.value) = 'number' then (v.value #>> '{}')::numeric end
+) as n (number)
+left join tracker.fields f on f.source_id = i.source_id and f.id = e.field_id
+where i._deleted_at is null;
+
+comment on view bi.issue_custom_fields is 'Custom fields that are set, for discovery; one row per live issue, field and value (several values, several rows).';
+comment on column bi.issue_custom_fields.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issue_custom_fields.issue_id is 'Issue id; stable.';
+comment on column bi.issue_custom_fields.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issue_custom_fields.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issue_custom_fields.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issue_custom_fields.field_id is 'Field id, e.g. customfield_10016.';
+comment on column bi.issue_custom_fields.field_name is 'Field name; names may repeat, ids do not.';
+comment on column bi.issue_custom_fields.field_type is 'Type of the field, e.g. number, option, array.';
+comment on column bi.issue_custom_fields.value_number_in_field is 'Place of the value among those of the field, from 1.';
+comment on column bi.issue_custom_fields.value_text is 'The value as text: options by label, people by account id, anything nested as JSON.';
+comment on column bi.issue_custom_fields.value_number is 'The value as a number; null if it is none, or beyond the range of a double.';

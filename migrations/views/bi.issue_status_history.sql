@@ -1,0 +1,143 @@
+create or replace view bi.issue_status_history as
+select
+  h.source,
+  h.issue_id::text as issue_id,
+  h.issue_key,
+  h.project_id::text as project_id,
+  h.project_key,
+  t.name as issue_type,
+  h.sequence as status_sequence,
+  h.status,
+  h.status_ref as status_id,
+  h.category as status_category,
+  h.previous_category as previous_status_category,
+  case
+    when h.previous_category is null then 'new'
+    when h.previous_category = 'done' and h.category <> 'done' then 'reopened'
+    when h.previous_category = h.category then 'lateral'
+    when h.category = 'done' then 'forward'
+    when h.previous_category = 'unknown' or h.category = 'unknown' then 'unknown'
+    when h.category = 'todo' then 'backward'
+    else 'forward'
+  end as transition,
+  h.entered_at,
+  h.left_at,
+  (h.entered_at at time zone 'UTC')::date as entered_date,
+  h.entered_by as entered_by_id,
+  u.display_name as entered_by_name,
+  h.left_at is null as is_current,
+  greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at))::bigint as seconds_in_status,
+  round(
+    greatest(0, extract(epoch from coalesce(h.left_at, now()) - h.entered_at)) / 86400, 3
+  )::numeric(18,3) as days_in_status
+from (
+  select
+    x.source,
+    x.source_id,
+    x.issue_id,
+    x.issue_key,
+    x.project_id,
+    x.project_key,
+    x.issue_type_id,
+    x.story_points,
+    x.created_at,
+    y.sequence,
+    y.entered_at,
+    y.left_at,
+    y.entered_by,
+    coalesce(st.category, 'unknown') as category,
+    coalesce(st.name, y.status_text, '(status ' || y.status_ref || ')', '(unknown)') as status,
+    y.status_ref,
+    case when y.sequence > 0 then coalesce(ps.category, 'unknown') end as previous_category
+  from (
+    select
+      s.name as source,
+      i.source_id,
+      i.id as issue_id,
+      i.key as issue_key,
+      i.project_id,
+      p.key as project_key,
+      i.issue_type_id,
+      i.status_id,
+      i.story_points,
+      i.created_at,
+      i.creator_id,
+      case
+        when c.history_id is null and cs.category = 'done' and i.resolved_at > i.created_at then i.resolved_at
+      end as done_since,
+      c.history_id,
+      c.changed_at,
+      c.author_id,
+      c.from_id,
+      c.from_text,
+      c.to_id,
+      c.to_text,
+      row_number() over changes as change_number,
+      lead(c.changed_at) over changes as next_changed_at,
+      lag(c.to_id) over changes as previous_to_id
+    from tracker.issues i
+    join ops.sources s on s.source_id = i.source_id
+    left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+    left join tracker.issue_changelog c
+      on c.source_id = i.source_id
+        and c.issue_id = i.id
+        and c.field_id = 'status'
+    left join tracker.statuses cs on cs.source_id = i.source_id and cs.id = i.status_id
+    where i._deleted_at is null window changes as (
+      partition by i.source_id,
+      i.id,
+      i.key,
+      i.project_id,
+      p.key,
+      s.name order by c.changed_at,
+      c.history_id,
+      c.item
+    )
+  ) x
+  cross join (values (false), (true)) as part (is_after)
+  cross join lateral (
+    select
+      case when part.is_after then x.change_number else 0 end as sequence,
+      case
+        when x.history_id is null
+          then case when part.is_after or x.done_since is null then x.status_id::text end
+        when part.is_after then x.to_id
+        else x.from_id
+      end as status_ref,
+      case when part.is_after then x.to_text else x.from_text end as status_text,
+      case when x.change_number > 1 then x.previous_to_id else x.from_id end as previous_ref,
+      case when part.is_after then coalesce(x.changed_at, x.done_since) else x.created_at end as entered_at,
+      case when part.is_after then x.next_changed_at else coalesce(x.changed_at, x.done_since) end as left_at,
+      case when part.is_after then x.author_id else x.creator_id end as entered_by
+  ) y
+  left join tracker.statuses st on st.source_id = x.source_id and st.id::text = y.status_ref
+  left join tracker.statuses ps on ps.source_id = x.source_id and ps.id::text = y.previous_ref
+  where case
+    when part.is_after then coalesce(x.changed_at, x.done_since) is not null
+    else x.change_number = 1
+  end
+) h
+left join tracker.issue_types t on t.source_id = h.source_id and t.id = h.issue_type_id
+left join tracker.users u on u.source_id = h.source_id and u.id = h.entered_by;
+
+comment on view bi.issue_status_history is 'Time in status; one row per live issue and stay in a status, computed from the changelog.';
+comment on column bi.issue_status_history.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issue_status_history.issue_id is 'Issue id; stable.';
+comment on column bi.issue_status_history.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issue_status_history.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issue_status_history.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issue_status_history.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.issue_status_history.status_sequence is 'Place of the stay in the life of the issue, from 0.';
+comment on column bi.issue_status_history.status is 'Status of the stay, by its name of today; if it no longer exists, by its name at the time.';
+comment on column bi.issue_status_history.status_id is 'Id of the status.';
+comment on column bi.issue_status_history.status_category is 'todo, in_progress, done, or unknown: the status is no longer known to the source, or it does not say.';
+comment on column bi.issue_status_history.previous_status_category is 'Category of the stay before; null for the first.';
+comment on column bi.issue_status_history.transition is 'How it came there: new, forward, backward, lateral (same category), reopened (left done), or unknown.';
+comment on column bi.issue_status_history.entered_at is 'When the stay began (UTC); of the first stay when the issue was created.';
+comment on column bi.issue_status_history.left_at is 'When the stay ended (UTC); null for the status of today.';
+comment on column bi.issue_status_history.entered_date is 'Day of entered_at in UTC.';
+comment on column bi.issue_status_history.entered_by_id is 'Who moved it there; for the first stay the creator, see bi.users.user_id.';
+comment on column bi.issue_status_history.entered_by_name is 'Who moved it there, as shown.';
+comment on column bi.issue_status_history.is_current is 'True for the stay that lasts.';
+comment on column bi.issue_status_history.seconds_in_status is 'Length of the stay in seconds, until now if it lasts.';
+comment on column bi.issue_status_history.days_in_status is 'Length of the stay in days of 24 hours, until now if it lasts.';

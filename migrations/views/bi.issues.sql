@@ -1,0 +1,121 @@
+create or replace view bi.issues as
+select
+  s.name as source,
+  i.id::text as issue_id,
+  i.key as issue_key,
+  i.summary,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  p.name as project_name,
+  t.name as issue_type,
+  t.subtask as is_subtask,
+  coalesce(st.name, '(status ' || i.status_id || ')') as status,
+  coalesce(st.category, 'unknown') as status_category,
+  pr.name as priority,
+  pr.rank as priority_rank,
+  i.resolution,
+  i.assignee_id,
+  ua.display_name as assignee_name,
+  i.reporter_id,
+  ur.display_name as reporter_name,
+  i.parent_id::text as parent_issue_id,
+  pa.key as parent_issue_key,
+  coalesce(
+    ep.key,
+    (
+      select n.key
+      from tracker.issue_keys k
+      join tracker.issues n on n.source_id = k.source_id and n.id = k.issue_id
+      where k.source_id = i.source_id and k.key = i.epic_key
+      order by n.key <> k.key, n._deleted_at is not null, n.id desc
+      limit 1
+    ),
+    i.epic_key
+  ) as epic_issue_key,
+  array_to_string(i.labels, ', ') as labels,
+  array_to_string(i.components, ', ') as components,
+  array_to_string(i.fix_versions, ', ') as fix_versions,
+  i.security_level,
+  i.due_date,
+  i.created_at,
+  i.updated_at,
+  i.resolved_at,
+  (i.created_at at time zone 'UTC')::date as created_date,
+  (i.resolved_at at time zone 'UTC')::date as resolved_date,
+  (case when abs(i.story_points) < 1e13 then i.story_points end)::numeric(18,4) as story_points,
+  round(i.original_estimate_seconds / 3600.0, 2)::numeric(18,2) as original_estimate_hours,
+  round(i.remaining_estimate_seconds / 3600.0, 2)::numeric(18,2) as remaining_estimate_hours,
+  round(i.time_spent_seconds / 3600.0, 2)::numeric(18,2) as time_spent_hours,
+  i.votes,
+  i.watchers,
+  coalesce(st.category, 'unknown') <> 'done' as is_open,
+  coalesce(
+    i.due_date < (now() at time zone 'UTC')::date and coalesce(st.category, 'unknown') <> 'done', false
+  ) as is_overdue,
+  round(
+    greatest(
+      0,
+      extract(
+        epoch from case
+          when st.category = 'done' then coalesce(i.resolved_at, i.updated_at)
+          else now()
+        end - i.created_at
+      )
+    ) / 86400,
+    3
+  )::numeric(18,3) as age_days,
+  i._synced_at as synced_at
+from tracker.issues i
+join ops.sources s on s.source_id = i.source_id
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
+left join tracker.statuses st on st.source_id = i.source_id and st.id = i.status_id
+left join tracker.priorities pr on pr.source_id = i.source_id and pr.id = i.priority_id
+left join tracker.users ua on ua.source_id = i.source_id and ua.id = i.assignee_id
+left join tracker.users ur on ur.source_id = i.source_id and ur.id = i.reporter_id
+left join tracker.issues pa on pa.source_id = i.source_id and pa.id = i.parent_id
+left join tracker.issues ep on ep.source_id = i.source_id and ep.id = i.epic_id
+where i._deleted_at is null;
+
+comment on view bi.issues is 'Issues as they are today; one row per live issue (deleted ones are left out). For backlog, ageing, workload.';
+comment on column bi.issues.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.issues.issue_id is 'Issue id; stable.';
+comment on column bi.issues.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.issues.summary is 'Title line.';
+comment on column bi.issues.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.issues.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.issues.project_name is 'Name of the project.';
+comment on column bi.issues.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.issues.is_subtask is 'True for types of sub-tasks; null if the type is not known.';
+comment on column bi.issues.status is 'Status today.';
+comment on column bi.issues.status_category is 'todo, in_progress, done, or unknown where the source does not say.';
+comment on column bi.issues.priority is 'Priority.';
+comment on column bi.issues.priority_rank is 'Place of the priority in the order of the source; smaller is more urgent.';
+comment on column bi.issues.resolution is 'Resolution; null while unresolved.';
+comment on column bi.issues.assignee_id is 'The assignee; null if nobody, see bi.users.user_id.';
+comment on column bi.issues.assignee_name is 'The assignee, as shown.';
+comment on column bi.issues.reporter_id is 'The reporter, see bi.users.user_id.';
+comment on column bi.issues.reporter_name is 'The reporter, as shown.';
+comment on column bi.issues.parent_issue_id is 'Id of the parent: of a sub-task its task, of a task its epic.';
+comment on column bi.issues.parent_issue_key is 'Key of the parent today; null if it is not in the warehouse.';
+comment on column bi.issues.epic_issue_key is 'Key of the epic today; as the issue names it where the epic is not in the warehouse; null if none is stated.';
+comment on column bi.issues.labels is 'Labels, separated by a comma; one row each in bi.issue_labels.';
+comment on column bi.issues.components is 'Names of components, separated by a comma.';
+comment on column bi.issues.fix_versions is 'Names of fix versions, separated by a comma.';
+comment on column bi.issues.security_level is 'Name of the security level; null if everybody of the project may see it at the source.';
+comment on column bi.issues.due_date is 'Due day; a calendar day without a time zone.';
+comment on column bi.issues.created_at is 'When it was created (UTC).';
+comment on column bi.issues.updated_at is 'When it was last changed at the source (UTC).';
+comment on column bi.issues.resolved_at is 'When it was resolved (UTC); null while unresolved.';
+comment on column bi.issues.created_date is 'Day of creation in UTC.';
+comment on column bi.issues.resolved_date is 'Day of resolution in UTC.';
+comment on column bi.issues.story_points is 'Story points of today, to four decimals; null if not estimated.';
+comment on column bi.issues.original_estimate_hours is 'Original estimate in hours of work.';
+comment on column bi.issues.remaining_estimate_hours is 'Remaining estimate in hours of work.';
+comment on column bi.issues.time_spent_hours is 'Time logged in hours of work, without sub-tasks.';
+comment on column bi.issues.votes is 'How many people voted for it.';
+comment on column bi.issues.watchers is 'How many people watch it.';
+comment on column bi.issues.is_open is 'True unless the status is in the category done.';
+comment on column bi.issues.is_overdue is 'True when open and the due day is before today in UTC.';
+comment on column bi.issues.age_days is 'Days from creation to now; of a done issue to its resolution (where it has none, its last change).';
+comment on column bi.issues.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -1,0 +1,63 @@
+create or replace view bi.report_revisions as
+select
+  s.name as source,
+  ac.id as ad_account_id,
+  ac.name as ad_account_name,
+  ac.currency_code as currency,
+  v.entity_type,
+  v.entity_id,
+  case v.entity_type
+    when 'AD' then a.name
+    when 'AD_SET' then st.name
+    when 'CAMPAIGN' then c.name
+    else ac.name
+  end as entity_name,
+  v.day as date_day,
+  v.metric,
+  (case when abs(v.old_value) < 1e21 then v.old_value end)::numeric(28,6) as old_value,
+  (case when abs(v.new_value) < 1e21 then v.new_value end)::numeric(28,6) as new_value,
+  (
+    case
+      when abs((coalesce(v.new_value, 0) - coalesce(v.old_value, 0))) < 1e21
+        then (coalesce(v.new_value, 0) - coalesce(v.old_value, 0))
+    end
+  )::numeric(28,6) as difference,
+  v.seen_at,
+  (v.seen_at at time zone 'UTC')::date - v.day as days_later,
+  v._run_id::text as run_id
+from ads.report_revisions v
+join ops.sources s on s.source_id = v.source_id
+left join ads.report_daily r
+  on r.source_id = v.source_id
+    and r.entity_type = v.entity_type
+    and r.entity_id = v.entity_id
+    and r.day = v.day
+left join ads.ads a on v.entity_type = 'AD' and a.source_id = v.source_id and a.id = v.entity_id
+left join ads.ad_sets st on v.entity_type = 'AD_SET' and st.source_id = v.source_id and st.id = v.entity_id
+left join ads.campaigns c on v.entity_type = 'CAMPAIGN' and c.source_id = v.source_id and c.id = v.entity_id
+left join ads.ad_accounts ac
+  on ac.source_id = v.source_id
+    and ac.id = coalesce(
+      r.ad_account_id,
+      a.ad_account_id,
+      st.ad_account_id,
+      c.ad_account_id,
+      case v.entity_type when 'AD_ACCOUNT' then v.entity_id end
+    );
+
+comment on view bi.report_revisions is 'What daily numbers said before the platform restated them; one row per number and change. A day read for the first time is no change.';
+comment on column bi.report_revisions.source is 'The source, see ops.sources.name; ids are unique within one source.';
+comment on column bi.report_revisions.ad_account_id is 'Ad account id.';
+comment on column bi.report_revisions.ad_account_name is 'Name of the ad account.';
+comment on column bi.report_revisions.currency is 'ISO 4217 currency of every amount in the row; never add amounts of different currencies.';
+comment on column bi.report_revisions.entity_type is 'AD_ACCOUNT, CAMPAIGN, AD_SET or AD.';
+comment on column bi.report_revisions.entity_id is 'Its id.';
+comment on column bi.report_revisions.entity_name is 'Its name.';
+comment on column bi.report_revisions.date_day is 'The day whose number changed, UTC.';
+comment on column bi.report_revisions.metric is 'The number that changed, e.g. spend (in units of currency), impressions.';
+comment on column bi.report_revisions.old_value is 'What it was, to six decimals; null if there was nothing.';
+comment on column bi.report_revisions.new_value is 'What it became, to six decimals; null if it went away.';
+comment on column bi.report_revisions.difference is 'new_value less old_value, nothing counted as 0. Sum it per metric only; ratios and reach not at all.';
+comment on column bi.report_revisions.seen_at is 'When the change was seen (UTC).';
+comment on column bi.report_revisions.days_later is 'How many days after the day itself it was seen.';
+comment on column bi.report_revisions.run_id is 'The run that saw it, see bi.sync_runs.run_id.';

@@ -1,0 +1,53 @@
+create or replace view bi.stream_runs as
+select
+  x.run_id::text as run_id,
+  s.name as source,
+  r.pipeline,
+  r.kind as run_kind,
+  x.stream,
+  x.status,
+  x.reason,
+  x.started_at,
+  x.finished_at,
+  (x.started_at at time zone 'UTC')::date as started_date,
+  extract(epoch from x.finished_at - x.started_at)::double precision as duration_seconds,
+  x.slices,
+  x.expected as records_expected,
+  x.fetched as records_fetched,
+  x.landed as records_landed,
+  x.received as rows_received,
+  x.inserted as rows_inserted,
+  x.updated as rows_updated,
+  x.unchanged as rows_unchanged,
+  x.deduplicated as rows_deduplicated,
+  x.superseded as rows_superseded,
+  x.rejected as rows_rejected,
+  x.deleted as rows_deleted
+from ops.run_streams x
+join ops.sources s on s.source_id = x.source_id
+left join ops.runs r on r.run_id = x.run_id;
+
+comment on view bi.stream_runs is 'What each run did for each stream, with its receipt; one row per run and stream.';
+comment on column bi.stream_runs.run_id is 'The run, see bi.sync_runs.run_id.';
+comment on column bi.stream_runs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.stream_runs.pipeline is 'The pipeline.';
+comment on column bi.stream_runs.run_kind is 'sync (incremental), full, backfill, reconcile or replay (of rejects).';
+comment on column bi.stream_runs.stream is 'The stream.';
+comment on column bi.stream_runs.status is 'ok, unavailable, forbidden, partial (a receipt does not match), failed, interrupted, skipped, attention or running.';
+comment on column bi.stream_runs.reason is 'Why it is not ok.';
+comment on column bi.stream_runs.started_at is 'When the run began with the stream (UTC).';
+comment on column bi.stream_runs.finished_at is 'When it was done with it (UTC); null while running.';
+comment on column bi.stream_runs.started_date is 'Day of started_at in UTC.';
+comment on column bi.stream_runs.duration_seconds is 'How long it took, in seconds; null while running.';
+comment on column bi.stream_runs.slices is 'Slices read to their end.';
+comment on column bi.stream_runs.records_expected is 'Records the source said it has; null where it does not say.';
+comment on column bi.stream_runs.records_fetched is 'Distinct records that came.';
+comment on column bi.stream_runs.records_landed is 'Records accounted for in the warehouse.';
+comment on column bi.stream_runs.rows_received is 'Records given to the transform.';
+comment on column bi.stream_runs.rows_inserted is 'Records whose row is new.';
+comment on column bi.stream_runs.rows_updated is 'Records whose row changed.';
+comment on column bi.stream_runs.rows_unchanged is 'Records whose row was already equal.';
+comment on column bi.stream_runs.rows_deduplicated is 'Records that repeated a key within one batch.';
+comment on column bi.stream_runs.rows_superseded is 'Records older than what the warehouse held.';
+comment on column bi.stream_runs.rows_rejected is 'Records that could not become rows; they are kept in ops.rejects.';
+comment on column bi.stream_runs.rows_deleted is 'Rows removed or marked as deleted.';

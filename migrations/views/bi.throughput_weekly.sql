@@ -1,0 +1,153 @@
+create or replace view bi.throughput_weekly as
+select
+  e.source,
+  e.project_id::text as project_id,
+  e.project_key,
+  e.issue_type,
+  e.week_start,
+  e.created as created_issues,
+  e.done as done_issues,
+  e.reopened as reopened_issues,
+  e.created - e.done + e.reopened as net_open_change,
+  e.done_points::numeric(28,4) as done_points
+from (
+  select
+    e.source,
+    e.source_id,
+    e.project_id,
+    e.project_key,
+    t.name as issue_type,
+    e.week_start,
+    count(*) filter (where e.kind = 'created') as created,
+    count(*) filter (where e.kind = 'done') as done,
+    count(*) filter (where e.kind = 'reopened') as reopened,
+    coalesce(sum(e.story_points) filter (where e.kind = 'done'), 0) as done_points
+  from (
+    select
+      s.name as source,
+      i.source_id,
+      i.project_id,
+      p.key as project_key,
+      i.issue_type_id,
+      date_trunc('week', i.created_at at time zone 'UTC')::date as week_start,
+      'created' as kind,
+      null::numeric as story_points
+    from tracker.issues i
+    join ops.sources s on s.source_id = i.source_id
+    left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+    where i._deleted_at is null
+    union all
+    select
+      h.source,
+      h.source_id,
+      h.project_id,
+      h.project_key,
+      h.issue_type_id,
+      date_trunc('week', h.entered_at at time zone 'UTC')::date,
+      case when h.category = 'done' then 'done' else 'reopened' end,
+      (case when abs(h.story_points) < 1e13 then h.story_points end)::numeric(18,4)
+    from (
+      select
+        x.source,
+        x.source_id,
+        x.issue_id,
+        x.issue_key,
+        x.project_id,
+        x.project_key,
+        x.issue_type_id,
+        x.story_points,
+        x.created_at,
+        y.sequence,
+        y.entered_at,
+        y.left_at,
+        y.entered_by,
+        coalesce(st.category, 'unknown') as category,
+        coalesce(st.name, y.status_text, '(status ' || y.status_ref || ')', '(unknown)') as status,
+        y.status_ref,
+        case when y.sequence > 0 then coalesce(ps.category, 'unknown') end as previous_category
+      from (
+        select
+          s.name as source,
+          i.source_id,
+          i.id as issue_id,
+          i.key as issue_key,
+          i.project_id,
+          p.key as project_key,
+          i.issue_type_id,
+          i.status_id,
+          i.story_points,
+          i.created_at,
+          i.creator_id,
+          case
+            when c.history_id is null and cs.category = 'done' and i.resolved_at > i.created_at then i.resolved_at
+          end as done_since,
+          c.history_id,
+          c.changed_at,
+          c.author_id,
+          c.from_id,
+          c.from_text,
+          c.to_id,
+          c.to_text,
+          row_number() over changes as change_number,
+          lead(c.changed_at) over changes as next_changed_at,
+          lag(c.to_id) over changes as previous_to_id
+        from tracker.issues i
+        join ops.sources s on s.source_id = i.source_id
+        left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+        left join tracker.issue_changelog c
+          on c.source_id = i.source_id
+            and c.issue_id = i.id
+            and c.field_id = 'status'
+        left join tracker.statuses cs on cs.source_id = i.source_id and cs.id = i.status_id
+        where i._deleted_at is null window changes as (
+          partition by i.source_id,
+          i.id,
+          i.key,
+          i.project_id,
+          p.key,
+          s.name order by c.changed_at,
+          c.history_id,
+          c.item
+        )
+      ) x
+      cross join (values (false), (true)) as part (is_after)
+      cross join lateral (
+        select
+          case when part.is_after then x.change_number else 0 end as sequence,
+          case
+            when x.history_id is null
+              then case when part.is_after or x.done_since is null then x.status_id::text end
+            when part.is_after then x.to_id
+            else x.from_id
+          end as status_ref,
+          case when part.is_after then x.to_text else x.from_text end as status_text,
+          case when x.change_number > 1 then x.previous_to_id else x.from_id end as previous_ref,
+          case when part.is_after then coalesce(x.changed_at, x.done_since) else x.created_at end as entered_at,
+          case when part.is_after then x.next_changed_at else coalesce(x.changed_at, x.done_since) end as left_at,
+          case when part.is_after then x.author_id else x.creator_id end as entered_by
+      ) y
+      left join tracker.statuses st on st.source_id = x.source_id and st.id::text = y.status_ref
+      left join tracker.statuses ps on ps.source_id = x.source_id and ps.id::text = y.previous_ref
+      where case
+        when part.is_after then coalesce(x.changed_at, x.done_since) is not null
+        else x.change_number = 1
+      end
+    ) h
+    where (h.category = 'done' and h.previous_category is distinct from 'done')
+      or (h.previous_category = 'done' and h.category <> 'done')
+  ) e
+  left join tracker.issue_types t on t.source_id = e.source_id and t.id = e.issue_type_id
+  group by e.source, e.source_id, e.project_id, e.project_key, t.name, e.week_start
+) e;
+
+comment on view bi.throughput_weekly is 'Created, done and reopened issues; one row per source, project, issue type and week (from Monday, UTC) in which anything happened.';
+comment on column bi.throughput_weekly.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.throughput_weekly.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.throughput_weekly.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.throughput_weekly.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.throughput_weekly.week_start is 'Monday of the week, in UTC; see bi.calendar.week_start.';
+comment on column bi.throughput_weekly.created_issues is 'Issues created in the week that still live.';
+comment on column bi.throughput_weekly.done_issues is 'Arrivals in done; an issue that is done twice counts twice.';
+comment on column bi.throughput_weekly.reopened_issues is 'Departures from done.';
+comment on column bi.throughput_weekly.net_open_change is 'By how much the number of open issues grew; summed over all weeks it is the number of open issues.';
+comment on column bi.throughput_weekly.done_points is 'Story points (of today) of the arrivals in done.';

@@ -1,0 +1,81 @@
+create or replace view bi.workflow_runs as
+select
+  s.name as source,
+  r.dag_name,
+  r.dag_run_id,
+  d.group_name as dag_group,
+  r.status,
+  r.state,
+  r.state in ('succeeded', 'failed', 'aborted') as is_over,
+  case when r.state in ('succeeded', 'failed', 'aborted') then r.state = 'succeeded' end as is_success,
+  r.gone_at is not null as is_gone,
+  r.trigger_type,
+  r.params,
+  case jsonb_typeof(r.labels)
+    when 'array'
+      then (
+        select string_agg(one, ', ' order by place)
+        from jsonb_array_elements_text(r.labels) with ordinality l (one, place)
+      )
+    else r.labels #>> '{}'
+  end as labels,
+  r.worker_id,
+  r.scheduled_at,
+  r.queued_at,
+  r.started_at,
+  r.finished_at,
+  (
+    case when r.finished_at >= r.started_at then extract(epoch from r.finished_at - r.started_at) end
+  )::numeric(18,3) as duration_seconds,
+  (
+    case when r.started_at >= r.queued_at then extract(epoch from r.started_at - r.queued_at) end
+  )::numeric(18,3) as queue_seconds,
+  r.auto_retry_count,
+  coalesce(n.steps, 0) as steps,
+  coalesce(n.failed, 0) as failed_steps,
+  n.first_failed as first_failed_step,
+  coalesce(r.error, n.error) as error,
+  r._synced_at as synced_at
+from workflow.dag_runs r
+join ops.sources s on s.source_id = r.source_id
+left join workflow.dags d on d.source_id = r.source_id and d.name = r.dag_name
+left join lateral (
+  select
+    count(*) filter (where t.kind = 'step') as steps,
+    count(*) filter (where t.state = 'failed') as failed,
+    (array_agg(t.step_name order by t.position) filter (where t.state = 'failed'))[1] as first_failed,
+    (array_agg(t.error order by t.position) filter (where t.state = 'failed'))[1] as error
+  from workflow.dag_run_steps t
+  where t.source_id = r.source_id
+    and t.dag_name = r.dag_name
+    and t.dag_run_id = r.dag_run_id
+    and t._deleted_at is null
+) n on true
+where r._deleted_at is null;
+
+comment on view bi.workflow_runs is 'Runs of DAGs, one row each.';
+comment on column bi.workflow_runs.source is 'The source, see ops.sources.name; names and ids are unique within one source.';
+comment on column bi.workflow_runs.dag_name is 'Name of the DAG.';
+comment on column bi.workflow_runs.dag_run_id is 'Id of the run; unique within its DAG.';
+comment on column bi.workflow_runs.dag_group is 'Group of the DAG.';
+comment on column bi.workflow_runs.status is 'Status in the words of the engine, e.g. succeeded, failed, aborted, running.';
+comment on column bi.workflow_runs.state is 'What it means: active, succeeded, failed, aborted, idle, unknown.';
+comment on column bi.workflow_runs.is_over is 'True once the run has ended.';
+comment on column bi.workflow_runs.is_success is 'Null until the run has ended.';
+comment on column bi.workflow_runs.is_gone is 'True where the engine lost the run before its end was seen.';
+comment on column bi.workflow_runs.trigger_type is 'What started it, where the engine tells.';
+comment on column bi.workflow_runs.params is 'Parameters it ran with, as delivered.';
+comment on column bi.workflow_runs.labels is 'Labels, separated by commas.';
+comment on column bi.workflow_runs.worker_id is 'The worker that ran it.';
+comment on column bi.workflow_runs.scheduled_at is 'The tick of the schedule it belongs to (UTC).';
+comment on column bi.workflow_runs.queued_at is 'When it was queued (UTC).';
+comment on column bi.workflow_runs.started_at is 'When it (last) started (UTC).';
+comment on column bi.workflow_runs.finished_at is 'When it ended (UTC).';
+comment on column bi.workflow_runs.duration_seconds is 'From start to end; null while it runs, or if the end is told before the start.';
+comment on column bi.workflow_runs.queue_seconds is 'From being queued to the start.';
+comment on column bi.workflow_runs.auto_retry_count is 'How often the engine started it again by itself.';
+comment on column bi.workflow_runs.steps is 'Steps, handlers not counted.';
+comment on column bi.workflow_runs.failed_steps is 'Steps and handlers that failed.';
+comment on column bi.workflow_runs.first_failed_step is 'The first of them.';
+comment on column bi.workflow_runs.error is 'Why it failed: of the run, else of its first failed step.';
+comment on column bi.workflow_runs.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';

@@ -1,0 +1,52 @@
+create or replace view bi.worklogs as
+select
+  s.name as source,
+  w.id::text as worklog_id,
+  w.issue_id::text as issue_id,
+  i.key as issue_key,
+  i.project_id::text as project_id,
+  p.key as project_key,
+  t.name as issue_type,
+  w.author_id,
+  u.display_name as author_name,
+  w.started_at,
+  (
+    w.started_at at time zone case
+      when u.time_zone in (select z.name from pg_timezone_names z) then u.time_zone
+      else 'UTC'
+    end
+  )::date as work_date,
+  w.time_spent_seconds,
+  round(w.time_spent_seconds / 3600.0, 2)::numeric(18,2) as time_spent_hours,
+  case when w.visibility is null then w.comment end as work_comment,
+  w.visibility is not null as is_restricted,
+  w.created_at,
+  w.updated_at,
+  w._synced_at as synced_at
+from tracker.worklogs w
+join ops.sources s on s.source_id = w.source_id
+join tracker.issues i on i.source_id = w.source_id and i.id = w.issue_id and i._deleted_at is null
+left join tracker.projects p on p.source_id = i.source_id and p.id = i.project_id
+left join tracker.issue_types t on t.source_id = i.source_id and t.id = i.issue_type_id
+left join tracker.users u on u.source_id = w.source_id and u.id = w.author_id
+where w._deleted_at is null;
+
+comment on view bi.worklogs is 'Time sheets; one row per live entry of a live issue.';
+comment on column bi.worklogs.source is 'The source, see ops.sources.name; ids and keys are unique within one source.';
+comment on column bi.worklogs.worklog_id is 'Worklog id.';
+comment on column bi.worklogs.issue_id is 'Issue id; stable.';
+comment on column bi.worklogs.issue_key is 'Issue key of today, e.g. PROJ-7; changes when the issue moves.';
+comment on column bi.worklogs.project_id is 'Id of the project the issue is in today; stable.';
+comment on column bi.worklogs.project_key is 'Key of the project the issue is in today; null if the warehouse does not know the project.';
+comment on column bi.worklogs.issue_type is 'Issue type of today, e.g. Bug.';
+comment on column bi.worklogs.author_id is 'Who did the work, see bi.users.user_id.';
+comment on column bi.worklogs.author_name is 'Who did the work, as shown.';
+comment on column bi.worklogs.started_at is 'When the work began (UTC).';
+comment on column bi.worklogs.work_date is 'Day on which the work began in the author''s own time zone; in UTC if the author shows none that Postgres knows.';
+comment on column bi.worklogs.time_spent_seconds is 'Duration of the work in seconds.';
+comment on column bi.worklogs.time_spent_hours is 'Duration of the work in hours.';
+comment on column bi.worklogs.work_comment is 'What was done; null if its visibility is restricted.';
+comment on column bi.worklogs.is_restricted is 'True when not everybody who sees the issue may see the entry.';
+comment on column bi.worklogs.created_at is 'When the entry was made (UTC).';
+comment on column bi.worklogs.updated_at is 'When the entry was last edited (UTC).';
+comment on column bi.worklogs.synced_at is 'When this content last changed in the warehouse (UTC); not when it was last seen.';
