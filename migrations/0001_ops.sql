@@ -11,13 +11,13 @@ comment on schema workflow is 'Workflow engine: DAGs, their runs and steps.';
 create schema if not exists bi;
 comment on schema bi is 'Reporting views: the only schema BI tools need. Columns are only added, never renamed, within one major version.';
 
--- The migrator of Kysely makes these two before its first step.
-comment on table ops.migrations is 'Steps of the schema that have been applied; written by tidemark migrate.';
-comment on column ops.migrations.name is 'File name of the step in migrations/, without its ending.';
-comment on column ops.migrations.timestamp is 'When it was applied, ISO 8601 text in UTC.';
-comment on table ops.migration_lock is 'One row that the migrator of Kysely demands; the lock itself is an advisory one.';
-comment on column ops.migration_lock.id is 'Always migration_lock.';
-comment on column ops.migration_lock.is_locked is 'Unused on Postgres.';
+-- The table itself is made before the first step.
+comment on table ops.definitions is 'What tidemark migrate has applied: steps of migrations/, synced tables and views.';
+comment on column ops.definitions.kind is 'step (applied once), table or view (applied again when its hash differs).';
+comment on column ops.definitions.name is 'Key: name of the step, or schema and name of the table or view.';
+comment on column ops.definitions.hash is 'SHA-256 of its SQL.';
+comment on column ops.definitions.version is 'Version of tidemark that applied it; an older one refuses to change it.';
+comment on column ops.definitions.applied_at is 'When it was applied last (UTC).';
 
 create table ops.sources (
   source_id smallint generated always as identity primary key,
@@ -403,15 +403,3 @@ comment on column ops.unseen.source_id is 'ops.sources.';
 comment on column ops.unseen.stream is 'The stream, as in ops.streams.';
 comment on column ops.unseen.key is 'The key of the row in the table of the stream, as text.';
 comment on column ops.unseen.since is 'When a reconciliation first missed it (UTC).';
-
-create table ops.definitions (
-  name text primary key,
-  hash text not null,
-  version text not null,
-  applied_at timestamptz not null default now()
-);
-comment on table ops.definitions is 'Synced tables and views as they were last made or changed by tidemark migrate; one row each.';
-comment on column ops.definitions.name is 'Key: schema and name of the table or view.';
-comment on column ops.definitions.hash is 'SHA-256 of its definition; another hash means that it is brought up to date.';
-comment on column ops.definitions.version is 'Version of tidemark that did so; an older one refuses to change it.';
-comment on column ops.definitions.applied_at is 'When that was (UTC).';

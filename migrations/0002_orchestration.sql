@@ -64,10 +64,6 @@ create table ops.dag_runs (
   claim integer not null default 0,
   losses integer not null default 0,
   worker text,
-  backend_pid integer,
-  backend_start timestamptz,
-  heartbeat_at timestamptz,
-  expires_at timestamptz,
   progress_at timestamptz,
   stuck_since timestamptz,
   error_code text,
@@ -99,10 +95,6 @@ comment on column ops.dag_runs.stop_asked_by is 'Who.';
 comment on column ops.dag_runs.claim is 'How often it was taken up; a worker whose number is older may write nothing of it.';
 comment on column ops.dag_runs.losses is 'How often its worker died; parked as failed after the third time.';
 comment on column ops.dag_runs.worker is 'Host and process of its worker.';
-comment on column ops.dag_runs.backend_pid is 'Postgres backend of the worker''s heartbeat; gone means that the worker is dead.';
-comment on column ops.dag_runs.backend_start is 'When that backend started: tells a reused pid.';
-comment on column ops.dag_runs.heartbeat_at is 'The worker''s last sign of life, by the database clock.';
-comment on column ops.dag_runs.expires_at is 'After this moment another worker may take it up.';
 comment on column ops.dag_runs.progress_at is 'When it last got ahead.';
 comment on column ops.dag_runs.stuck_since is 'Since when it runs without getting ahead; null while it does.';
 comment on column ops.dag_runs.error_code is 'Class of the failure.';

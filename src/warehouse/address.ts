@@ -41,7 +41,7 @@ export function address(url: string): string {
   return `${host}:${parsed.port || parsed.searchParams.get('port') || '5432'}/${database}`;
 }
 
-/** As it is where it is no percent-encoding: pg reads most of these, and what it cannot read it refuses. */
+/** pg reads most texts that are no percent-encoding as they are. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

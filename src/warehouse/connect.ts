@@ -6,9 +6,9 @@ import pg from 'pg';
 import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { address, connectionString, withoutTls } from './address.ts';
-
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
 import { types } from './types.ts';
+import { patiently } from './with-retry.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
 export type AnyDatabase = Readonly<Record<string, Record<string, unknown>>>;
@@ -45,10 +45,8 @@ export interface ConnectOptions {
  * Throws `Unreachable` (after `patience`), `AuthFailed` or `Misconfigured` (at once) with what to do; no message holds the password.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
-  const deadline = performance.now() + (options.patience ?? 30_000);
   let target = connectionString(url);
-  for (let pause = 100; ; pause = Math.min(pause * 2, 3_000)) {
-    options.signal?.throwIfAborted();
+  const attempt = async (): Promise<Warehouse> => {
     const warehouse = open(target, url, options);
     try {
       await examine(warehouse);
@@ -56,15 +54,18 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     } catch (error) {
       await warehouse.close();
       const plain = withoutTls(target, error);
-      if (plain !== undefined) {
-        target = plain;
-        continue;
-      }
-      if (!isPassing(error)) throw refusal(error, warehouse.address);
-      if (performance.now() + pause > deadline) throw unreachable(error, warehouse.address);
-      await waiting(pause, options.signal);
+      if (plain === undefined) throw error;
+      target = plain;
+      return attempt();
     }
-  }
+  };
+  const { patience = 30_000, signal } = options;
+  return patiently(attempt, { totalMs: patience, firstMs: 100, longestMs: 3_000 }, isPassing, signal).catch(
+    (error: unknown) => {
+      signal?.throwIfAborted();
+      throw isPassing(error) ? unreachable(error, address(target)) : refusal(error, address(target));
+    },
+  );
 }
 
 function open(target: string, url: string, options: ConnectOptions): Warehouse {
@@ -104,33 +105,16 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
 }
 
 /**
- * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was said, so asking again is
- * safe. (What `pool` is used for has a patience of its own.) Told to end, it throws what it was told, whatever the server says.
+ * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was sent, so trying again is
+ * safe. (Users of `pool` have retries of their own.) When the signal is aborted it throws its reason.
  */
 function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): PostgresPool {
+  const pauses = { totalMs: patience, firstMs: 50, longestMs: 2_000 };
   return {
     options: pool.options,
     end: () => pool.end(),
-    async connect() {
-      const deadline = performance.now() + patience;
-      for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
-        try {
-          return await pool.connect();
-        } catch (error) {
-          if (!isPassing(error) || performance.now() + pause > deadline) throw error;
-        }
-        await waiting(pause, signal);
-      }
-    },
+    connect: () => patiently(() => pool.connect(), pauses, isPassing, signal),
   };
-}
-
-/** Something like `pause` ms. Throws the reason of the signal when that is aborted. */
-async function waiting(pause: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await sleep(pause * (0.5 + Math.random() / 2), undefined, signal ? { signal } : {}).catch(() =>
-    signal?.throwIfAborted(),
-  );
 }
 
 /** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
@@ -141,14 +125,11 @@ export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolea
   return rows[0]?.readonly === 'off';
 }
 
-/**
- * Statements through the connections of a warehouse for whom somebody waits: where none is to be had, they are refused after `patience` ms. What is
- * asked of the warehouse's own `db` waits on.
- */
+/** A `db` over the same connections whose statements fail after `patience` ms without a connection, for callers that a person waits for. */
 export const hurried = ({ pool }: Warehouse, patience: number): Kysely<AnyDatabase> =>
   new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, { patience }) }) });
 
-/** Whoever closes is done with it: a statement that still waits then waits for a server that says nothing, ms. */
+/** How long `close` waits for statements under way, in milliseconds. */
 const longestEnd = 1_000;
 
 function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
@@ -157,11 +138,9 @@ function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
 }
 
 /**
- * As settings of the session, not of its start: poolers refuse those. The server, too, shall notice when we vanish. Under another isolation than
- * Postgres' own, which a database or a role may ask for, a transaction that lasts longer than a heartbeat of its lease is refused at its end; and
- * sessions are idle between heartbeats and while a source is read. Before 18 a plan that a load rules out counts as immensely dear, and what is
- * dear is compiled first: a tenth of a second for each of its statements, which take a millisecond (measured on 15). What a commit that was answered
- * has stored is behind us: where a server that does not wait for its disk forgets it in a crash, the run would go on without those rows.
+ * Settings of the session, not of its start: poolers refuse those. `read committed`: under another isolation, which a database or role may have
+ * as default, a transaction that lasts longer than a heartbeat of its lease fails at its end. `jit` off: before Postgres 18 compiling took
+ * 0.1 s for statements of 1 ms (measured on 15). `synchronous_commit`: a run relies on what an answered commit stored.
  */
 async function prepare(client: pg.ClientBase, statementTimeout: number): Promise<void> {
   await client.query(`
@@ -179,47 +158,45 @@ async function prepare(client: pg.ClientBase, statementTimeout: number): Promise
     end $$`);
 }
 
-interface Facts {
-  readonly version: number;
-  readonly shown: string;
-  readonly replica: boolean;
-  readonly readonly: string;
-  readonly encoding: string;
-  /** The statement that would let this user make temporary tables; null where they may. */
-  readonly untemporary: string | null;
-}
-
-/** UTF8 holds whatever a source says; SQL_ASCII takes each byte as it comes. */
-const encodings: readonly string[] = ['UTF8', 'SQL_ASCII'];
+/** What makes a server unfit, as an SQL condition, and what the user can do; the first that holds counts. */
+const demands: readonly (readonly [unfit: string, what: string])[] = [
+  [
+    `current_setting('server_version_num')::int < 140000`,
+    'it is older than Postgres 14: Tidemark needs 14 or newer',
+  ],
+  ['pg_is_in_recovery()', 'it is a read-only replica: set DATABASE_URL to its primary server'],
+  [
+    `current_setting('transaction_read_only') = 'on'`,
+    'it is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL',
+  ],
+  // SQL_ASCII takes each byte as it comes.
+  [
+    `current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII')`,
+    'its encoding does not hold every text of a source: give the warehouse a database in UTF8 (createdb --encoding=UTF8 --template=template0) and name that in DATABASE_URL',
+  ],
+  [
+    `not has_database_privilege(current_database(), 'temporary')`,
+    'this user may not make temporary tables, and every load needs them: let the owner run: grant temporary on database DATABASE to USER',
+  ],
+];
 
 async function examine({ pool, address }: Warehouse): Promise<void> {
-  const { rows } = await pool.query<Facts>(`
-    select current_setting('server_version_num')::int as version, current_setting('server_version') as shown,
-      pg_is_in_recovery() as replica, current_setting('transaction_read_only') as readonly, current_setting('server_encoding') as encoding,
-      case when not has_database_privilege(current_database(), 'temporary')
-        then format('grant temporary on database %I to %I', current_database(), current_user) end as untemporary`);
-  const [facts] = rows;
-  if (!facts || facts.version < 140_000) {
-    throw new Misconfigured(`${address} is Postgres ${facts?.shown}: Tidemark needs 14 or newer`);
-  }
-  if (facts.replica) {
-    throw new Misconfigured(`${address} is a read-only replica: set DATABASE_URL to its primary server`);
-  }
-  if (facts.readonly === 'on') {
+  const { rows } = await pool.query<{
+    unfit: readonly boolean[];
+    user: string;
+    database: string;
+    server: string;
+  }>(
+    `select array[${demands.map(([unfit]) => unfit).join(', ')}] as unfit, quote_ident(current_user) as user,
+      quote_ident(current_database()) as database,
+      concat('Postgres ', current_setting('server_version'), ', ', current_setting('server_encoding')) as server`,
+  );
+  const { unfit = [], user = '', database = '', server = '' } = rows[0] ?? {};
+  const [, what] = demands[unfit.indexOf(true)] ?? [];
+  if (what !== undefined)
     throw new Misconfigured(
-      `${address} is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL`,
+      `${address} (${server}): ${what.replace('DATABASE to USER', `${database} to ${user}`)}`,
     );
-  }
-  if (!encodings.includes(facts.encoding)) {
-    throw new Misconfigured(
-      `${address} is encoded in ${facts.encoding}, which does not hold every text of a source: give the warehouse a database in UTF8 (createdb --encoding=UTF8 --template=template0) and name that in DATABASE_URL`,
-    );
-  }
-  if (facts.untemporary !== null) {
-    throw new Misconfigured(
-      `${address}: this user may not make temporary tables, and every load needs them: let the database's owner run: ${facts.untemporary}`,
-    );
-  }
 }
 
 /**

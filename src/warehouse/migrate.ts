@@ -1,15 +1,20 @@
-import fs from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Brings the schema up to date: the steps of `migrations/`, then the declared tables, then the views of `migrations/views/`. */
+import fs from 'node:fs';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { type MigrationProvider, Migrator } from 'kysely/migration';
 import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
-import { applyDefinitions, type Definition, definitionOf, viewsIn } from './definitions.ts';
 import { codeOf } from './pg-errors.ts';
-import { isConnectionLoss } from './with-retry.ts';
-
-const ours = new URL('../../migrations/', import.meta.url);
+import {
+  applyTable,
+  applyViews,
+  type Definition,
+  ensureSchema,
+  filesIn,
+  tableDefinitions,
+  viewsIn,
+} from './tables.ts';
+import { isConnectionLoss, patiently } from './with-retry.ts';
 
 export interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
@@ -22,11 +27,10 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date in one transaction: the steps of `migrations/`, then the declared tables, then the views. Processes that start
- * at once take turns by a lock of that transaction; one that is killed half-way leaves nothing. Needs the right to create schemas, nothing more.
- * @returns what this call applied, as `pending` names it
- * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if the lock is not to be had,
- * `Transient` if another session keeps a table locked, or the server ends the connection again and again.
+ * Applies what is pending, in one transaction: a process that is killed half-way leaves nothing, and processes that start at once take turns.
+ * Needs the right to create schemas, nothing more. Gives what it applied, as `pending` names it.
+ * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if another process migrates for too
+ * long, `Transient` if another session keeps a table locked or the connection breaks again and again.
  */
 export async function migrate(
   warehouse: Warehouse,
@@ -34,38 +38,34 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
   if ((await pending(warehouse, tables, options).catch(() => [''])).length === 0) return [];
-  const { signal } = options;
-  for (let losses = 0; ; losses += 1) {
+  const { patience = 600_000, signal } = options;
+  const once = async (): Promise<readonly string[]> => {
     // A connection of its own: a step may build an index for longer than any statement of a sync may take.
     const own = await connect(warehouse.url.reveal(), {
       max: 1,
       applicationName: 'tidemark migrate',
       statementTimeout: 0,
-      ...(signal ? { signal } : {}),
+      ...(signal && { signal }),
     });
+    const stop = (): void => void own.close();
+    signal?.addEventListener('abort', stop);
     try {
       return await own.db.transaction().execute(async (trx) => {
-        await lock(trx, own.address, options);
-        return apply(trx, await missing(trx, tables, options));
+        await lock(trx, patience);
+        return apply(trx, await planOf(trx, tables, options));
       });
-    } catch (error) {
-      const lost = isConnectionLoss(error instanceof StepFailed ? error.cause : error);
-      if (lost && losses < mostLosses) continue;
-      throw lost ? brokenEachTime(error, own.address) : explained(error, own.address);
     } finally {
+      signal?.removeEventListener('abort', stop);
       await own.close();
     }
+  };
+  try {
+    return await patiently(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw explained(error, warehouse.address);
   }
 }
-
-/** A restart of the server costs a migration time only; a step that ends its connection each time is not repeated for ever. */
-const mostLosses = 3;
-
-const brokenEachTime = (cause: unknown, address: string): Transient =>
-  new Transient(
-    `${address}: the connection broke each time while the schema was brought up to date; nothing was changed: migrate again`,
-    { cause },
-  );
 
 /**
  * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
@@ -76,217 +76,152 @@ export async function pending(
   tables: readonly DeclaredTable[],
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  return namesOf(await missing(db, tables, options));
+  return namesOf(await planOf(db, tables, options));
 }
 
-interface Missing {
-  readonly folder: URL;
-  readonly steps: readonly string[];
+/** What has to be applied. */
+interface Plan {
+  /** Steps in order, then tables, then views, each after those that it reads. */
   readonly outdated: readonly Definition[];
   readonly views: readonly Definition[];
+  /** Names of what earlier migrations applied. */
   readonly known: ReadonlySet<string>;
   readonly version: string;
 }
 
-const namesOf = ({ steps, outdated }: Missing): readonly string[] => [
-  ...steps,
-  ...(outdated.some(({ is }) => 'table' in is) ? ['tables'] : []),
-  ...(outdated.some(({ is }) => 'view' in is) ? ['views'] : []),
+const namesOf = ({ outdated }: Plan): readonly string[] => [
+  ...new Set(outdated.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
 ];
 
-async function missing(
+async function planOf(
   db: Kysely<AnyDatabase>,
   tables: readonly DeclaredTable[],
-  { folder = ours, version }: MigrateOptions,
-): Promise<Missing> {
-  const [steps, views, own] = await Promise.all([
-    stepsIn(folder),
-    viewsIn(new URL('views/', folder)),
-    version ?? ownVersion(),
-  ]);
-  const wanted = [...tables.map(definitionOf), ...views];
-  const applied = await appliedTo(db);
-  const strange = applied.steps.filter((name) => !steps.includes(name));
-  const hashes = new Map(wanted.map(({ name, hash }) => [name, hash]));
-  const newer = applied.definitions.filter(
-    (stored) => isNewer(stored.version, own) && hashes.get(stored.name) !== stored.hash,
+  { folder = new URL('../../migrations/', import.meta.url), version = ownVersion() }: MigrateOptions,
+): Promise<Plan> {
+  const views = viewsIn(new URL('views/', folder));
+  const wanted = [...filesIn(folder, 'step'), ...tables.flatMap(tableDefinitions), ...views];
+  const byName = new Map(wanted.map((each) => [each.name, each]));
+  const stored = await storedIn(db);
+  const hashes = new Map(stored.map(({ name, hash }) => [name, hash]));
+  const newer = stored.filter(
+    (each) =>
+      byName.get(each.name)?.hash !== each.hash &&
+      (each.version.localeCompare(version, 'en', { numeric: true }) > 0 ||
+        (each.kind === 'step' && !byName.has(each.name))),
   );
-  if (strange.length + newer.length > 0)
+  if (newer.length > 0)
     throw new Misconfigured(
-      `the warehouse was made by a newer Tidemark: it has ${[...strange, ...newer.map(({ name, version: by }) => `${name} of ${by}`)].join(', ')}, ` +
-        `which this version (${own}) does not know. Update Tidemark`,
+      `the warehouse was made by a newer Tidemark (it has ${newer.map((each) => `${each.name} of ${each.version}`).join(', ')}) ` +
+        `than this version, ${version}: update Tidemark`,
     );
-  const stored = new Map(applied.definitions.map(({ name, hash }) => [name, hash]));
-  return {
-    folder,
-    steps: steps.filter((name) => !applied.steps.includes(name)),
-    outdated: wanted.filter(({ name, hash }) => stored.get(name) !== hash),
-    views,
-    known: new Set(stored.keys()),
-    version: own,
-  };
+  const isOutdated = ({ kind, name, hash }: Definition): boolean =>
+    kind === 'step' ? !hashes.has(name) : hashes.get(name) !== hash;
+  return { outdated: wanted.filter(isOutdated), views, known: new Set(hashes.keys()), version };
 }
 
-const isNewer = (version: string, than: string): boolean =>
-  version.localeCompare(than, 'en', { numeric: true }) > 0;
-
-async function ownVersion(): Promise<string> {
-  const text = await fs.readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { readonly version: string };
-  return version;
+function ownVersion(): string {
+  const text = fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-interface Applied {
-  /** In order. */
-  readonly steps: readonly string[];
-  readonly definitions: readonly { readonly name: string; readonly hash: string; readonly version: string }[];
+interface Stored {
+  readonly kind: Definition['kind'];
+  readonly name: string;
+  readonly hash: string;
+  readonly version: string;
 }
 
-async function appliedTo(db: Kysely<AnyDatabase>): Promise<Applied> {
-  const { rows: exist } = await sql<{ steps: boolean; definitions: boolean }>`
-    select to_regclass('ops.migrations') is not null as steps, to_regclass('ops.definitions') is not null as definitions`.execute(
-    db,
+async function storedIn(db: Kysely<AnyDatabase>): Promise<readonly Stored[]> {
+  const { rows } = await sql<{
+    exists: boolean;
+  }>`select to_regclass('ops.definitions') is not null as exists`.execute(db);
+  if (!rows[0]?.exists) return [];
+  return (await sql<Stored>`select kind, name, hash, version from ops.definitions order by name`.execute(db))
+    .rows;
+}
+
+/** Waits for other processes that migrate; the lock ends with the transaction. */
+async function lock(trx: Transaction<AnyDatabase>, patience: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${Math.max(patience, 1)}ms`}, true)`.execute(trx);
+  // Any number, as long as every version of this program uses the same.
+  await sql`select pg_advisory_xact_lock(7236511094217)`.execute(trx).catch((cause: unknown) => {
+    if (codeOf(cause) !== lockNotAvailable) throw cause;
+    const seconds = Math.round(patience / 1000);
+    throw new Unreachable(`another process has been migrating this warehouse for ${seconds} s`, { cause });
+  });
+  await sql`set local lock_timeout = '60s'`.execute(trx);
+}
+
+async function apply(trx: Transaction<AnyDatabase>, plan: Plan): Promise<readonly string[]> {
+  const { outdated, views, known, version } = plan;
+  await ensureSchema(trx, 'ops');
+  await sql`create table if not exists ops.definitions (
+    kind text not null, name text primary key, hash text not null, version text not null, applied_at timestamptz not null default now())`.execute(
+    trx,
   );
-  const steps = exist[0]?.steps
-    ? await sql<{ name: string }>`select name from ops.migrations order by name collate "C"`.execute(db)
-    : { rows: [] };
-  const definitions = exist[0]?.definitions
-    ? await sql<Applied['definitions'][number]>`select name, hash, version from ops.definitions`.execute(db)
-    : { rows: [] };
-  return { steps: steps.rows.map(({ name }) => name), definitions: definitions.rows };
-}
-
-async function apply(trx: Transaction<AnyDatabase>, changes: Missing): Promise<readonly string[]> {
-  if (changes.steps.length > 0) await applySteps(trx, changes.folder);
-  if (changes.outdated.length > 0) await applyDefinitions(trx, changes);
-  return namesOf(changes);
-}
-
-async function applySteps(trx: Transaction<AnyDatabase>, folder: URL): Promise<void> {
-  // Kysely's own error may be the one of its clean-up in a transaction that is aborted already.
-  let failed: StepFailed | undefined;
-  const { error } = await new Migrator({
-    db: trx,
-    provider: providerOf(folder, (step) => {
-      failed = step;
-    }),
-    migrationTableSchema: 'ops',
-    migrationTableName: 'migrations',
-    migrationLockTableName: 'migration_lock',
-  }).migrateToLatest();
-  if (error !== undefined) throw failed ?? error;
-}
-
-class StepFailed extends Error {
-  constructor(name: string, cause: unknown) {
-    super(`migration ${name} failed and left no trace: ${saidBy(cause)}`, { cause });
-    this.name = 'StepFailed';
+  for (const each of outdated) {
+    if (each.kind === 'table') await applyTable(trx, each, known);
+    if (each.kind === 'step')
+      await sql
+        .raw(each.text)
+        .execute(trx)
+        .catch((cause: unknown) => {
+          throw new StepFailed(`migration ${each.name} failed and left no trace: ${saidBy(cause)}`, {
+            cause,
+          });
+        });
   }
+  await applyViews(
+    trx,
+    outdated.filter(({ kind }) => kind === 'view'),
+    views,
+    known,
+  );
+  for (const { kind, name, hash } of outdated)
+    await sql`insert into ops.definitions (kind, name, hash, version) values (${kind}, ${name}, ${hash}, ${version})
+      on conflict (name) do update set hash = excluded.hash, version = excluded.version, applied_at = now()`.execute(
+      trx,
+    );
+  return namesOf(plan);
 }
 
-/** Any number will do, as long as every version of this program uses the same. */
-const lockKey = 7_236_511_094_217;
+class StepFailed extends Error {}
 
-/** Takes the lock until the end of the transaction. */
-async function lock(
-  trx: Transaction<AnyDatabase>,
-  address: string,
-  { patience = 600_000, signal }: MigrateOptions,
-): Promise<void> {
-  const deadline = performance.now() + patience;
-  for (;;) {
-    signal?.throwIfAborted();
-    const { rows } = await sql<{
-      locked: boolean;
-    }>`select pg_try_advisory_xact_lock(${lockKey}::bigint) as locked`.execute(trx);
-    if (rows[0]?.locked) return;
-    if (performance.now() > deadline) {
-      throw new Unreachable(
-        `another process has been migrating ${address} for ${Math.round(patience / 1000)} s`,
-      );
-    }
-    await sleep(50);
-  }
-}
+const lockNotAvailable = '55P03';
+const ownDatabase =
+  'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
+const otherProgram = `another program keeps its tables where Tidemark's belong: ${ownDatabase}`;
 
-/** The names of a folder's steps, in order: its files without their ending. */
-async function stepsIn(folder: URL): Promise<readonly string[]> {
-  const files = (await fs.readdir(folder)).filter((file) => /^\d{4}_[a-z0-9_]+\.sql$/.test(file)).sort();
-  return files.map((file) => file.slice(0, -'.sql'.length));
-}
+/** What the user can do about an error of Postgres, by its SQLSTATE. */
+const advice: Readonly<Record<string, string>> = {
+  '42P07': otherProgram, // duplicate_table
+  '42710': otherProgram, // duplicate_object
+  '42723': otherProgram, // duplicate_function
+  // dependent_objects_still_exist
+  '2BP01': 'a view of yours reads one that must be made anew: drop yours, migrate, make it again',
+  // insufficient_privilege
+  '42501':
+    'this user may not change the schema: let the owner run grant create on database … to this user, and give it the schemas and tables ' +
+    `of Tidemark that another user made (alter … owner to …); where they are another program's, ${ownDatabase}`,
+};
 
-const providerOf = (folder: URL, failed: (step: StepFailed) => void): MigrationProvider => ({
-  async getMigrations() {
-    const steps = (await stepsIn(folder)).map(async (name) => {
-      const text = await fs.readFile(new URL(`${name}.sql`, folder), 'utf8');
-      const up = async (db: Kysely<unknown>): Promise<void> => {
-        try {
-          // Kysely has set an hour for the rest of the transaction.
-          await sql.raw(`set local lock_timeout = '60s';\n${text}`).execute(db);
-        } catch (cause) {
-          const step = new StepFailed(name, cause);
-          failed(step);
-          throw step;
-        }
-      };
-      return [name, { up }] as const;
-    });
-    return Object.fromEntries(await Promise.all(steps));
-  },
-});
-
-/** Says what the user can do about an error of Postgres; any other error is given back as it is. */
 function explained(error: unknown, address: string): unknown {
   const cause = error instanceof StepFailed ? error.cause : error;
-  const said = saidBy(cause);
-  const facts = { cause: error };
-  const ownDatabase =
-    'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
-  switch (codeOf(cause)) {
-    case '42P07': // duplicate_table
-    case '42710': // duplicate_object
-    case '42723': // duplicate_function
-      return new Misconfigured(
-        `${address}: another program keeps its tables where Tidemark's belong (${said}): ${ownDatabase}`,
-        facts,
-      );
-    case '2BP01': // dependent_objects_still_exist
-      return new Misconfigured(
-        `${address}: a view of yours reads one that must be made anew (${said}; ${detailOf(cause)}): drop yours, migrate, make it again`,
-        facts,
-      );
-    case '55P03': // lock_not_available
-      return new Transient(
-        `${address}: ${saidBy(error)}: another session keeps a table locked that must change, perhaps a transaction of a BI tool ` +
-          'that is left open (pg_stat_activity shows it): let it end, then migrate again',
-        facts,
-      );
-    case '42501':
-      return forbidden(said, address, ownDatabase, facts);
-    default:
-      return error;
-  }
-}
-
-const detailOf = (error: unknown): string =>
-  error instanceof Error && 'detail' in error ? String(error.detail) : '';
-
-function forbidden(
-  said: string,
-  address: string,
-  ownDatabase: string,
-  facts: { readonly cause: unknown },
-): Misconfigured {
-  const schema = /^(?:permission denied for|must be owner of) schema (\w+)$/.exec(said)?.[1];
-  if (schema !== undefined && schema !== 'public')
-    return new Misconfigured(
-      `${address}: the schema ${schema} belongs to another user: let that one run: alter schema ${schema} owner to <user>; or, where it is another program's, ${ownDatabase}`,
-      facts,
+  const detail =
+    cause instanceof Error && 'detail' in cause && cause.detail !== undefined
+      ? `; ${String(cause.detail)}`
+      : '';
+  const what = `${address}: ${saidBy(error)}${detail}`;
+  if (isConnectionLoss(cause))
+    return new Transient(`${what}: the connection broke each time; nothing was changed: migrate again`, {
+      cause,
+    });
+  const code = codeOf(cause) ?? '';
+  if (code === lockNotAvailable)
+    return new Transient(
+      `${what}: another session keeps a table locked that must change, perhaps a transaction that a BI tool left open ` +
+        '(pg_stat_activity shows it): let it end, then migrate again',
+      { cause },
     );
-  const database = address.slice(address.indexOf('/') + 1);
-  return new Misconfigured(
-    `${address}: this user may not change the schema (${said}): ` +
-      `let the owner run: grant create on database "${database}" to <user>; tables made by another user must be given to it`,
-    facts,
-  );
+  return advice[code] === undefined ? error : new Misconfigured(`${what}: ${advice[code]}`, { cause });
 }

@@ -1,3 +1,4 @@
+/** What an error of Postgres or of the way to it means to the person who must do something about it. */
 import {
   AuthFailed,
   type ErrorFacts,
@@ -8,49 +9,31 @@ import {
   WarehouseFull,
 } from '../core/errors.ts';
 
-/** What a failed connection means to the person who must do something about it. SQLSTATEs: Postgres manual, appendix A. */
-
-const passingStates: ReadonlySet<string> = new Set([
-  '57P01', // admin_shutdown
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now: starting or recovering
-  '53300', // too_many_connections
-  '53400', // configuration_limit_exceeded
-  '08000',
-  '08001',
-  '08003',
-  '08004',
-  '08006', // connection exceptions, also of poolers
-]);
-
-const passingCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-  'ENETDOWN',
-  'ENOTFOUND', // in a container world names appear late
-  'EAI_AGAIN',
-]);
+/**
+ * Codes of a server that is down, starting or full, and of a network with a bad moment. SQLSTATEs (manual of Postgres, appendix A):
+ * admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections, configuration_limit_exceeded, connection exceptions (also of
+ * poolers). ENOTFOUND: in a container world names appear late.
+ */
+const passing: ReadonlySet<string> = new Set(
+  (
+    '57P01 57P02 57P03 53300 53400 08000 08001 08003 08004 08006 ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ' +
+    'ETIMEDOUT EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN ENOTFOUND EAI_AGAIN'
+  ).split(' '),
+);
 
 /** The SQLSTATE of a server's error, the code of a network's, else undefined. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** True if trying again may help: the server is down, starting, full, or the network has a bad moment. */
+/** True if trying again may help. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isPassing);
-  const code = codeOf(error);
-  if (code !== undefined && (passingStates.has(code) || passingCodes.has(code))) return true;
-  // A unix socket that is not there yet.
-  if (code === 'ENOENT' && error instanceof Error && Reflect.get(error, 'syscall') === 'connect') return true;
-  return (
-    error instanceof Error &&
-    /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/.test(error.message)
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error) ?? '';
+  // ENOENT: the unix socket of a server that has not started yet.
+  if (passing.has(code) || (code === 'ENOENT' && Reflect.get(error, 'syscall') === 'connect')) return true;
+  return /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/.test(
+    error.message,
   );
 }
 
@@ -59,59 +42,40 @@ export const readOnly = '25006';
 export const diskFull = '53100';
 
 /** True if the server answers and nothing can be written there. */
-export function isUnwritable(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === readOnly || code === diskFull;
-}
+export const isUnwritable = (error: unknown): boolean => [readOnly, diskFull].includes(codeOf(error) ?? '');
+
+type Kind = typeof AuthFailed | typeof Misconfigured;
+
+/** What to do about a refused login, by its code or by pg's own words; the first that matches counts. */
+const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] = [
+  [/^28P01/, AuthFailed, 'the user or the password is wrong: correct DATABASE_URL'],
+  [/^28000/, AuthFailed, "this user is not let in: correct DATABASE_URL, or the server's pg_hba.conf"],
+  [/client password must be a string/, AuthFailed, 'it asks for a password, and DATABASE_URL has none'],
+  [/^3D000/, Misconfigured, 'there is no such database: create it (createdb) or correct DATABASE_URL'],
+  [/^42501/, Misconfigured, 'grant this user CONNECT on the database, or take another user in DATABASE_URL'],
+  [
+    /does not support SSL/,
+    Misconfigured,
+    'it has no TLS, and sslmode in DATABASE_URL demands it: use sslmode=disable or prefer',
+  ],
+  [
+    /^\S*(CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL)/,
+    Misconfigured,
+    "the server's certificate is not accepted: add sslrootcert=FILE to DATABASE_URL, or sslmode=require to encrypt without verifying",
+  ],
+  [/^/, Misconfigured, 'it cannot be used'],
+];
 
 /** The error for what trying again does not help. */
 export function refusal(error: unknown, address: string): unknown {
   if (error instanceof TidemarkError) return error;
   const facts = { cause: error };
   const said = saidBy(error);
+  if (codeOf(error) === diskFull) return full(said, facts);
   if (error instanceof URIError)
     return new Misconfigured('DATABASE_URL has a % that is no percent-encoding: write it as %25', facts);
-  const code = codeOf(error);
-  switch (code) {
-    case '28P01':
-      return new AuthFailed(`${address} refuses the user or the password: correct DATABASE_URL`, facts);
-    case '28000':
-      return new AuthFailed(
-        `${address} does not let this user in (${said}): correct DATABASE_URL, or the server's pg_hba.conf`,
-        facts,
-      );
-    case '3D000':
-      return new Misconfigured(
-        `${address}: there is no such database: create it (createdb) or correct DATABASE_URL`,
-        facts,
-      );
-    case '42501':
-      return new Misconfigured(
-        `${address}: ${said}: grant this user CONNECT on the database, or take another user in DATABASE_URL`,
-        facts,
-      );
-    case diskFull:
-      return full(said, facts);
-    case undefined:
-      break;
-    default:
-      if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL/.test(code)) {
-        return new Misconfigured(
-          `${address}: the server's certificate is not accepted (${said}): add sslrootcert=FILE to DATABASE_URL, or sslmode=require to encrypt without verifying`,
-          facts,
-        );
-      }
-  }
-  if (/client password must be a string/.test(said)) {
-    return new AuthFailed(`${address} asks for a password, and DATABASE_URL has none`, facts);
-  }
-  if (/does not support SSL/.test(said)) {
-    return new Misconfigured(
-      `${address} has no TLS, and sslmode in DATABASE_URL demands it: use sslmode=disable or prefer`,
-      facts,
-    );
-  }
-  return new Misconfigured(`${address} cannot be used: ${said}`, facts);
+  const [, Kind, what] = refusals.find(([match]) => match.test(`${codeOf(error) ?? ''} ${said}`)) ?? [];
+  return Kind ? new Kind(`${address}: ${what} (${said})`, facts) : error;
 }
 
 /** The error for a server whose disk is full, by its own words. */
@@ -122,13 +86,10 @@ export const full = (said: string, facts: ErrorFacts): WarehouseFull =>
   );
 
 /** The error for what did not come up in time. */
-export function unreachable(error: unknown, address: string): Unreachable {
-  const first = error instanceof AggregateError ? error.errors[0] : error;
-  const said = saidBy(first);
+export const unreachable = (error: unknown, address: string): Unreachable => {
+  const said = saidBy(error instanceof AggregateError ? error.errors[0] : error);
   return new Unreachable(
     `the warehouse at ${address} cannot be reached (${said}): is it running, and is DATABASE_URL right?`,
-    {
-      cause: error,
-    },
+    { cause: error },
   );
-}
+};

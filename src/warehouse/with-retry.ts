@@ -1,9 +1,8 @@
 /** Waiting for a warehouse that is away, restarting or contended: which errors pass, and how long they are waited for. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isPassing } from './pg-errors.ts';
 
-/** How long work is tried again. */
+/** How long work is tried again, in milliseconds; the pause doubles from `firstMs` to `longestMs`. */
 export interface Patience {
   readonly totalMs: number;
   readonly firstMs: number;
@@ -13,18 +12,25 @@ export interface Patience {
 export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
 
 /**
- * Runs statements that may run twice without harm (looks, and bookkeeping that writes the same again) until they are answered, while the warehouse
- * restarts or is contended. Throws their error when the patience is spent.
+ * Runs work that may run twice without harm (looks, and bookkeeping that writes the same again) until it succeeds. Throws its error when that
+ * does not pass or the time is over, the reason of `signal` once that is aborted.
  */
-export async function patiently<T>(work: () => Promise<T>, patience: Patience = usualPatience): Promise<T> {
+export async function patiently<T>(
+  work: () => Promise<T>,
+  patience: Patience = usualPatience,
+  isWorthIt: (error: unknown) => boolean = isRepeatable,
+  signal?: AbortSignal,
+): Promise<T> {
   const deadline = performance.now() + patience.totalMs;
   for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
+    signal?.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      if (!isRepeatable(error) || performance.now() + pause > deadline) throw error;
+      if (!isWorthIt(error) || performance.now() + pause > deadline) throw error;
     }
-    await sleep(pause * (0.5 + Math.random() / 2));
+    const jittered = pause * (0.5 + Math.random() / 2);
+    await sleep(jittered, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 
@@ -40,12 +46,9 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error) ?? '';
   // A limit that was reached, of connections or of what one may use, breaks no session.
   if (code.startsWith('53')) return false;
-  // Behind the login every exception of the connection is its end: also a pooler's 08P01, which at the login is a refusal.
+  // After the login every exception of the connection is its end: also a pooler's 08P01, which at the login is a refusal.
   if (isPassing(error) || code.startsWith('08')) return true;
-  return (
-    error instanceof Error &&
-    /connection (ended|terminated|timeout)|not queryable|client has encountered a connection error|query read timeout/i.test(
-      error.message,
-    )
-  );
+  const lost =
+    /connection (ended|terminated|timeout)|not queryable|client has encountered a connection error|query read timeout/i;
+  return error instanceof Error && lost.test(error.message);
 }

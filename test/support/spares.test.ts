@@ -31,8 +31,8 @@ test.each([
   "comment on column tracker.issues.id is 'odd'",
   'create schema odd',
   'grant select on tracker.issues to pg_monitor',
-  'insert into ops.migrations (name, timestamp) select name || 1, timestamp from ops.migrations limit 1',
-  'update ops.migrations set timestamp = timestamp',
+  'insert into ops.definitions (kind, name, hash, version) select kind, name || 1, hash, version from ops.definitions limit 1',
+  'update ops.definitions set hash = hash',
   "do $$ begin execute format('alter database %I set work_mem = ''1MB''', current_database()); end $$",
 ])('a warehouse that is no longer as it was made is seen to be another: %s', async (statement) => {
   rig = await openRig({ ...smallSite, issues: 0 });

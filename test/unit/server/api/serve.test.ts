@@ -298,7 +298,9 @@ test('people are told of a request that fails before it becomes a run, once, and
   const heard = () => hook.received.map(({ body }) => JSON.parse(body));
   const at = await serve({ TIDEMARK_WEBHOOK_URL: hook.url });
   // Another machine has a newer version, which has migrated the warehouse.
-  await rows(`insert into ops.migrations (name, timestamp) values ('9999_later', '')`);
+  await rows(
+    `insert into ops.definitions (kind, name, hash, version) values ('step', '9999_later', '', '0')`,
+  );
   for (const name of ['nightly', 'tracker']) {
     await post(`${at.base}/dags/${name}/start`);
     await isNow(at, 'failed', name);
@@ -311,7 +313,7 @@ test('people are told of a request that fails before it becomes a run, once, and
     },
   ]);
   expect(await rows('select from ops.runs')).toEqual([]);
-  await rows(`delete from ops.migrations where name = '9999_later'`);
+  await rows(`delete from ops.definitions where name = '9999_later'`);
   await post(`${at.base}/dags/nightly/start`);
   await isNow(at, 'succeeded', 'nightly');
   await until('it is told', async () => heard().length > 1, 10_000);
