@@ -47,6 +47,7 @@ export interface ConnectOptions {
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
   let target = connectionString(url);
   const attempt = async (): Promise<Warehouse> => {
+    options.signal?.throwIfAborted();
     const warehouse = open(target, url, options);
     try {
       await examine(warehouse);

@@ -13,7 +13,7 @@ export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs
 
 /**
  * Runs work that may run twice without harm (looks, and bookkeeping that writes the same again) until it succeeds. Throws its error when that
- * does not pass or the time is over, the reason of `signal` once that is aborted.
+ * does not pass or the time is over; where it would wait and `signal` is aborted, the reason of that.
  */
 export async function patiently<T>(
   work: () => Promise<T>,
@@ -23,12 +23,12 @@ export async function patiently<T>(
 ): Promise<T> {
   const deadline = performance.now() + patience.totalMs;
   for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
-    signal?.throwIfAborted();
     try {
       return await work();
     } catch (error) {
       if (!isWorthIt(error) || performance.now() + pause > deadline) throw error;
     }
+    signal?.throwIfAborted();
     const jittered = pause * (0.5 + Math.random() / 2);
     await sleep(jittered, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
   }
