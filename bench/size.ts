@@ -42,9 +42,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   'connectors/jira': 2730,
   //
   'connectors/spotify-ads': 4235,
-  //
-  'connectors/dagu': 1500,
-  //
+  'connectors/dagu': 1300,
   engine: 4380,
   //
   load: 1850,

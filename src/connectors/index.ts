@@ -1,11 +1,12 @@
 /** The connectors by the name of their source. Nothing of a vendor is loaded before its source is opened. */
 import type { Part } from '../config/part.ts';
+import type { Engine } from '../core/dag-engine.ts';
 import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { days, hours } from '../core/time.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 import { type WorkflowConfig, workflowPart } from './dagu/config.ts';
-import type { OpenEngine } from './dagu/control.ts';
+
 import { type TrackerConfig, trackerPart } from './jira/config.ts';
 import { type AdsConfig, adsPart } from './spotify-ads/config.ts';
 
@@ -37,7 +38,7 @@ export interface SourceSettings {
   readonly openEngine?: (
     dags: readonly string[],
     proxies: Tools['proxies'],
-  ) => Promise<OpenEngine & { close(): Promise<void> }>;
+  ) => Promise<Engine & { close(): Promise<void> }>;
 }
 
 /** Variables and opener of each source; a pipeline names one as its `source`. */

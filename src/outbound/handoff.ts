@@ -4,6 +4,7 @@
  */
 
 import { type Kysely, sql } from 'kysely';
+import type { Engine, EngineRun } from '../core/dag-engine.ts';
 import {
   AuthFailed,
   Forbidden,
@@ -16,7 +17,6 @@ import {
 } from '../core/errors.ts';
 import { days, hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import type { Engine, EngineRun } from './engine.ts';
 
 export interface Handoff {
   readonly handoffId: string;
@@ -180,9 +180,9 @@ async function byOurClock(
   db: Kysely<AnyDatabase>,
   there: EngineRun | undefined,
 ): Promise<EngineRun | undefined> {
-  if (there?.startedAt === undefined || there.toldAt === undefined) return there;
+  if (there?.startedAt === undefined || there.answeredAt === undefined) return there;
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  const behind = (rows[0]?.now ?? there.toldAt).getTime() - there.toldAt.getTime();
+  const behind = (rows[0]?.now ?? there.answeredAt).getTime() - there.answeredAt.getTime();
   return { ...there, startedAt: new Date(there.startedAt.getTime() + behind) };
 }
 

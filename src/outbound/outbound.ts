@@ -1,10 +1,10 @@
 /** What is told to the outside after a run, and from time to time without one. */
 
 import { type Kysely, sql } from 'kysely';
+import type { Engine } from '../core/dag-engine.ts';
 import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
-import type { Engine } from './engine.ts';
 import { drive, isAnyDue } from './handoff.ts';
 import { type Finding, findings, recoveries, takeIn } from './health.ts';
 import { intend, intendMissed, type Then } from './intent.ts';

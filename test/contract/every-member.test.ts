@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
-import { detailsIn } from '../../src/connectors/dagu/dagu.ts';
-import { dagIn, runIn } from '../../src/connectors/dagu/fields.ts';
+import { dagIn, daguRun } from '../../src/connectors/dagu/fields.ts';
+import { detailsIn } from '../../src/connectors/dagu/history.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
 import type { Flow, Slice } from '../../src/core/stream.ts';
@@ -302,10 +302,10 @@ const slice: Slice = {
 const wayOf = ({ stream, via }: Flow): ((record: unknown) => ReturnType<Flow['via']>) => {
   const ways: Readonly<Record<string, (record: unknown) => ReturnType<Flow['via']>>> = {
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
-    dags: (record) => via(dagIn(record, '2.x'), slice),
+    dags: (record) => via(dagIn(record), slice),
     dag_runs: (record) => {
       const details = detailsIn(record);
-      return via(details && runIn(details, '2.x', 'd'), slice);
+      return via(details && daguRun(details, 'd'), slice);
     },
   };
   return ways[stream.name] ?? ((record) => via(record, slice));

@@ -1,6 +1,6 @@
 /** The connection to one workflow engine, and what its streams share. */
 
-import { AuthFailed, Forbidden, Misconfigured, Missing, Refused } from '../../core/errors.ts';
+import * as errors from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { isObject } from '../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
@@ -17,7 +17,7 @@ export interface EngineSettings {
 
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
 
-/** What was found out about an engine by its first answers. */
+/** What the first answers of an engine show. */
 export interface Found {
   readonly dialect: Dialect;
   /** The engine's clock, where it sends one. */
@@ -35,7 +35,7 @@ export interface Workflow {
   readonly concurrency: number;
   /** Reports a warning of the run. */
   readonly note: (message: string) => void;
-  /** The dialect, found out once. */
+  /** The dialect; the engine is asked once. */
   readonly found: (signal: AbortSignal) => Promise<Found>;
 }
 
@@ -44,7 +44,7 @@ export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}
   const authorize = () => (token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` });
   const http = createHttp({ ...deps, baseUrl, authorize });
   const { origin, counters } = http;
-  return { origin, counters, send: (...asked) => send(http, ...asked), close: () => http.close() };
+  return { origin, counters, send: (...args) => send(http, ...args), close: () => http.close() };
 };
 
 /**
@@ -53,13 +53,13 @@ export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}
  */
 const send = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer> => {
   const answer = await http.send(request, signal).catch((cause: unknown) => {
-    if (!(cause instanceof Forbidden)) throw cause;
-    throw new AuthFailed(`${http.origin} refuses these credentials (${cause.message})`, { cause });
+    if (!(cause instanceof errors.Forbidden)) throw cause;
+    throw new errors.AuthFailed(`${http.origin} refuses these credentials (${cause.message})`, { cause });
   });
   const { body, status } = answer;
   if (!isObject(body) || body.status !== 'error' || typeof body.message !== 'string') return answer;
-  const said = `${request.method} ${request.endpoint} answered ${status} with an error: ${body.message}`;
-  throw new Refused(said, status, [body.message]);
+  const message = `${request.method} ${request.endpoint} answered ${status} with an error: ${body.message}`;
+  throw new errors.Refused(message, status, [body.message]);
 };
 
 /** A request of a route whose `{…}` are filled in their order. Throws `Misconfigured` for a name that would leave its place. */
@@ -70,17 +70,32 @@ export const route = (
   more: Partial<Request> = {},
 ): Request => {
   const bad = names.find((name) => /^\.{0,2}$/.test(name));
-  if (bad !== undefined) throw new Misconfigured(`${JSON.stringify(bad)} cannot be part of an address`);
+  if (bad !== undefined)
+    throw new errors.Misconfigured(`${JSON.stringify(bad)} cannot be part of an address`);
   const left = names.map(encodeURIComponent);
   return { method, path: endpoint.replaceAll(/\{\w+\}/g, () => left.shift() ?? ''), endpoint, ...more };
 };
 
-/** The answer; undefined for a 404. One 404 may be a deployment or a cache, so `confirmed` asks once more. */
-export const ifThere = (http: Http, request: Request, signal: AbortSignal): Promise<Answer | undefined> =>
+/** Whether an error is about one request alone (one DAG, one log), so that the engine may still answer others. */
+export const isOfOneRequest = (error: unknown): error is errors.TidemarkError =>
+  error instanceof errors.Refused ||
+  error instanceof errors.Missing ||
+  error instanceof errors.UnexpectedContent ||
+  error instanceof errors.TooLarge ||
+  (error instanceof errors.Transient && !(error instanceof errors.RateLimited));
+
+/** The answer; undefined for a 404. */
+export const sendOptional = (
+  http: Http,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Answer | undefined> =>
   http.send(request, signal).catch((cause: unknown) => {
-    if (cause instanceof Missing) return undefined;
+    if (cause instanceof errors.Missing) return undefined;
     throw cause;
   });
+
+/** One 404 may be a deployment or a cache, so it is confirmed by a second request. */
 export const confirmed = async <T>(ask: () => Promise<T | undefined>): Promise<T | undefined> =>
   (await ask()) ?? (await ask());
 
@@ -99,10 +114,10 @@ export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading =
 });
 
 /** The end of a reading that read `fetched` of `expected` records. */
-export const endOf = (expected: number, fetched: number, matched = true): WalkEnd => ({
-  ...{ expected, fetched, matched, passes: 1, moved: 0 },
+export const endOf = (expected: number, fetched: number): WalkEnd => ({
+  ...{ expected, fetched, matched: fetched === expected, passes: 1, moved: 0 },
 });
 
 /** The first five names, and how many more there are. */
-export const some = (names: readonly string[]): string =>
+export const firstOf = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;

@@ -1,10 +1,9 @@
 /**
- * The three dialects of a workflow engine: what their members are called, and how a record becomes columns.
- * Contract: docs of the contract, its status payload as Tidemark's own API and the engines of vendor-facts.md 3.3
- * write it. 1.30 and 2.x: the vendor's OpenAPI files of Dagu 1.30.2 and 2.6.5.
+ * What the members of DAGs, runs and steps are called, as data: the vendor's OpenAPI of Dagu 1.30.2 and 2.6.5, and for the contract,
+ * which shows no fields, the shapes of vendor-facts 3.3 (these also with a capital letter).
  */
 
-import { BadData } from '../../core/errors.ts';
+import { BadData, UnexpectedContent } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own, put } from '../../core/record-object.ts';
 import type { Json } from '../../core/request.ts';
@@ -13,122 +12,99 @@ import { formatInstant, parseAnyInstant } from '../../core/time.ts';
 
 export type Dialect = 'contract' | '1.30' | '2.x';
 
-/** A column and its names in the contract, in 1.30 and in 2.x (absent: as in 1.30). The first filled name wins. */
-type Field = readonly [column: string, contract: string, v1: string, v2?: string];
+/** The names that a column's value may have; the first that is filled wins. */
+type Names = ReadonlyMap<string, readonly string[]>;
 
-const runFields: readonly Field[] = [
-  ['told_run_id', 'runId requestId RequestId dagRunId', 'dagRunId'],
-  ['name', 'name Name', 'name'],
-  ['status', 'status Status', 'status'],
-  ['label', 'statusText StatusText', 'statusLabel'],
-  ['scheduled_at', 'scheduledAt', '', 'scheduleTime'],
-  ['queued_at', 'queuedAt', 'queuedAt'],
-  ['started_at', 'startedAt StartedAt', 'startedAt'],
-  ['finished_at', 'finishedAt FinishedAt', 'finishedAt'],
-  ['trigger_type', 'trigger', '', 'triggerType'],
-  ['params', 'params Params', 'params'],
-  ['labels', 'labels', '', 'labels tags'],
-  ['worker_id', 'workerId', 'workerId'],
-  ['root_dag_name', '', 'rootDAGRunName'],
-  ['root_dag_run_id', '', 'rootDAGRunId'],
-  ['parent_dag_name', '', 'parentDAGRunName'],
-  ['parent_dag_run_id', '', 'parentDAGRunId'],
-  ['auto_retry_count', '', '', 'autoRetryCount'],
-  ['log_path', 'log Log', 'log'],
-  ['error', 'error Error', 'error'],
-  ['steps', 'steps nodes Nodes', 'nodes'],
-  ['running_steps', 'runningSteps', ''],
-];
+const camelCase = (column: string): string =>
+  column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-const stepFields: readonly Field[] = [
-  ['step_name', 'name Name', ''],
-  ['status', 'status Status', 'status'],
-  ['label', 'statusText StatusText', 'statusLabel'],
-  ['started_at', 'startedAt StartedAt', 'startedAt'],
-  ['finished_at', 'finishedAt FinishedAt', 'finishedAt'],
-  ['retry_count', 'retryCount RetryCount', 'retryCount'],
-  ['done_count', 'doneCount DoneCount', 'doneCount'],
-  ['error', 'error Error', 'error'],
-  ['depends', 'depends', ''],
-  ['sub_runs', '', 'subRuns'],
-  ['definition', 'step Step', 'step'],
-];
+/** The names of columns: `same` in camel case, `other` as they are given. */
+const namesOf = (same: string, other: Readonly<Record<string, string>>): Names =>
+  new Map(
+    [...same.split(' ').map((column) => [column, camelCase(column)] as const), ...Object.entries(other)].map(
+      ([column, names]) => [column, names.split(' ').flatMap((name) => [name, capital(name)])],
+    ),
+  );
 
-const definitionFields: readonly Field[] = [
-  ['step_name', 'name Name', 'name'],
-  ['depends', 'depends Depends', 'depends'],
-];
+const states = { status: 'status', label: 'statusLabel statusText' };
+export const runNames = namesOf(
+  'trigger_type queued_at started_at finished_at params worker_id auto_retry_count error',
+  {
+    ...{ ...states, name: 'name', steps: 'nodes steps', running_steps: 'runningSteps' },
+    ...{ told_run_id: 'dagRunId runId requestId', scheduled_at: 'scheduledAt scheduleTime' },
+    ...{ labels: 'labels tags', log_path: 'log' },
+    ...{ root_dag_name: 'rootDAGRunName', root_dag_run_id: 'rootDAGRunId' },
+    ...{ parent_dag_name: 'parentDAGRunName', parent_dag_run_id: 'parentDAGRunId' },
+  },
+);
+const stepNames = namesOf('started_at finished_at retry_count done_count error depends sub_runs', {
+  ...{ ...states, step_name: 'name', definition: 'step' },
+});
+const definitionNames = namesOf('depends', { step_name: 'name' });
+export const dagNames = namesOf('name file_name description schedule params queue max_active_runs errors', {
+  ...{ group_name: 'group', tags: 'tags labels' },
+  ...{ is_suspended: 'suspended', latest: 'latestDAGRun' },
+});
 
-const dagFields: readonly Field[] = [
-  ['name', 'name', 'name'],
-  ['file_name', '', 'fileName'],
-  ['group_name', 'group', 'group'],
-  ['description', 'description about', 'description'],
-  ['schedule', 'schedule', 'schedule'],
-  ['params', 'params', 'params'],
-  ['tags', 'tags', 'tags', 'tags labels'],
-  ['queue', '', 'queue'],
-  ['max_active_runs', '', 'maxActiveRuns'],
-  ['is_suspended', '', 'suspended'],
-  ['errors', '', 'errors'],
-  ['dag', '', 'dag'],
-  ['latest', 'last', 'latestDAGRun'],
-];
-
-/** The members that hold handlers of a run, and the kind that the warehouse calls them. 2.x says onAbort for onCancel. */
+/** The members that hold handlers, and their kind in the warehouse: 2.x says onAbort for onCancel. */
 const handlerKinds: Readonly<Record<string, string>> = {
-  onInit: 'onInit',
-  onSuccess: 'onSuccess',
-  onFailure: 'onFailure',
-  onCancel: 'onCancel',
-  onAbort: 'onCancel',
-  onExit: 'onExit',
+  ...{ onInit: 'onInit', onSuccess: 'onSuccess', onFailure: 'onFailure', onCancel: 'onCancel' },
+  ...{ onAbort: 'onCancel', onExit: 'onExit' },
 };
 
-/** The members that hold the execution in a status of the contract; their members count as the status's own. */
+/** The members that hold the execution in a status of the contract ("execution details"). */
 const executions = ['details', 'execution', 'executionDetails', 'run', 'Status'];
 
-/** A record of the source by the columns of its table; `rest`: what no column holds, under its own names. */
+/** A record by the columns of its table; `rest`: what no column holds, under its own names. */
 export interface Columns {
   readonly known: JsonObject;
   readonly rest: JsonObject;
 }
 
-/** A step or handler of a run. `tails`: the ends of its logs. */
+/** A step or handler of a run. */
 export interface Step extends Columns {
   readonly kind: string;
-  readonly tails?: JsonObject;
 }
 
-/** One execution of a DAG, as it is handed to the transform. `known.begun_at` tells two executions of one id apart. */
-export interface Run extends Columns {
+/** One execution of a DAG, as it is handed to the transform. Instants are RFC 3339. */
+export interface Run {
   readonly dag: string;
   /** The key of its row; '' where the source gives neither an id nor a start. */
   readonly id: string;
-  readonly steps: readonly Step[];
-  /** True where `steps` are not all the steps: the others stay as they were read last. */
-  readonly partial: boolean;
+  /** What distinguishes two executions of one id. */
+  readonly begun_at?: string | undefined;
+  readonly gone_at?: string;
+  readonly members: JsonObject;
+  /** The ends of the logs of steps, by their place: `{stdout?, stderr?, problem?}`. */
+  readonly logs?: Readonly<Record<string, JsonObject>>;
 }
 
 /** A DAG, as it is handed to the transform. */
-export interface Dag extends Columns {
+export interface Dag {
   readonly name: string;
+  readonly members: JsonObject;
   /** Its newest run, if it is known. */
-  readonly latest?: Run;
+  readonly latest?: Run | undefined;
 }
 
 const isFilled = (value: Json): boolean => value !== undefined && value !== null && value !== '';
 
-const columnsOf = (record: JsonObject, fields: readonly Field[], dialect: Dialect): Columns => {
+/** The value of a column. */
+export const memberOf = (record: JsonObject, names: Names, column: string): Json =>
+  (names.get(column) ?? []).map((name) => own(record, name)).find(isFilled);
+
+export const byColumn = (record: JsonObject, names: Names): Columns => {
   const columns = new Map<string, string>();
-  for (const [column, contract, v1, v2 = v1] of fields) {
-    const names = { contract, '1.30': v1, '2.x': v2 }[dialect].split(' ');
-    columns.set(names.find((name) => isFilled(own(record, name))) ?? names[0] ?? '', column);
+  for (const [column, each] of names) {
+    const name =
+      each.find((one) => isFilled(own(record, one))) ?? each.find((one) => own(record, one) !== undefined);
+    if (name !== undefined && !columns.has(name)) columns.set(name, column);
   }
   const known: Record<string, Json> = {};
   const rest: Record<string, Json> = {};
   for (const [name, value] of Object.entries(record)) {
-    const column = name === '' ? undefined : columns.get(name);
+    const column = columns.get(name);
     put(column === undefined ? rest : known, column ?? name, value);
   }
   return { known, rest };
@@ -142,8 +118,7 @@ export const textOf = (value: Json): string | undefined => {
 
 /** An instant in RFC 3339; undefined for what is none: Dagu writes `""` or `-`, Go the year 1. */
 export const instantText = (value: Json): string | undefined => {
-  if (typeof value === 'string' ? value === '' || value.startsWith('0001-') : typeof value !== 'number')
-    return undefined;
+  if (typeof value === 'string' ? value.startsWith('0001-') : typeof value !== 'number') return undefined;
   try {
     return formatInstant(parseAnyInstant(value as string | number));
   } catch (error) {
@@ -152,109 +127,96 @@ export const instantText = (value: Json): string | undefined => {
   }
 };
 
-/** The source's word for the state of a run or step, and what it means. `status` is a word or a number, `label` its word. */
-export const standingIn = ({ status, label }: JsonObject, of: 'run' | 'step'): Standing =>
+export const startOf = ({ members }: Run): string | undefined =>
+  instantText(memberOf(members, runNames, 'started_at'));
+
+/** When a run came to be, in RFC 3339: made, else queued, else started. */
+export const beganAt = (run: Run): string | undefined =>
+  run.begun_at ?? instantText(memberOf(run.members, runNames, 'queued_at')) ?? startOf(run);
+
+/** The source's word for a state and what it means; `status` is a word or a number, `label` its word. */
+export const stateIn = ({ status, label }: JsonObject, of: 'run' | 'step'): Standing =>
   standingOf(of, {
     label: textOf(label) ?? (typeof status === 'string' ? status : undefined),
     code: typeof status === 'number' ? status : undefined,
   });
+export const stateOf = ({ members }: Run): Standing => stateIn(byColumn(members, runNames).known, 'run');
 
-/** When a run came to be, in RFC 3339: made, else queued, else started. */
-export const beganAt = ({ known }: Pick<Run, 'known'>): string | undefined =>
-  [known.begun_at, known.queued_at, known.started_at].map(instantText).find((text) => text !== undefined);
+/** When a run was made, by the folder of its log `…/dag-run_20261121_072425Z_<id>/…` (measured on 1.30.2; a retry keeps it). */
+const madeAt = (log: Json): string | undefined => {
+  const found = /dag-run_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)Z_/.exec(textOf(log) ?? '');
+  const [, year, month, day, hour, minute, second] = found ?? [];
+  return found === null ? undefined : instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+};
 
-/** The object without one member. */
-const without = (object: JsonObject, member: string): JsonObject =>
-  Object.fromEntries(Object.entries(object).filter(([name]) => name !== member));
+/** A summary or details of Dagu. `dag`: its name, where the request gives it. */
+export const daguRun = (members: JsonObject, dag?: string): Run => {
+  const [id, name, log] = ['told_run_id', 'name', 'log_path'].map((each) =>
+    memberOf(members, runNames, each),
+  );
+  return { dag: dag ?? textOf(name) ?? '', id: textOf(id) ?? '', begun_at: madeAt(log), members };
+};
 
-const stepIn = (record: Json, dialect: Dialect, kind = 'step'): Step => {
-  if (!isObject(record)) {
-    return typeof record === 'string'
-      ? { kind, known: { step_name: record }, rest: {} }
-      : { kind, known: {}, rest: { step: record } };
-  }
-  const { known, rest } = columnsOf(record, stepFields, dialect);
+const stepIn = (record: Json, kind: string): Step => {
+  if (typeof record === 'string') return { kind, known: { step_name: record }, rest: {} };
+  if (!isObject(record)) return { kind, known: {}, rest: { step: record } };
+  const { known, rest } = byColumn(record, stepNames);
   const { definition, ...outer } = known;
   if (!isObject(definition)) return { kind, known: outer, rest };
-  const inner = columnsOf(definition, definitionFields, dialect);
+  const inner = byColumn(definition, definitionNames);
   const more = Object.keys(inner.rest).length > 0 && { definition: inner.rest };
   return { kind, known: { ...outer, ...inner.known }, rest: { ...rest, ...more } };
 };
 
-/** Dagu may leave the name of a handler empty; it is then called after its kind. */
-const handlerIn = (record: JsonObject, dialect: Dialect, kind: string): Step => {
-  const step = stepIn(record, dialect, kind);
-  return isFilled(step.known.step_name) ? step : { ...step, known: { ...step.known, step_name: kind } };
-};
-
-/** When a run was made, by the folder of its log `…/dag-run_20261121_072425Z_<id>/…` (measured on 1.30.2; a retry keeps it). */
-const madeAt = (log: Json): string | undefined => {
-  const found = typeof log === 'string' ? /dag-run_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)Z_/.exec(log) : null;
-  if (found === null) return undefined;
-  const [, year, month, day, hour, minute, second] = found;
-  return instantText(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-};
-
-/**
- * One execution: a summary or details of Dagu, or the merged status of the contract. `dag`: its name, where the request says
- * it. Steps under a member that is no list stay in `rest`.
- */
-export const runIn = (record: JsonObject, dialect: Dialect, dag?: string): Run => {
-  const { known, rest } = columnsOf(record, runFields, dialect);
-  const { steps, running_steps: running, ...columns } = known;
-  const isHandler = (name: string, value: Json) => name in handlerKinds && isObject(value);
+/** The steps of a run, handlers last. A handler without a name is called after its kind. `isWhole`: all steps are given. */
+export const stepsOf = (
+  members: JsonObject,
+): { readonly steps: readonly Step[]; readonly isWhole: boolean } => {
+  const [all, running] = ['steps', 'running_steps'].map((each) => memberOf(members, runNames, each));
+  const list = [all, running].find((one) => Array.isArray(one)) ?? [];
   const handlers = Object.entries(handlerKinds).flatMap(([name, kind]) => {
-    const handler = own(rest, name);
-    return isObject(handler) ? [handlerIn(handler, dialect, kind)] : [];
+    const handler = own(members, name);
+    if (!isObject(handler)) return [];
+    const step = stepIn(handler, kind);
+    return [{ ...step, known: { ...step.known, step_name: textOf(step.known.step_name) ?? kind } }];
   });
-  const list = [steps, running].find((one) => Array.isArray(one)) ?? [];
-  const others = Object.entries(rest).filter(([name, value]) => !isHandler(name, value));
-  const started = instantText(columns.started_at);
-  return {
-    dag: dag ?? textOf(columns.name) ?? '',
-    id: textOf(columns.told_run_id) ?? (dialect === 'contract' && started ? `started:${started}` : ''),
-    known: { ...columns, begun_at: dialect === 'contract' ? started : madeAt(columns.log_path) },
-    rest: { ...Object.fromEntries(others), ...(isFilled(steps) && !Array.isArray(steps) && { steps }) },
-    steps: [...list.map((step: Json) => stepIn(step, dialect)), ...handlers],
-    partial: !Array.isArray(steps),
-  };
+  return { steps: [...list.map((step) => stepIn(step, 'step')), ...handlers], isWhole: Array.isArray(all) };
+};
+
+/** The columns of a run. Steps under a member that is no list stay in `rest`. */
+export const runColumns = (members: JsonObject): Columns => {
+  const { known, rest } = byColumn(members, runNames);
+  const { steps, running_steps: _, ...columns } = known;
+  const others = Object.entries(rest).filter(([name, value]) => !(name in handlerKinds && isObject(value)));
+  const odd = isFilled(steps) && !Array.isArray(steps) && { steps };
+  return { known: columns, rest: { ...Object.fromEntries(others), ...odd } };
+};
+
+/** A DAG of Dagu's list. Throws `UnexpectedContent` for one without a name: it would pass for deleted. */
+export const dagIn = (record: Json): Dag => {
+  const { dag, ...others } = isObject(record) ? record : {};
+  const members = isObject(dag) ? { ...others, ...dag } : { ...others, ...(dag !== undefined && { dag }) };
+  const [name, latest] = ['name', 'latest'].map((column) => memberOf(members, dagNames, column));
+  const text = textOf(name);
+  if (text === undefined) throw new UnexpectedContent('a DAG in the list of the engine has no name');
+  return { name: text, members, ...(isObject(latest) && { latest: daguRun(latest, text) }) };
 };
 
 /** What an answer of the contract is about: `data` of its envelope, or the body where an engine writes none (3.3). */
-export const payloadOf = (body: Json): JsonObject | undefined => {
-  if (!isObject(body)) return undefined;
-  if (body.status !== 'success' || !('data' in body)) return body;
-  return isObject(body.data) ? body.data : undefined;
+export const payloadOf = (body: Json): JsonObject => {
+  const payload = isObject(body) && body.status === 'success' && 'data' in body ? body.data : body;
+  return isObject(payload) ? payload : {};
 };
 
-/** The current execution in a status of the contract; undefined where the status has no word for it. */
-export const currentRun = (body: Json, dag: string): Run | undefined => {
-  const payload = payloadOf(body);
-  if (payload === undefined) return undefined;
-  const flat = executions.reduce(
-    (all, name) => {
-      const held = all[name];
-      return isObject(held) ? { ...without(all, name), ...held } : all;
-    },
-    without(payload, 'dag'),
-  );
-  const run = runIn(flat, 'contract', dag);
-  return standingIn(run.known, 'run').word === null ? undefined : run;
-};
-
-/** A DAG of a list, or of a status of the contract. Undefined for what has no name. */
-export const dagIn = (record: Json, dialect: Dialect): Dag | undefined => {
-  if (!isObject(record)) return undefined;
-  const outer = columnsOf(record, dagFields, dialect);
-  const inner = isObject(outer.known.dag) ? columnsOf(outer.known.dag, dagFields, dialect) : undefined;
-  const { dag, latest, ...known } = { ...outer.known, ...inner?.known };
-  const name = textOf(known.name);
-  if (name === undefined) return undefined;
-  const rest = { ...outer.rest, ...inner?.rest };
-  return {
-    name,
-    known,
-    rest: isObject(latest) || !isFilled(latest) ? rest : { ...rest, latestDAGRun: latest },
-    ...(isObject(latest) && dialect !== 'contract' && { latest: runIn(latest, dialect, name) }),
-  };
+/** The current execution in a status of the contract. Throws `UnexpectedContent` where the status has no word for its state. */
+export const currentRun = (body: Json, dag: string): Run => {
+  const payload = Object.entries(payloadOf(body));
+  const isExecution = ([name, value]: [string, Json]) => executions.includes(name) && isObject(value);
+  const outer = payload.filter((entry) => !isExecution(entry));
+  const inner = payload.filter(isExecution).flatMap(([, execution]) => Object.entries(execution ?? {}));
+  const run = daguRun(Object.fromEntries([...outer, ...inner]), dag);
+  if (stateOf(run).word === null)
+    throw new UnexpectedContent(`the status of ${dag} has no word for its state`);
+  const begun_at = startOf(run);
+  return { ...run, begun_at, id: run.id || (begun_at === undefined ? '' : `started:${begun_at}`) };
 };

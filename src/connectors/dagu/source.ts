@@ -2,7 +2,7 @@
 
 import { once } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
-import type { Flow, Preflight, Source } from '../../core/stream.ts';
+import type { Source } from '../../core/stream.ts';
 import { type EngineSettings, type HttpDeps, openHttp, type Workflow } from './client.ts';
 import { about, findDialect } from './dialect.ts';
 import { dags } from './streams/dags.ts';
@@ -25,52 +25,38 @@ export interface WorkflowDeps {
   readonly http?: HttpDeps;
 }
 
-const name = 'workflow';
-
 /**
  * Sends nothing yet. The dialect is found out once and kept while the source is open: open one for each run. Throws
  * `Misconfigured` for a base URL that cannot be used.
  */
 export const openWorkflow = (settings: WorkflowSettings, deps: WorkflowDeps = {}): Source => {
   const http = openHttp(settings, deps.http);
+  const named = [...new Set(settings.dags)];
   const workflow: Workflow = {
     http,
-    dags: [...new Set(settings.dags)],
+    dags: named,
     concurrency: deps.http?.concurrency ?? 4,
-    note: (message) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message }),
-    found: once((signal) => findDialect(http, settings.dags, signal)),
+    note: (message) => deps.observe?.({ type: 'note', pipeline: 'workflow', level: 'warn', message }),
+    found: once((signal) => findDialect(http, named, signal)),
   };
   return {
-    name,
-    kind: 'workflow',
-    baseUrl: settings.baseUrl,
-    http,
-    flows: flowsOf(workflow),
-    preflight: (signal) => preflight(workflow, signal),
+    ...{ name: 'workflow', kind: 'workflow', baseUrl: settings.baseUrl, http },
+    flows: [
+      {
+        ...{ stream: dags(workflow), table: tables.dags, children: {}, via: transforms.dag },
+        // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
+        absent: named.length === 0 ? 'replaced' : 'kept',
+      },
+      {
+        ...{ stream: runs(workflow), table: tables.dagRuns, children: tables.dagRunChildren },
+        ...{ via: transforms.dagRun, absent: 'kept' },
+      },
+    ],
+    async preflight(signal) {
+      const { dialect, clock } = await workflow.found(signal);
+      const which = named.length === 0 ? 'those of its list' : `${named.length} of WORKFLOW_DAGS`;
+      return { clock, account: undefined, dialect: [about[dialect], `DAGs: ${which}`], problems: [] };
+    },
     close: () => http.close(),
   };
-};
-
-const flowsOf = (workflow: Workflow): readonly Flow[] => [
-  {
-    stream: dags(workflow),
-    table: tables.dags,
-    children: {},
-    via: transforms.dag,
-    // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
-    absent: workflow.dags.length === 0 ? 'replaced' : 'kept',
-  },
-  {
-    stream: runs(workflow),
-    table: tables.dagRuns,
-    children: tables.dagRunChildren,
-    via: transforms.dagRun,
-    absent: 'kept',
-  },
-];
-
-const preflight = async (workflow: Workflow, signal: AbortSignal): Promise<Preflight> => {
-  const { dialect, clock } = await workflow.found(signal);
-  const which = workflow.dags.length === 0 ? 'those of its list' : `${workflow.dags.length} of WORKFLOW_DAGS`;
-  return { clock, account: undefined, dialect: [about[dialect], `DAGs: ${which}`], problems: [] };
 };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { untold } from '../../../src/cli/outbound.ts';
+import type { Engine, EngineRun } from '../../../src/core/dag-engine.ts';
 import {
   AuthFailed,
   Interrupted,
@@ -9,7 +10,6 @@ import {
   Transient,
   Unreachable,
 } from '../../../src/core/errors.ts';
-import type { Engine, EngineRun } from '../../../src/outbound/engine.ts';
 import { drive } from '../../../src/outbound/handoff.ts';
 import { intend, intendMissed } from '../../../src/outbound/intent.ts';
 import { handoffsOf } from '../../../src/queries/handoff-list.ts';
@@ -300,7 +300,7 @@ test('a DAG that is busy for long is not given up: it is started when it is free
 describe.each([-3, 3])('without run ids, at an engine whose clock is %s hours off', (hours) => {
   const shifted = (at: number) => new Date(at + hours * 3_600_000);
   let newest: Partial<EngineRun> | undefined;
-  const to = showing(() => newest && { ...newest, toldAt: shifted(Date.now()) });
+  const to = showing(() => newest && { ...newest, answeredAt: shifted(Date.now()) });
   const start = to.start;
 
   test('a start whose answer is lost is not repeated', async () => {

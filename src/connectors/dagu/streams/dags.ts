@@ -1,41 +1,79 @@
 /** The DAGs of the engine. */
 
-import { Missing, Refused, Transient, UnexpectedContent } from '../../../core/errors.ts';
+import * as errors from '../../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Json } from '../../../core/request.ts';
+import type { Json } from '../../../core/request.ts';
 import type { SliceContext, Stream } from '../../../core/stream.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { at, idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
-import { confirmed, endOf, ifThere, pageOf, readingOf, some, type Workflow } from '../client.ts';
-import { allUntil, type Dagu, historyOf } from '../dagu.ts';
-import { contractList, daguList, isOfOneDag, listRequest, statusRequest } from '../dialect.ts';
-import { withKeys } from '../existing-runs.ts';
-import { currentRun, type Dag, type Dialect, dagIn, payloadOf, type Run, textOf } from '../fields.ts';
+import * as client from '../client.ts';
+import { daguList, listRequest, statusRequest } from '../dialect.ts';
+import { currentRun, type Dag, dagIn, dagNames, memberOf, type Run, textOf } from '../fields.ts';
+import { allUntil, type Dagu, historyOf } from '../history.ts';
+import { keyed, rowsOf } from '../stored-runs.ts';
 
-export const dags = (workflow: Workflow): Stream => ({
+export const dags = (workflow: client.Workflow): Stream => ({
   name: 'dags',
   about:
     'DAGs: those the engine lists and those that have runs without being in its list, or those named in WORKFLOW_DAGS.',
   endpoint: 'GET /api/v1/dags, GET …/dag-runs, GET /api/v1/dags/{dag}/status',
   promised: true,
-  async read(_, given, signal) {
-    const { dialect, hasDags } = await workflow.found(signal);
-    const reading =
-      dialect === 'contract'
-        ? byStatus(workflow, given, hasDags, signal)
-        : byList(workflow, { http: workflow.http, dialect }, given, hasDags, signal);
-    return readingOf(reading, idBy('name'));
-  },
+  read: (_, given, signal) => client.readingOf(read(workflow, given, signal), idBy('name')),
 });
+
+/** What an engine says of its DAGs. `failure`: some could not be read. */
+interface Listing {
+  readonly dags: readonly Dag[];
+  readonly end: WalkEnd;
+  readonly failure?: errors.TidemarkError | undefined;
+}
+
+/** DAGs are held together: an engine has thousands at most. Throws `Missing` where none of the named DAGs is found. */
+async function* read(
+  workflow: client.Workflow,
+  given: SliceContext,
+  signal: AbortSignal,
+): AsyncGenerator<Page, WalkEnd, void> {
+  const { http, dags: wanted, note } = workflow;
+  const { dialect, hasDags } = await workflow.found(signal);
+  const isContract = dialect === 'contract';
+  const {
+    dags: found,
+    end,
+    failure,
+  } = isContract
+    ? await byStatus(workflow, signal)
+    : await byList(workflow, { http, dialect }, given, signal);
+  const rows = await rowsOf(
+    given,
+    found.flatMap(({ latest }) => latest ?? []),
+  );
+  for (const { latest, ...dag } of found) {
+    const run = latest && keyed(latest, rows(latest), isContract ? given.clock : undefined);
+    yield client.pageOf({ ...dag, ...(run && { latest: run }) });
+  }
+  if (failure !== undefined) throw failure;
+  const absent = wanted.filter((name) => !found.some((dag) => isCalled(dag, name)));
+  if (absent.length > 0 && absent.length === wanted.length)
+    throw new errors.Missing(`${http.origin} knows none of the DAGs ${client.firstOf(absent)}`, 404);
+  if (absent.length > 0)
+    note(`${http.origin} does not know ${client.firstOf(absent)} of WORKFLOW_DAGS; the other DAGs are read`);
+  // The list had DAGs a moment ago: an empty one deletes nothing.
+  return { ...end, ...(hasDags && found.length === 0 && { lacks: true }) };
+}
+
+const fileOf = ({ members }: Dag): string | undefined => textOf(memberOf(members, dagNames, 'file_name'));
+const isCalled = (dag: Dag, wanted: string): boolean => dag.name === wanted || fileOf(dag) === wanted;
 
 /** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}`; nextPage of the last page is 1 (measured on 1.30.2). */
 const byPage: Paging = {
   next(body, sent) {
-    const current = at(at(body, 'pagination'), 'currentPage');
-    const last = at(at(body, 'pagination'), 'totalPages');
+    const [current, last] = ['currentPage', 'totalPages'].map((name) => at(at(body, 'pagination'), name));
     if (typeof current !== 'number' || typeof last !== 'number')
-      throw new UnexpectedContent(`${sent.endpoint}: the answer does not say how many pages there are`);
+      throw new errors.UnexpectedContent(
+        `${sent.endpoint}: the answer does not say how many pages there are`,
+      );
     if (current >= last) return undefined;
     return { request: { ...sent, query: { ...sent.query, page: current + 1 } }, overlap: 0 };
   },
@@ -46,191 +84,92 @@ const byPage: Paging = {
   numbered: true,
 };
 
-/** Throws `UnexpectedContent` for a DAG without a name: it would pass for deleted. */
-const dagOf = (record: Json, dialect: Dialect): Dag => {
-  const dag = dagIn(record, dialect);
-  if (dag === undefined) throw new UnexpectedContent('a DAG in the list of the engine has no name');
-  return dag;
-};
-
 /**
- * Dagu's list, without what WORKFLOW_DAGS does not name, then the DAGs that have runs and no file. The list names files that
- * it cannot read in `errors` alone (measured on 1.30.2: a file that is being written): then no DAG is taken for deleted, nor
- * where the list is empty for a moment. Throws `Missing` where none of the named DAGs is found.
+ * Dagu's list, without what WORKFLOW_DAGS does not name, and the DAGs that have runs and no file. The list names files that
+ * it cannot read in `errors` alone (measured on 1.30.2: a file that is being written): then no DAG is taken for deleted.
  */
-async function* byList(
-  workflow: Workflow,
+const byList = async (
+  workflow: client.Workflow,
   dagu: Dagu,
   given: SliceContext,
-  hasDags: boolean,
   signal: AbortSignal,
-): AsyncGenerator<Page, WalkEnd, void> {
+): Promise<Listing> => {
   const { http, dags: wanted, note } = workflow;
-  const first = listRequest(dagu.dialect);
   const unread = new Set<string>();
   const list = (body: Json): readonly Json[] => {
-    const errors = at(body, 'errors');
-    if (Array.isArray(errors)) for (const error of errors) unread.add(textOf(error) ?? 'an error');
+    const problems = at(body, 'errors');
+    if (Array.isArray(problems)) for (const problem of problems) unread.add(textOf(problem) ?? 'an error');
     return daguList(body) ?? [];
   };
-  const files = new Map<string, string>();
-  let hasRuns = false;
+  const first = listRequest(dagu.dialect);
+  const listed: Dag[] = [];
   const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
   let step = await walk.next();
-  for (; step.done !== true; step = await walk.next()) {
-    const found = step.value.records.map((record) => dagOf(record, dagu.dialect));
-    const read = found.filter((dag) => wanted.length === 0 || wanted.some((name) => isCalled(dag, name)));
-    for (const { name, known } of read) {
-      const file = textOf(known.file_name) ?? name;
-      if (files.has(name)) note(`two files define a DAG ${name}: ${files.get(name)} and ${file}`);
-      files.set(name, file);
-    }
-    // A DAG that never ran has a newest run without an id (measured on 1.30.2).
-    hasRuns ||= read.some(({ latest }) => latest !== undefined && latest.id !== '');
-    yield { ...step.value, records: await withKeys(given, read) };
-  }
-  let more = 0;
-  for await (const dag of withoutFile(workflow, dagu, given, { files, hasRuns }, signal)) {
-    more += 1;
-    files.set(dag.name, dag.name);
-    yield pageOf(dag);
-  }
-  const { expected, fetched } = step.value;
+  for (; step.done !== true; step = await walk.next())
+    listed.push(...step.value.records.map((record) => dagIn(record)));
+  const dags = listed.filter((dag) => wanted.length === 0 || wanted.some((name) => isCalled(dag, name)));
+  for (const [name, files] of Map.groupBy(dags, (dag) => dag.name))
+    if (files.length > 1) note(`several files define a DAG ${name}: ${files.map(fileOf).join(', ')}`);
   if (unread.size > 0)
     note(
-      `the engine cannot read all files of its DAGs, so none is deleted: ${some([...unread].map((error) => error.slice(0, 300)))}`,
+      `the engine cannot read all files of its DAGs, so none is deleted: ${client.firstOf([...unread].map((error) => error.slice(0, 300)))}`,
     );
-  checkFound(workflow, new Set([...files].flat()));
-  const lacks = unread.size > 0 || (hasDags && fetched === 0);
-  const total = wanted.length > 0 || expected === null ? null : expected + more;
-  return { ...step.value, expected: total, fetched: fetched + more, ...(lacks && { lacks }) };
-}
-
-const isCalled = ({ name, known }: Dag, wanted: string): boolean =>
-  name === wanted || known.file_name === wanted;
+  const more = await withoutFile(workflow, dagu, given, dags, signal);
+  const { expected, fetched } = step.value;
+  const total = wanted.length > 0 || expected === null ? null : expected + more.length;
+  const end = { ...step.value, expected: total, fetched: fetched + more.length };
+  return { dags: [...dags, ...more], end: { ...end, ...(unread.size > 0 && { lacks: true }) } };
+};
 
 /**
  * DAGs that have runs and no file: started under a name of their own (`dagName`), from a definition of their own
  * (`POST /dag-runs`), or removed before they were read. Throws `UnexpectedContent` where no run is shown although the list
  * has DAGs with runs: these DAGs would pass for deleted.
  */
-async function* withoutFile(
-  { http, dags: wanted, note }: Workflow,
+const withoutFile = async (
+  { http, dags: wanted }: client.Workflow,
   dagu: Dagu,
   given: SliceContext,
-  { files, hasRuns }: { files: ReadonlyMap<string, string>; hasRuns: boolean },
+  listed: readonly Dag[],
   signal: AbortSignal,
-): AsyncGenerator<Dag, void, void> {
-  const rows = await given.keys({
-    table: 'workflow.dags',
-    columns: { name: 'name', file: 'file_name' },
-    of: {},
-    where: 'file_name is not null',
-  });
-  const seen = new Set([...files.keys(), ...rows.map(({ name }) => name ?? '')]);
-  const known = new Set([...seen, ...files.values(), ...rows.map(({ file }) => file ?? '')]);
-  const asked = wanted.length === 0 ? [undefined] : wanted.filter((name) => !known.has(name));
-  let isWhole = true;
+): Promise<readonly Dag[]> => {
+  const columns = { name: 'name', file: 'file_name' };
+  const rows = await given.keys({ table: 'workflow.dags', columns, of: {}, where: 'file_name is not null' });
+  const names = new Set([...listed.map(({ name }) => name), ...rows.map(({ name }) => name)]);
+  const files = new Set([...listed.map(fileOf), ...rows.map(({ file }) => file)]);
+  const asked = wanted.filter((name) => !names.has(name) && !files.has(name));
+  const newest = new Map<string, Run>();
   let isEmpty = true;
-  try {
-    for (const name of asked)
-      for await (const part of historyOf(dagu, name, allUntil(given.clock), signal)) {
-        isWhole &&= part.whole;
-        isEmpty &&= part.runs.length === 0;
-        // The newest run comes first.
-        const fresh = part.runs.filter(({ dag }) => !seen.has(dag) && seen.add(dag));
-        yield* await withKeys(given, fresh.map(dagOfRun));
-      }
-  } catch (cause) {
-    if (!(cause instanceof Missing)) throw cause;
-    isWhole = false;
-  }
-  if (wanted.length === 0 && isEmpty && hasRuns)
-    throw new UnexpectedContent(`${http.origin} lists DAGs with runs, and shows no runs`);
-  if (!isWhole)
-    note('the engine does not show all runs: those of DAGs that are not in its list may be missing');
-}
+  for (const dag of wanted.length === 0 ? [undefined] : asked)
+    for await (const runs of historyOf(dagu, dag, allUntil(given.clock), signal)) {
+      isEmpty &&= runs.length === 0;
+      for (const run of runs) if (!names.has(run.dag) && !newest.has(run.dag)) newest.set(run.dag, run);
+    }
+  // A DAG that never ran has a newest run without an id (measured on 1.30.2).
+  if (wanted.length === 0 && isEmpty && listed.some(({ latest }) => latest?.id))
+    throw new errors.UnexpectedContent(`${http.origin} lists DAGs with runs, and shows no runs`);
+  return [...newest].map(([name, latest]) => ({ name, members: { name }, latest }));
+};
 
-const dagOfRun = (latest: Run): Dag => ({
-  name: latest.dag,
-  known: { name: latest.dag },
-  rest: {},
-  latest: { ...latest, steps: [] },
-});
-
-/**
- * Each DAG of the contract by its status: those that are named, or those of the list. The error of one DAG is thrown after all
- * others are read. Throws `Missing` where none of the named DAGs is found.
- */
-async function* byStatus(
-  workflow: Workflow,
-  given: SliceContext,
-  hasDags: boolean,
-  signal: AbortSignal,
-): AsyncGenerator<Page, WalkEnd, void> {
-  const { http, concurrency, dags: wanted } = workflow;
-  const listed = wanted.length > 0 ? new Map<string, Dag>() : await listedOf(workflow, signal);
-  const names = wanted.length > 0 ? wanted : [...listed.keys()];
-  const ask = async (
-    name: string,
-    until: AbortSignal,
-  ): Promise<{ dag?: Dag | undefined; error?: Failure }> => {
+/** Each named DAG by its status of the contract. One that fails keeps no other out. */
+const byStatus = async (workflow: client.Workflow, signal: AbortSignal): Promise<Listing> => {
+  const { http, concurrency, dags: names } = workflow;
+  const ask = async (name: string, until: AbortSignal): Promise<Dag | errors.TidemarkError | undefined> => {
     try {
-      const answer = await confirmed(() => ifThere(http, statusRequest(name), until));
-      return { dag: dagOfStatus(name, answer, listed.get(name)) };
+      const answer = await client.confirmed(() => client.sendOptional(http, statusRequest(name), until));
+      return answer && { name, members: { name }, latest: currentRun(answer.body, name) };
     } catch (cause) {
-      if (cause instanceof UnexpectedContent || isOfOneDag(cause)) return { error: named(name, cause) };
-      throw cause;
+      if (!client.isOfOneRequest(cause)) throw cause;
+      return new errors.UnexpectedContent(`${name}: ${cause.message}`, { cause });
     }
   };
-  const failed: Failure[] = [];
-  const found = new Set<string>();
-  for await (const { dag, error } of several(names, concurrency, ask, signal)) {
-    if (error !== undefined) failed.push(error);
-    // Three DAGs that fail in passing: the engine is down, so the others would be waited for in vain.
-    if (failed.filter((one) => one instanceof Transient).length >= 3) break;
-    if (dag === undefined) continue;
-    found.add(dag.name);
-    for (const one of await withKeys(given, [dag], given.clock)) yield pageOf(one);
+  const dags: Dag[] = [];
+  const failures: errors.TidemarkError[] = [];
+  for await (const one of several(names, concurrency, ask, signal)) {
+    if (one instanceof errors.TidemarkError) failures.push(one);
+    else if (one !== undefined) dags.push(one);
+    // The engine is down: the others would exhaust their retries, too.
+    if (failures.filter(({ cause }) => cause instanceof errors.Transient).length >= 3) break;
   }
-  const [cause] = failed;
-  if (cause !== undefined) throw cause;
-  checkFound(workflow, found);
-  return { ...endOf(names.length, found.size), ...(hasDags && names.length === 0 && { lacks: true }) };
-}
-
-type Failure = Refused | Transient | UnexpectedContent;
-
-const listedOf = async ({ http }: Workflow, signal: AbortSignal): Promise<ReadonlyMap<string, Dag>> => {
-  const request = listRequest('contract');
-  const list = contractList((await http.send(request, signal)).body);
-  if (list === undefined) throw new UnexpectedContent(`${request.endpoint}: the answer has no list of DAGs`);
-  return new Map(list.map((record) => dagOf(record, 'contract')).map((dag) => [dag.name, dag]));
-};
-
-/** A DAG by its status, with what the list says of it; the latter alone where the engine has no status of it. */
-const dagOfStatus = (name: string, answer: Answer | undefined, listed: Dag | undefined): Dag | undefined => {
-  if (answer === undefined) return listed;
-  const run = currentRun(answer.body, name);
-  if (run === undefined) throw new UnexpectedContent(`the status of ${name} has no word for its state`);
-  const own = dagIn(payloadOf(answer.body)?.dag, 'contract');
-  const known = { ...listed?.known, ...own?.known, name };
-  return { name, known, rest: { ...listed?.rest, ...own?.rest }, latest: { ...run, steps: [] } };
-};
-
-/** The same error with the name of the DAG. */
-const named = (name: string, cause: Failure): Failure => {
-  const message = `${name}: ${cause.message}`;
-  if (cause instanceof Refused) return new Refused(message, cause.status, cause.messages, { cause });
-  if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
-  return new UnexpectedContent(message, { cause });
-};
-
-/** A named DAG that is not there is noted; where that is true of all, the names or the address are wrong. */
-const checkFound = ({ http, dags: wanted, note }: Workflow, found: ReadonlySet<string>): void => {
-  const absent = wanted.filter((name) => !found.has(name));
-  if (absent.length === 0) return;
-  if (absent.length === wanted.length)
-    throw new Missing(`${http.origin} knows none of the DAGs that are wanted: ${some(absent)}`, 404);
-  note(`${http.origin} does not know ${some(absent)} of WORKFLOW_DAGS; the other DAGs are read`);
+  return { dags, end: { ...client.endOf(names.length, dags.length), matched: true }, failure: failures[0] };
 };

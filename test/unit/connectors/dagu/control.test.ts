@@ -5,8 +5,8 @@ import {
   type WorkflowSimulator,
 } from '../../../../simulators/dagu/server.ts';
 import { resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
-import { type OpenEngine, openEngine } from '../../../../src/connectors/dagu/control.ts';
-import type { Engine } from '../../../../src/outbound/engine.ts';
+import { openEngine } from '../../../../src/connectors/dagu/control.ts';
+import type { Engine } from '../../../../src/core/dag-engine.ts';
 import { drive } from '../../../../src/outbound/handoff.ts';
 import { intend } from '../../../../src/outbound/intent.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 let simulator: WorkflowSimulator;
-let engine: OpenEngine;
+let engine: ReturnType<typeof openEngine>;
 const { signal } = new AbortController();
 const open = async (options: WorkflowOptions, dag = 'reports'): Promise<void> => {
   simulator = await startWorkflow(options);
@@ -44,7 +44,7 @@ describe.each([
   { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
   { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
 ] as const)('an engine that speaks $tongue', ({ options, ids }) => {
-  test('is started with its parameters, asked and stopped', async () => {
+  test('is started with its parameters and asked for its state', async () => {
     await open(options, 'the reports');
     expect(await engine.takesRunId(signal)).toBe(ids);
     const { runId } = await engine.start('the reports', told({ params: 'RUN_ID=7 WHO="the board"' }), signal);
@@ -53,8 +53,7 @@ describe.each([
       ...{ runId, state: 'active', label: 'running', params: 'RUN_ID=7 WHO="the board"' },
       startedAt: expect.any(Date),
     });
-    await engine.stop('the reports', undefined, signal);
-    expect(simulator.state.dag('the reports').runs.map((run) => run.status)).toEqual(['aborted']);
+    simulator.state.finish('the reports', runId ?? '', 'aborted');
     expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
       state: 'failed',
       label: 'aborted',
@@ -122,16 +121,12 @@ test('an id that is there already is success, and is not started again', async (
   simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
   expect(await engine.start('reports', told(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
   expect(simulator.state.dag('reports').runs).toHaveLength(1);
-  await engine.stop('reports', 'tidemark-nightly-7', signal);
 });
 
 test('an id that the engine does not know is nobody, although it then shows its newest run', async () => {
   await open({ dialect: 'dagu-v2' });
   simulator.state.start('reports');
   expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
-  await expect(engine.stop('reports', 'tidemark-nightly-7', signal)).rejects.toMatchObject({
-    code: 'missing',
-  });
 });
 
 test('a run that is waited for and that the engine has lost is told as lost, and not waited for without end', async () => {

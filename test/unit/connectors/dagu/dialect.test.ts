@@ -2,7 +2,7 @@ import http from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openHttp } from '../../../../src/connectors/dagu/client.ts';
 import { findDialect } from '../../../../src/connectors/dagu/dialect.ts';
-import { currentRun, type Dialect, dagIn, runIn } from '../../../../src/connectors/dagu/fields.ts';
+import { currentRun, type Dialect, dagIn, daguRun } from '../../../../src/connectors/dagu/fields.ts';
 import { dag, dagRun } from '../../../../src/connectors/dagu/transform.ts';
 
 let close: (() => Promise<void>) | undefined;
@@ -59,14 +59,6 @@ describe('the dialect of an engine', () => {
     expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({ dialect: 'contract' });
   });
 
-  test('a status needs no list: a closed one (403) does not matter', async () => {
-    const out = await serving({
-      '/api/v1/dags/b/status': { body: { status: 'success', data: { status: 'running' } } },
-      '/api/v1/dags': { status: 403, body: {} },
-    });
-    expect(await findDialect(out, ['a', 'b'], signal)).toMatchObject({ dialect: 'contract' });
-  });
-
   test('DAGs that are all unknown are missing', async () => {
     const out = await serving({ '/api/v1/dags/a/status': unknown });
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
@@ -83,13 +75,6 @@ describe('the dialect of an engine', () => {
       code: 'refused',
       message: expect.stringMatching(/answered 200 with an error: broken/),
     });
-  });
-
-  test("a list as Tidemark's own API has it is the contract", async () => {
-    const out = await serving({
-      '/api/v1/dags': { body: { status: 'success', data: { dags: [{ name: 'load' }] } } },
-    });
-    expect(await findDialect(out, [], signal)).toMatchObject({ dialect: 'contract', hasDags: true });
   });
 
   test('a web page is no engine', async () => {
@@ -144,12 +129,12 @@ describe('a status of the contract', () => {
 
   test('has no run where there was no execution, and no word where it says nothing', () => {
     const never = { status: 'success', data: { status: 'not_started', run: null } };
-    expect(currentRun(never, 'load')).toMatchObject({ id: '', known: { status: 'not_started' } });
+    expect(currentRun(never, 'load')).toMatchObject({ id: '', members: { status: 'not_started' } });
     expect(currentRun({ Status: { RequestId: '', Status: 0, StartedAt: '-' } }, 'load')).toMatchObject({
       id: '',
     });
     for (const body of [{}, { status: 'success', data: {} }, { status: 'success', data: null }, []])
-      expect(currentRun(body, 'load')).toBeUndefined();
+      expect(() => currentRun(body, 'load')).toThrow(/no word for its state/);
   });
 
   test('keeps members without a column', () => {
@@ -188,15 +173,19 @@ describe('a status of the contract', () => {
 });
 
 describe('a record of Dagu', () => {
-  test.each(['1.30', '2.x'] as const)('with a newest run that is none keeps it (%s)', (dialect) => {
-    const { row } = dag(dagIn({ dag: { name: 'load' }, latestDAGRun: 'running' }, dialect), {});
+  test('without a name is no DAG', () => {
+    expect(() => dagIn({ fileName: 'load', dag: { title: 'load' } })).toThrow(/has no name/);
+  });
+
+  test('keeps a newest run that is no object', () => {
+    const { row } = dag(dagIn({ dag: { name: 'load' }, latestDAGRun: 'running' }), {});
     expect(row).toMatchObject({ name: 'load', status: null, state: null, latest_dag_run_id: null });
     expect(JSON.parse(String(row._extra))).toEqual({ latestDAGRun: 'running' });
   });
 
   test.each([null, { a: 1 }])('with handlers and no list of steps (%j) does not have all steps', (nodes) => {
     const onExit = { step: { name: 'bye' }, status: 4 };
-    const { children, partial } = dagRun(runIn({ dagRunId: 'a', nodes, onExit }, '1.30', 'load'), {});
+    const { children, partial } = dagRun(daguRun({ dagRunId: 'a', nodes, onExit }, 'load'), {});
     expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([['bye', 'onExit']]);
     expect(partial).toEqual(['steps']);
   });
@@ -206,7 +195,7 @@ describe('a record of Dagu', () => {
     (unnamed) => {
       const nodes = [{ step: { name: 'one' } }];
       const record = { dagRunId: 'a', nodes, onAbort: { ...unnamed, status: 4 } };
-      const { row, children, partial } = dagRun(runIn(record, '2.x', 'load'), {});
+      const { row, children, partial } = dagRun(daguRun(record, 'load'), {});
       expect(children.steps?.map(({ step_name, kind }) => [step_name, kind])).toEqual([
         ['one', 'step'],
         ['onCancel', 'onCancel'],
@@ -216,7 +205,7 @@ describe('a record of Dagu', () => {
   );
 
   test('shows when its run was made in the name of its log', () => {
-    const madeAt = (log: unknown) => runIn({ dagRunId: 'a', log }, '1.30', 'load').known.begun_at;
+    const madeAt = (log: unknown) => daguRun({ dagRunId: 'a', log }, 'load').begun_at;
     expect(madeAt('/x/dag-run_20261121_072425Z_a_b/dag-run_1.log')).toBe('2026-11-21T07:24:25.000Z');
     for (const log of ['', '/x/y.log', '/dag-run_20261399_072425Z_a/', undefined, 7])
       expect(madeAt(log)).toBeUndefined();

@@ -1,15 +1,26 @@
-/** Requests to Dagu, 1.30 and 2.x: summaries of all runs, one run with its steps, and the ends of the logs of failed steps. */
+/** Requests to Dagu, 1.30 and 2.x: summaries of runs, one run with its steps, and the ends of the logs of failed steps. */
 
 import * as errors from '../../core/errors.ts';
 import type { Paging } from '../../core/paging.ts';
-import { isObject, type JsonObject } from '../../core/record-object.ts';
+import type { JsonObject } from '../../core/record-object.ts';
+import { isObject } from '../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { parseInstant } from '../../core/time.ts';
 import { at, textAt } from '../../reading/offset-list.ts';
 import { pages } from '../../reading/pages.ts';
-import { ifThere, route } from './client.ts';
+import { isOfOneRequest, route, sendOptional } from './client.ts';
 import { prefixOf } from './dialect.ts';
-import { beganAt, type Dialect, type Run, runIn, type Step, standingIn } from './fields.ts';
+import {
+  beganAt,
+  type Dialect,
+  daguRun,
+  memberOf,
+  type Run,
+  runNames,
+  type Step,
+  stateIn,
+  stepsOf,
+} from './fields.ts';
 
 export interface Dagu {
   readonly http: Http;
@@ -29,12 +40,6 @@ export interface Span {
 /** All runs of a source whose clock shows this, with a day of slack: runs are made while they are read. */
 export const allUntil = (clock: Date): Span => ({ from: 1, to: Math.ceil(clock.getTime() / 1000) + 86_400 });
 
-/** One part of the history. `whole` is false where it was cut and cannot be divided. */
-export interface Part {
-  readonly runs: readonly Run[];
-  readonly whole: boolean;
-}
-
 /** 2.x pages by `nextCursor`; 1.30 has no pages. */
 const byCursor: Paging = {
   next(body, sent) {
@@ -53,51 +58,50 @@ const runList = (body: Json): readonly Json[] => {
 };
 
 /**
- * The runs of a DAG, or of all DAGs, part by part. 1.30 cuts its list silently (measured: at 1000 of 1206), so a list as
+ * The runs of a DAG, or of all DAGs, the newest first. 1.30 cuts its list silently (measured: at 1000 of 1206), so a list as
  * long as a limit is divided at a second and read again. 500 is the largest page of 2.x. Throws `UnexpectedContent` for a run
- * without an id or of another DAG.
+ * without an id or of another DAG, and where a list is cut that cannot be divided.
  */
 export async function* historyOf(
   dagu: Dagu,
   dag: string | undefined,
   { from, to }: Span,
   signal: AbortSignal,
-): AsyncGenerator<Part, void, void> {
+): AsyncGenerator<readonly Run[], void, void> {
   const query = { fromDate: from, toDate: to, limit: dagu.dialect === '2.x' ? 500 : undefined };
   const [path, names] = dag === undefined ? ['/dag-runs', []] : ['/dag-runs/{name}', [dag]];
   const first = daguRoute(dagu, 'GET', path, names, { query });
   const id = (run: Json) =>
     JSON.stringify(['name', 'dagRunId', 'log', 'startedAt'].map((key) => at(run, key)));
-  const walk = pages(dagu.http, { first, paging: byCursor, list: runList, id }, signal);
-  for await (const { records } of walk) {
-    const runs = records.map((record) => daguRun(record, dagu.dialect, dag));
-    const isCut = dagu.dialect === '1.30' && runs.length > 0 && runs.length % 100 === 0;
-    const second = isCut ? divide(runs, { from, to }) : undefined;
-    if (second === undefined) yield { runs, whole: !isCut };
+  for await (const { records } of pages(dagu.http, { first, paging: byCursor, list: runList, id }, signal)) {
+    const runs = records.map((record) => runIn(record, dag));
+    if (dagu.dialect === '2.x' || runs.length === 0 || runs.length % 100 !== 0) yield runs;
     else {
+      const second = divide(runs, { from, to });
       yield* historyOf(dagu, dag, { from: second, to }, signal);
       yield* historyOf(dagu, dag, { from, to: second }, signal);
     }
   }
 }
 
-/** A second that divides the span, with runs on both sides of it where possible; undefined for a span of one second. */
-const divide = (runs: readonly Run[], { from, to }: Span): number | undefined => {
+/** A second that divides the span, with runs on both sides of it where possible. */
+const divide = (runs: readonly Run[], { from, to }: Span): number => {
   const made = runs.flatMap((run) => beganAt(run) ?? []).sort();
   const median = Number(parseInstant(made[Math.floor(made.length / 2)] ?? 0) / 1_000_000n);
   if (median > from && median < to) return median;
   const half = Math.floor((from + to) / 2);
-  return half > from ? half : undefined;
+  if (half > from) return half;
+  throw new errors.UnexpectedContent(`the engine cuts its list of the runs of a single second (${from})`);
 };
 
-const daguRun = (record: Json, dialect: Dagu['dialect'], dag: string | undefined): Run => {
-  const run = isObject(record) ? runIn(record, dialect, dag) : undefined;
+const runIn = (record: Json, dag: string | undefined): Run => {
+  const run = isObject(record) ? daguRun(record, dag) : undefined;
   if (!run?.id || run.dag === '')
     throw new errors.UnexpectedContent(
       `a run in the history of ${dag ?? 'the engine'} has no dagRunId, or no name of its DAG`,
     );
-  const { name } = run.known;
-  if (typeof name === 'string' && name !== '' && name !== run.dag)
+  const name = memberOf(run.members, runNames, 'name') ?? run.dag;
+  if (name !== run.dag)
     throw new errors.UnexpectedContent(`asked for runs of ${run.dag}, the answer has ${run.id} of ${name}`);
   return run;
 };
@@ -105,85 +109,66 @@ const daguRun = (record: Json, dialect: Dagu['dialect'], dag: string | undefined
 /** The run of `{dagRunDetails}`, with the members that a newer release may write beside it. */
 export const detailsIn = (body: Json): JsonObject | undefined => {
   if (!isObject(body) || !isObject(body.dagRunDetails)) return undefined;
-  const { dagRunDetails: _, ...beside } = body;
-  return { ...beside, ...body.dagRunDetails };
+  const { dagRunDetails, ...beside } = body;
+  return { ...beside, ...(dagRunDetails as JsonObject) };
 };
 
 /** One run with its steps, and the answer; undefined where the engine does not know it. `dag`: its name, not its file. */
-export const askRun = async (
+export const readRun = async (
   dagu: Dagu,
   dag: string,
   id: string,
   signal: AbortSignal,
 ): Promise<{ readonly run: Run; readonly answer: Answer } | undefined> => {
   const request = daguRoute(dagu, 'GET', '/dag-runs/{name}/{dagRunId}', [dag, id]);
-  const answer = await ifThere(dagu.http, request, signal);
+  const answer = await sendOptional(dagu.http, request, signal);
   if (answer === undefined) return undefined;
-  const run = daguRun(detailsIn(answer.body), dagu.dialect, dag);
+  const run = runIn(detailsIn(answer.body), dag);
   if (run.id === id) return { run, answer };
   throw new errors.UnexpectedContent(`${request.endpoint}: asked for ${id}, the answer is ${run.id}`);
 };
 
-/** Bounds of logs, which may have any size (R17): of one log what is kept and read, and steps of one run. */
-const limits = { characters: 65_536, bytes: 2 * 1024 * 1024, steps: 20 };
-/** A line can have any length, so fewer are asked for where many are too much. */
-const lineCounts = [1000, 20];
+/** Bounds of logs, which may have any size (R17): of one log what is kept and read, and how many steps of a run. */
+const limits = { characters: 65_536, lines: 500, bytes: 2 * 1024 * 1024, steps: 20 };
 
-/** The run with `tails: {stdout?, stderr?, problem?}`, the ends of its logs, on each failed step that has logs. */
+/** The run with the ends of the logs of its failed steps. */
 export const withLogs = async (dagu: Dagu, run: Run, signal: AbortSignal): Promise<Run> => {
-  const steps: Step[] = [];
-  let read = 0;
-  for (const step of run.steps) {
-    const isFailed = standingIn(step.known, 'step').state === 'failed';
-    const streams = ['stdout', 'stderr'].filter((stream) => isFailed && textAt(step.rest, stream));
-    if (streams.length > 0) read += 1;
-    const problem = `only the logs of the first ${limits.steps} failed steps are read`;
-    if (streams.length === 0) steps.push(step);
-    else if (read > limits.steps) steps.push({ ...step, tails: { problem } });
-    else steps.push({ ...step, tails: await tailsOf(dagu, run, step, streams, signal) });
+  const logs: Record<string, JsonObject> = {};
+  for (const [place, step] of stepsOf(run.members).steps.entries()) {
+    const streams = ['stdout', 'stderr'].filter((stream) => textAt(step.rest, stream));
+    if (stateIn(step.known, 'step').state !== 'failed' || streams.length === 0) continue;
+    logs[place] =
+      Object.keys(logs).length < limits.steps
+        ? await logEnds(dagu, run, step, streams, signal)
+        : { problem: `only the logs of the first ${limits.steps} failed steps are read` };
   }
-  return { ...run, steps };
+  return { ...run, logs };
 };
 
-/** What fails a log alone: the run itself was read with the same credentials. */
-const ofLog = [
-  ...[errors.AuthFailed, errors.Misconfigured, errors.Missing, errors.Refused],
-  ...[errors.TooLarge, errors.Transient, errors.UnexpectedContent],
-];
-
-const tailsOf = async (
+/** A log that cannot be read costs itself alone: the run was read with the same credentials. */
+const logEnds = async (
   dagu: Dagu,
   { dag, id }: Run,
   { known }: Step,
   streams: readonly string[],
   signal: AbortSignal,
 ): Promise<JsonObject> => {
-  const tails: Record<string, string> = {};
+  const ends: Record<string, string> = {};
   for (const stream of streams) {
     try {
       const path = '/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
-      const more = { query: { stream }, mostBytes: limits.bytes };
-      const request = daguRoute(dagu, 'GET', path, [dag, id, String(known.step_name)], more);
-      tails[stream] = await tailOf(dagu.http, request, signal);
-    } catch (cause) {
-      if (!(cause instanceof Error && ofLog.some((kind) => cause instanceof kind))) throw cause;
-      tails.problem = `${stream}: ${cause.message}`;
-    }
-  }
-  return tails;
-};
-
-const tailOf = async (http: Http, request: Request, signal: AbortSignal): Promise<string> => {
-  for (const tail of lineCounts) {
-    try {
-      const { body } = await http.send({ ...request, query: { ...request.query, tail } }, signal);
+      const more = { query: { stream, tail: limits.lines }, mostBytes: limits.bytes };
+      const names = [dag, id, String(known.step_name)];
+      const { body } = await dagu.http.send(daguRoute(dagu, 'GET', path, names, more), signal);
       const content = at(body, 'content');
       if (typeof content !== 'string') throw new errors.UnexpectedContent('the answer has no content');
       // Programs print anything: Postgres holds neither NUL nor half of a surrogate pair.
-      return content.slice(-limits.characters).replaceAll('\0', '␀').toWellFormed();
+      ends[stream] = content.slice(-limits.characters).replaceAll('\0', '␀').toWellFormed();
     } catch (cause) {
-      if (!(cause instanceof errors.TooLarge)) throw cause;
+      const isOwn = cause instanceof errors.Misconfigured || cause instanceof errors.AuthFailed;
+      if (!isOwn && !isOfOneRequest(cause)) throw cause;
+      ends.problem = `${stream}: ${cause.message}`;
     }
   }
-  throw new errors.TooLarge(`its last ${lineCounts.at(-1)} lines are more than ${limits.bytes} bytes`);
+  return ends;
 };
