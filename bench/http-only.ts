@@ -22,8 +22,8 @@ const source = openTracker({
 });
 const { signal } = new AbortController();
 const { clock = new Date() } = await source.preflight(signal);
-const issues = source.flows.find((flow) => flow.stream.name === 'issues')?.stream;
-const walk = issues?.walk;
+const issues = source.streams.find((flow) => flow.name === 'issues');
+const walk = issues?.pages;
 if (walk === undefined) throw new Error('the tracker has no issues');
 const limit = pLimit(Number(concurrency));
 let records = 0;

@@ -5,7 +5,7 @@ import { openWorkflow } from '../src/connectors/dagu/source.ts';
 import { openTracker } from '../src/connectors/jira/source.ts';
 import { openAds } from '../src/connectors/spotify-ads/source.ts';
 import { shippedTables } from '../src/connectors/tables.ts';
-import type { Flow, Source, Stream } from '../src/core/stream.ts';
+import type { Source, Stream } from '../src/core/stream.ts';
 import { type Child, type DeclaredTable, nameOf, type Table } from '../src/core/table.ts';
 import { openapiDocument } from './openapi.ts';
 
@@ -46,8 +46,8 @@ export const sources = (): readonly { readonly title: string; readonly source: S
 export async function streamsPage(): Promise<string> {
   const parts: string[] = [];
   for (const { title, source } of sources()) {
-    parts.push(`# ${title}`, '', ...overview(source.flows));
-    parts.push(...source.flows.flatMap((flow) => chapter(flow, source.flows)));
+    parts.push(`# ${title}`, '', ...overview(source.streams));
+    parts.push(...source.streams.flatMap((stream) => chapter(stream, source.streams)));
     await source.close();
   }
   return `${[head, ...parts].join('\n')}\n`;
@@ -64,14 +64,14 @@ wrote it). Tables of entities also have \`_deleted_at\` (null while it lives), \
 column holds).
 `;
 
-const overview = (flows: readonly Flow[]): readonly string[] => [
+const overview = (streams: readonly Stream[]): readonly string[] => [
   ...table(
     ['stream', 'table', 'read from', 'promised', 'read as'],
-    flows.map(({ stream, table }) => [
+    streams.map((stream) => [
       `[${stream.name}](#${stream.name})`,
-      code(nameOf(table)),
+      code(nameOf(stream.table)),
       code(stream.endpoint),
-      stream.promised ? 'yes' : 'no',
+      stream.optional ? 'no' : 'yes',
       brief(stream),
     ]),
   ),
@@ -84,12 +84,11 @@ const overview = (flows: readonly Flow[]): readonly string[] => [
 const brief = (stream: Stream): string => {
   if (stream.days !== undefined) return stream.days.oldest === 0 ? 'a snapshot a day' : 'days';
   if (stream.windows !== undefined) return 'windows of time';
-  return stream.parents === undefined ? 'one list' : `one list a row of ${code(stream.parents.table)}`;
+  return stream.partitions === undefined ? 'one list' : `one list a row of ${code(stream.partitions.table)}`;
 };
 
-const chapter = (flow: Flow, flows: readonly Flow[]): readonly string[] => {
-  const { stream } = flow;
-  const root = flow.table;
+const chapter = (stream: Stream, all: readonly Stream[]): readonly string[] => {
+  const root = stream.table;
   return [
     `## ${stream.name}`,
     '',
@@ -99,7 +98,7 @@ const chapter = (flow: Flow, flows: readonly Flow[]): readonly string[] => {
       ['', ''],
       [
         ['read from', code(stream.endpoint)],
-        ['promised', stream.promised ? 'yes' : 'no'],
+        ['promised', stream.optional ? 'no' : 'yes'],
         ['read as', reading(stream)],
         [
           'after',
@@ -107,8 +106,8 @@ const chapter = (flow: Flow, flows: readonly Flow[]): readonly string[] => {
             ? 'nothing'
             : stream.after.map((name) => `[${name}](#${name})`).join(', '),
         ],
-        ['without the endpoint', without(flow)],
-        ['rows no longer shown', absence(flow, flows)],
+        ['without the endpoint', without(stream)],
+        ['rows no longer shown', absence(stream, all)],
         ['table', tableLine(root)],
         ['version', root.order === undefined ? 'a later read wins' : `the larger ${code(root.order)} wins`],
       ],
@@ -116,19 +115,21 @@ const chapter = (flow: Flow, flows: readonly Flow[]): readonly string[] => {
     '',
     ...columnsOf(root),
     '',
-    ...Object.entries(flow.children).flatMap(([name, child]) => childOf(stream, name, child)),
+    ...Object.entries(stream.children ?? {}).flatMap(([name, child]) =>
+      childOf(stream, name, child),
+    ),
   ];
 };
 
-const without = ({ fallback, stream }: Flow): string => {
+const without = ({ fallback, optional }: Stream): string => {
   if (fallback !== undefined) return fallback.reason;
-  return stream.promised ? 'the stream fails' : 'the stream is `unavailable`, its table stays as it is';
+  return optional ? 'the stream is `unavailable`, its table stays as it is' : 'the stream fails';
 };
 
 const reading = (stream: Stream): string => {
   const { days } = stream;
   if (days === undefined) return listReading(stream);
-  const owners = stream.parents === undefined ? '' : `, for each row of ${code(stream.parents.table)}`;
+  const owners = stream.partitions === undefined ? '' : `, for each row of ${code(stream.partitions.table)}`;
   if (days.oldest === 0) return `a snapshot of the present day${owners}`;
   const again = days.reread.map(
     ({ every, back }) => `${back} days every ${every === 1 ? 'day' : `${every} days`}`,
@@ -137,31 +138,32 @@ const reading = (stream: Stream): string => {
   return `whole days, at most ${days.longest} at once${owners}; read again: the last ${again.join(', ')}${reach}; a day is replaced as a whole`;
 };
 
-const listReading = ({ windows, parents }: Stream): string => {
+const listReading = ({ windows, partitions }: Stream): string => {
   if (windows !== undefined)
     return 'first and when all is walked: windows of `created`, halved until each is small; then what changed (see `TRACKER_CHANGES`)';
-  if (parents === undefined) return 'the whole list in each run';
-  const owner = Object.entries(parents.columns).map(
+  if (partitions === undefined) return 'the whole list in each run';
+  const owner = Object.entries(partitions.columns).map(
     ([part, column]) => `${code(part)} = its ${code(column)}`,
   );
-  const which = parents.where === undefined ? '' : ` where ${code(parents.where)}`;
-  const lively =
-    parents.lively === undefined
+  const which = partitions.where === undefined ? '' : ` where ${code(partitions.where)}`;
+  const active =
+    partitions.active === undefined
       ? ' in each run'
-      : `; in each run those where ${code(parents.lively)} and those that came or changed since all were read, once a week all`;
-  return `one list for each row of ${code(parents.table)}${which} (${owner.join(', ')})${lively}`;
+      : `; in each run those where ${code(partitions.active)} and those that came or changed since all were read, once a week all`;
+  return `one list for each row of ${code(partitions.table)}${which} (${owner.join(', ')})${active}`;
 };
 
 /** The last case is what `run/reconcile.ts` takes a reconciliation of. */
-const absence = ({ absent, stream, table }: Flow, flows: readonly Flow[]): string => {
-  if (absent === 'replaced')
-    return `removed, once the list${stream.parents === undefined ? '' : ' of their owner'} was read completely`;
-  const parts = flows.find(
-    ({ stream: { parents } }) => parents?.unnamed !== undefined && parents.table === nameOf(table),
+const absence = (stream: Stream, all: readonly Stream[]): string => {
+  const { absent, table } = stream;
+  if (absent === 'delete')
+    return `removed, once the list${stream.partitions === undefined ? '' : ' of their owner'} was read completely`;
+  const parts = all.find(
+    ({ partitions }) => partitions?.unreferenced !== undefined && partitions.table === nameOf(table),
   );
   if (parts !== undefined)
-    return `kept, until nothing names them any more and [${parts.stream.name}](#${parts.stream.name}) finds them gone (404): that sets \`_deleted_at\``;
-  return stream.exists !== undefined && table.tombstones && stream.parents === undefined
+    return `kept, until nothing names them any more and [${parts.name}](#${parts.name}) finds them gone (404): that sets \`_deleted_at\``;
+  return stream.exists !== undefined && table.tombstones && stream.partitions === undefined
     ? 'kept; a `reconcile` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
     : 'kept; no reconciliation is taken of them';
 };

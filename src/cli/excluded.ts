@@ -6,20 +6,20 @@ import { noStream } from './nearest.ts';
 
 /** Throws Misconfigured for a name that is no stream of the source, and where nothing would be left to read. */
 export function checkExcluded(
-  { name: pipeline, flows }: Pick<Source, 'name' | 'flows'>,
+  { name: pipeline, streams }: Pick<Source, 'name' | 'streams'>,
   names: readonly string[],
 ): void {
   const variable = `${pipeline.toUpperCase()}_EXCLUDE`;
-  const known = flows.map(({ stream }) => stream.name);
+  const known = streams.map(({ name }) => name);
   for (const name of names) {
     if (known.includes(name)) continue;
-    const parent = flows.find(({ children }) => Object.hasOwn(children, name));
+    const parent = streams.find(({ children = {} }) => Object.hasOwn(children, name));
     if (parent !== undefined)
       throw new Misconfigured(
-        `${variable}: ${name} comes with ${parent.stream.name} and cannot be left out by itself`,
+        `${variable}: ${name} comes with ${parent.name} and cannot be left out by itself`,
       );
     throw new Misconfigured(`${variable}: ${noStream(name, known, known)}`);
   }
-  if (excludedOf({ source: { flows }, exclude: names }).size >= known.length)
+  if (excludedOf({ source: { streams }, exclude: names }).size >= known.length)
     throw new Misconfigured(`${variable} leaves nothing of ${pipeline} to read`);
 }

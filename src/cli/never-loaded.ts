@@ -14,12 +14,10 @@ export async function ownersNeverLoaded(
   const states = await streamStates(warehouse.db);
   const isLoaded = (stream: string): boolean =>
     states.some((each) => each.pipeline === source.name && each.stream === stream && each.freshAt !== null);
-  return source.flows.flatMap(({ stream }) => {
-    if (!streams.includes(stream.name) || stream.parents === undefined) return [];
-    const { table } = stream.parents;
-    const owners = source.flows
-      .filter((flow) => nameOf(flow.table) === table)
-      .map((flow) => flow.stream.name);
+  return source.streams.flatMap((stream) => {
+    if (!streams.includes(stream.name) || stream.partitions === undefined) return [];
+    const { table } = stream.partitions;
+    const owners = source.streams.filter((flow) => nameOf(flow.table) === table).map((flow) => flow.name);
     if (owners.length === 0 || owners.some((owner) => streams.includes(owner) || isLoaded(owner))) return [];
     return [
       `${stream.name} is read for each row of ${table}, which ${owners.join(', ')} was never loaded into: run \`tidemark sync ${source.name} --stream ${owners.join(',')},${stream.name}\``,

@@ -49,8 +49,8 @@ export async function streamsOf(
 ): Promise<readonly ListedStream[]> {
   const source = await openSource(pipeline, config, version, undefined);
   try {
-    return source.flows.map(({ stream, children }) => ({
-      stream: stream.name,
+    return source.streams.map(({ name, children = {} }) => ({
+      stream: name,
       children: Object.keys(children),
     }));
   } finally {

@@ -20,26 +20,22 @@ export interface Slice {
   readonly window?: Window;
 }
 
-/** Where the owners of a partitioned stream are found: rows of the warehouse, so that a resumed run finds the same ones. */
-export interface Parents {
+/**
+ * The owners (boards, ad accounts) by which a stream is read one partition at a time. They are rows of the warehouse, so that a resumed run
+ * finds the same ones. The conditions are SQL over the table's own columns, constant text of the connector.
+ */
+export interface Partitions {
   /** `schema.table` */
   readonly table: string;
   /** Partition key → column of that table (read as text). */
   readonly columns: Readonly<Record<string, string>>;
-  /** Further condition in SQL over the table's own columns; constant text of ours. */
   readonly where?: string;
-  /**
-   * The owners whose parts still change, as a further condition: only they are read every time, all of them once a week, the first time
-   * and when a full walk is asked for.
-   */
-  readonly lively?: string;
-  /**
-   * The owners that the source shows now, as a further condition: that one it no longer shows answers 404 says nothing of the endpoint. Absent: all
-   * are shown.
-   */
-  readonly shown?: string;
-  /** Those of the others that are named nowhere, of owners without a reconciliation: a 404 says that they were deleted. Absent: of none it does. */
-  readonly unnamed?: string;
+  /** Owners whose records still change: an incremental run reads only these, and all owners once a week. Absent: all owners, each run. */
+  readonly active?: string;
+  /** Owners that the source lists at present. Only their 404 counts against the endpoint. Absent: all of them. */
+  readonly listed?: string;
+  /** Owners outside `listed` that no other record refers to: a 404 means that the owner was deleted. Absent: it never does. */
+  readonly unreferenced?: string;
 }
 
 /** Keys that the warehouse already knows, e.g. of the entities that a report is asked for. */
@@ -128,65 +124,82 @@ export interface Days {
    */
   readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
-  rows(slice: Slice, given: SliceContext): Promise<number>;
+  rows(slice: Slice, context: SliceContext): Promise<number>;
   /** Requests that a slice takes, for plans. */
-  requests(slice: Slice, given: SliceContext): Promise<number>;
+  requests(slice: Slice, context: SliceContext): Promise<number>;
   /** Requests a second that the source allows for this stream; 0: as many as we like. For plans. */
   readonly perSecond: number;
 }
 
-/** One kind of record of a source, as a list that can be walked. */
-export interface Stream {
-  readonly name: string;
-  /** One sentence for docs and `tidemark streams`. */
-  readonly about: string;
-  /** The route of the contract or vendor, for docs. */
-  readonly endpoint: string;
-  /** False where the contract does not promise the endpoint: `Missing` makes it `unavailable` and fails nothing else, unless days of it were read. */
-  readonly promised: boolean;
-  /** True where a list shows only what is recent or due: what it does not show is there all the same. */
-  readonly partly?: true;
-  /** Streams that must have been loaded before this one in a run. */
-  readonly after?: readonly string[];
-  readonly parents?: Parents;
-  /** How the stream is cut by time; absent: it is always listed whole. */
-  readonly windows?: {
-    /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is walked again. */
-    readonly scope: string;
-    /**
-     * By what the records become rows, found out once a run. When that changes, everything is walked again. Absent: it never does. `doubtful`: what
-     * was told lacks what was told before; the source is asked once more, and what either answer tells counts from then on.
-     */
-    reading?(signal: AbortSignal, doubtful?: boolean): Promise<MappingFingerprint>;
-    /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
-    count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
-    /** Which field the server can filter changes by, found out once a run. */
-    changes(signal: AbortSignal): Promise<'updated' | 'created'>;
-    /** The record's own instants, to drop what a coarse server filter let through; undefined where the record has none. */
-    instant(record: Json, field: Window['field']): bigint | undefined;
-  };
-  /** How the stream is cut by day; excludes `windows`. */
-  readonly days?: Days;
-  /** The walk over one slice. May ask the server first (dialect). Absent only where `read` is there. */
-  readonly walk?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk> | PageWalk;
-  /** Reads a slice in another way than page by page (one request an entity, report jobs, CSV); goes before `walk`. */
-  readonly read?: (slice: Slice, given: SliceContext, signal: AbortSignal) => Promise<Reading> | Reading;
-  /** The same records by identity alone, in the largest pages the server gives: what a reconciliation walks. Absent: `walk` is as cheap. */
-  readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
-  /** The request that answers 200 exactly when the entity still exists; what a deletion is confirmed by (guarantee G10). */
-  readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
-  /** Column of the table whose equal value makes another row a canary for this one (issues: the project). Absent: any row is. */
-  readonly canaryBy?: string;
+/** How a stream is cut by time of creation or of change. */
+export interface Windows {
+  /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is read again. */
+  readonly scope: string;
+  /**
+   * By what the records become rows, found out once a run. When that changes, everything is read again. Absent: it never does. `doubtful`: the
+   * answer lacked what an earlier run had; the source is asked once more, and the union of both answers counts from then on.
+   */
+  reading?(signal: AbortSignal, doubtful?: boolean): Promise<MappingFingerprint>;
+  /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
+  count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
+  /** Which field the server can filter changes by, found out once a run. */
+  changes(signal: AbortSignal): Promise<'updated' | 'created'>;
+  /** The record's own instant, to drop what a coarse server filter let through; undefined where the record has none. */
+  instant(record: Json, field: Window['field']): bigint | undefined;
 }
 
+/** How the records of a slice are had: page by page, or in a way of the stream's own (one request a record, report jobs, CSV). */
+type ReadsSlice =
+  | {
+      /** The requests that list one slice. May ask the server first which dialect it speaks. */
+      readonly pages: (slice: Slice, signal: AbortSignal) => Promise<PageWalk> | PageWalk;
+      readonly read?: never;
+    }
+  | {
+      readonly read: (slice: Slice, context: SliceContext, signal: AbortSignal) => Promise<Reading> | Reading;
+      readonly pages?: never;
+    };
+
+/** How a stream is read; the engine has one strategy for each `by`. */
+type ReadsBy =
+  /** Listed whole in each run. */
+  | { readonly by: 'list'; readonly windows?: never; readonly days?: never }
+  /** First by windows of creation, then by windows of change. */
+  | { readonly by: 'changes'; readonly windows: Windows; readonly days?: never }
+  /** Facts: whole days UTC, replaced day by day. */
+  | { readonly by: 'days'; readonly days: Days; readonly windows?: never };
+
+/** The reading half of a stream: what the source offers. */
+export type ReadSide = ReadsBy &
+  ReadsSlice & {
+    readonly name: string;
+    /** One sentence for docs and `tidemark streams`. */
+    readonly about: string;
+    /** The route of the contract or vendor, for docs. */
+    readonly endpoint: string;
+    /** The contract does not promise the endpoint: where it is missing the stream is `unavailable`, and the run does not fail. */
+    readonly optional?: true;
+    /** The list shows only what is recent or due: a row that it does not show still exists. */
+    readonly recentOnly?: true;
+    /** Streams that must have been loaded before this one in a run. */
+    readonly after?: readonly string[];
+    readonly partitions?: Partitions;
+    /** The same records by id alone, in the largest pages the server gives, for reconciliations. Absent: `pages` is as cheap. */
+    readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
+    /** Whether the entity still exists, by one request: a deletion is confirmed by it (guarantee G10). */
+    readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
+    /** Column whose equal value makes another row a canary for this one (issues: the project). Absent: any row is. */
+    readonly canaryBy?: string;
+  };
+
 /** A list that arrived only in part with its record, and how to fetch the rest. */
-export interface Tail {
-  /** Name of the child in `Flow.children`. */
+export interface NestedList {
+  /** Name of the child in `Stream.children`. */
   readonly child: string;
   readonly walk: PageWalk;
-  /** False for an element that says of itself that it is of another record. Absent: elements of this list do not say. */
+  /** False for an element that names another record as its owner. Absent: elements of this list name none. */
   readonly belongs?: (element: Json) => boolean;
-  /** Ids of those elements that came with the record itself: its complete list has them, too. */
+  /** Ids of the elements that came with the record itself: the complete list must have them, too. */
   readonly shown?: readonly string[];
   /** Rows of the complete list; pure. */
   rows(records: readonly Json[]): readonly Row[];
@@ -197,70 +210,77 @@ export interface Mapped {
   readonly row: Row;
   /** Rows by child name. A name that is absent was not delivered: its rows are left as they are. */
   readonly children: Readonly<Record<string, readonly Row[]>>;
-  /** Names of children of which the source told only some: their rows are written, and what else is known of them is left as it is. */
+  /** Names of children of which the record shows only some rows: these are written, the other rows of that child stay. */
   readonly partial?: readonly string[];
   /** Lists that came truncated; fetched only if the record's content changed. */
-  readonly tails?: readonly Tail[];
+  readonly nestedLists?: readonly NestedList[];
   /** Things worth a note but no reject, e.g. a field whose type changed: kept in `_extra`, reported in `ops.schema_changes`. */
   readonly notes?: readonly string[];
 }
 
-/** Where the rows of a flow come from when the server has no list of them: other tables of the warehouse. */
+/** Where the rows of a stream come from when the server has no list of them: other tables of the warehouse. */
 export interface Fallback {
   /** One sentence for reports, e.g. `the server lists no sprints; they come from the issues' sprint field`. */
   readonly reason: string;
   /** Streams that must have been loaded before `sql` runs. */
   readonly after: readonly string[];
-  /** One statement of ours; $1 is the source_id, $2 the run_id. Returns one row: `inserted`, `updated`, and `deleted` if it may be (bigint). Safe to run again. */
+  /**
+   * One repeatable statement of ours; $1 is the source_id, $2 the run_id. Returns one row of bigints: `inserted`, `updated` and, where it
+   * deletes, `deleted`.
+   */
   readonly sql: string;
 }
 
-/** Something to be done or looked at in the warehouse when a stream has been read without a failure. */
+/** Something to do or check in the warehouse when a stream has been read without a failure. */
 export interface Afterwards {
   /** One sentence for docs. */
   readonly about: string;
-  /** Streams that must have been loaded, too, before `sql` runs; none that comes after this flow's own. */
+  /** Streams that must have been loaded, too, before `sql` runs; none that comes after this stream. */
   readonly after?: readonly string[];
   /** True: also where parts of the stream could not be read. */
   readonly evenInPart?: true;
   /**
-   * One statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Safe to run again. Where it returns rows with a
-   * column `warning`, each is told to people; columns `inserted`, `updated` and `deleted` (bigint) are counted as the stream's.
+   * One repeatable statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Rows with a column `warning` become notes
+   * of the run; columns `inserted`, `updated` and `deleted` (bigint) count as the stream's.
    */
   readonly sql: string;
 }
 
-/** Stream → transform → tables. */
-export interface Flow {
-  readonly stream: Stream;
+/** Turns a record into rows; pure. Throws `BadData` for a record that cannot become rows. */
+export type Transform = (record: Json, slice: Slice) => Mapped;
+
+/** The loading half of a stream: what its records become, and what happens to rows that are gone. */
+export interface LoadSide {
   readonly table: Table;
-  readonly children: Readonly<Record<string, Child>>;
-  /** Pure. Throws `BadData` for a record that cannot become rows. */
-  readonly via: (record: Json, slice: Slice) => Mapped;
+  readonly children?: Readonly<Record<string, Child>>;
+  readonly transform: Transform;
   /**
-   * Of days: the row that a record is about, by columns of the key, as text. What stands of it stays where the record cannot become a row. Throws
-   * `BadData` where the record does not say.
+   * For days: the columns of the key, as text, of the row that a record is about. The stored row stays where the record cannot become a row.
+   * Throws `BadData` where the record does not say.
    */
   readonly keyOf?: (record: Json, slice: Slice) => Readonly<Record<string, string>>;
   /**
-   * What a complete, receipt-matched walk does to rows of the same scope (partition, or the entire table) that it did not show:
-   * 'replaced' for relations and reports (they have no life of their own) and for entities whose list is the truth about them (rows of a
-   * table with tombstones are tombstoned, under the brake), 'kept' for entities (deletion is the reconciliation's business).
+   * What a complete reading with a matching receipt does to rows of the same scope (partition, days or the entire table) that it did not show.
+   * 'delete': for relations, reports, and entities whose list is the truth about them (rows of a table with tombstones are tombstoned, up to
+   * the deletion limit of G10). 'keep': deletions come from `reconcile`.
    */
-  readonly absent: 'replaced' | 'kept';
-  /** What fills the table where the stream turns out to be `unavailable`. */
+  readonly absent: 'delete' | 'keep';
+  /** What fills the table where the stream is `unavailable`. */
   readonly fallback?: Fallback;
   readonly afterwards?: readonly Afterwards[];
 }
 
-/** One of the three systems, opened: its streams and what it takes to trust them. */
+/** One kind of record of a source: how it is read, what it becomes, and where it goes. */
+export type Stream = ReadSide & LoadSide;
+
+/** One source system, opened: its streams and what it takes to trust them. */
 export interface Source {
   /** Pipeline and `ops.sources.name`. */
   readonly name: string;
   readonly kind: 'tracker' | 'ads' | 'workflow';
   readonly baseUrl: string;
-  readonly flows: readonly Flow[];
-  /** One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and who we are there. */
+  readonly streams: readonly Stream[];
+  /** One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and our account there. */
   preflight(signal: AbortSignal): Promise<Preflight>;
   readonly http: Http;
   close(): Promise<void>;
@@ -271,7 +291,7 @@ export interface Preflight {
   readonly clock: Date | undefined;
   /** The account's name or e-mail, for `check`. */
   readonly account: string | undefined;
-  /** What was found out, in words, e.g. `search: offset paging (contract)`. */
+  /** What was found out, one sentence each, e.g. `search: offset paging (contract)`. */
   readonly dialect: readonly string[];
   /** What the main stream needs and cannot be had, e.g. a search that is closed to us. A run goes on without it, `check` fails. */
   readonly problems: readonly TidemarkError[];

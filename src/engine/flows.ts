@@ -19,10 +19,10 @@ export function runFlows(
   const flows =
     asked.window === undefined
       ? chosen
-      : chosen.filter(({ stream }) => (stream.windows ?? stream.days) !== undefined);
+      : chosen.filter((stream) => (stream.windows ?? stream.days) !== undefined);
   if (flows.length === 0)
     throw new Misconfigured(
-      `none of the streams ${(streams ?? chosen.map(({ stream }) => stream.name)).join(', ')} can be cut by time: there is nothing to backfill`,
+      `none of the streams ${(streams ?? chosen.map(({ name }) => name)).join(', ')} can be cut by time: there is nothing to backfill`,
     );
   return withRun(deps, kind, params, async ({ context, clock, now, stop }) => {
     const leftOut = streams === undefined ? [...excludedOf(deps)] : [];
@@ -34,13 +34,13 @@ export function runFlows(
     };
     for (const flow of flows) {
       const start = async (): Promise<StreamReport> => {
-        await ready(flow.stream.after ?? []);
+        await ready(flow.after ?? []);
         return runStream(context, flow, asked, { clock, now, ready });
       };
       // Behind a tick, so that every stream is listed before the first one looks for another.
       const report = Promise.resolve().then(start);
       report.catch(stop);
-      done.set(flow.stream.name, report);
+      done.set(flow.name, report);
     }
     return Promise.allSettled(done.values());
   });

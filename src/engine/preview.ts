@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Days, Flow } from '../core/stream.ts';
+import type { Days, Stream } from '../core/stream.ts';
 import { givenTo } from './batching/slice-context.ts';
 import type { RunDeps } from './context/deps.ts';
 import { chosenFlows } from './context/select-streams.ts';
@@ -42,7 +42,7 @@ export async function plan(
   const asked: Asked = { full: options.full === true, window: options.window };
   const planned: PlannedStream[] = [];
   for (const flow of chosenFlows(deps, options.streams)) {
-    const { stream } = flow;
+    const stream = flow;
     const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
     if (what === undefined) continue;
     if (stream.days !== undefined) {
@@ -50,9 +50,9 @@ export async function plan(
       continue;
     }
     const owners =
-      stream.parents === undefined
+      stream.partitions === undefined
         ? 1
-        : (await partitionsFrom(db, sourceId, stream.name, stream.parents, ownersOf(what))).length;
+        : (await partitionsFrom(db, sourceId, stream.name, stream.partitions, ownersOf(what))).length;
     const records =
       what.window === undefined
         ? undefined
@@ -82,11 +82,11 @@ async function knownSource(db: RunDeps['warehouse']['db'], name: string): Promis
 async function planDays(
   deps: RunDeps,
   at: { readonly sourceId: number; readonly clock: Date | undefined },
-  flow: Flow,
+  flow: Stream,
   days: Days,
   what: StreamPlan,
 ): Promise<PlannedStream> {
-  const { stream } = flow;
+  const stream = flow;
   const now = () => at.clock ?? new Date();
   const given = givenTo(
     { deps, run: { sourceId: at.sourceId, runId: '0' }, clock: at.clock, now },
@@ -94,9 +94,9 @@ async function planDays(
     undefined,
   );
   const owners =
-    stream.parents === undefined
+    stream.partitions === undefined
       ? [undefined]
-      : await partitionsFrom(deps.warehouse.db, at.sourceId, stream.name, stream.parents, 'all');
+      : await partitionsFrom(deps.warehouse.db, at.sourceId, stream.name, stream.partitions, 'all');
   const slices = slicesOf(stream, what.window, owners);
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { BadData } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { StreamReport } from '../core/run.ts';
-import type { Flow, Slice } from '../core/stream.ts';
+import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import { load } from '../load/load.ts';
 import { tailsOf } from './batching/nested-lists.ts';
@@ -31,7 +31,7 @@ export async function replayRejects(
   let stillRejected = 0;
   await withRun(deps, 'replay', { replay: options }, async (execution) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
-    for (const flow of deps.source.flows) {
+    for (const flow of deps.source.streams) {
       const stored = await openRejects(execution, flow, options);
       if (stored.length === 0) continue;
       const report = await replayStream(execution, flow, stored);
@@ -46,13 +46,13 @@ export async function replayRejects(
 
 async function openRejects(
   { context }: Execution,
-  flow: Flow,
+  flow: Stream,
   options: { readonly stream?: string; readonly id?: string },
 ): Promise<readonly Stored[]> {
-  if (options.stream !== undefined && options.stream !== flow.stream.name) return [];
+  if (options.stream !== undefined && options.stream !== flow.name) return [];
   const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice,
       (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
-    where source_id = ${context.run.sourceId} and stream = ${flow.stream.name} and status = 'open' and not truncated
+    where source_id = ${context.run.sourceId} and stream = ${flow.name} and status = 'open' and not truncated
       and (${options.id ?? null}::bigint is null or reject_id = ${options.id ?? null}::bigint)
     order by r.reject_id`.execute(context.deps.warehouse.db);
   return rows;
@@ -60,12 +60,12 @@ async function openRejects(
 
 async function replayStream(
   execution: Execution,
-  flow: Flow,
+  flow: Stream,
   stored: readonly Stored[],
 ): Promise<StreamReport> {
   const { context } = execution;
   const { run } = context;
-  const stream = flow.stream.name;
+  const stream = flow.name;
   const started = performance.now();
   await beginStream(context.deps.warehouse.db, run, stream);
   const batch = new Batch(flow);
@@ -73,8 +73,8 @@ async function replayStream(
   const good: string[] = [];
   for (const { reject_id, payload, slice, seen } of stored) {
     try {
-      const mapped = flow.via(parseJson(payload), slice ?? {});
-      const fetched = await tails.fetch(mapped, mapped.tails ?? [], []);
+      const mapped = flow.transform(parseJson(payload), slice ?? {});
+      const fetched = await tails.fetch(mapped, mapped.nestedLists ?? [], []);
       // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that has changed.
       if (fetched.isGone || (await tails.judge(fetched.refusals)) !== undefined) continue;
       batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);

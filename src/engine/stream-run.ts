@@ -1,7 +1,7 @@
 import { Fenced, Forbidden, Interrupted, Missing, passesAfter, saidBy } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import { noCounts, type StreamReport } from '../core/run.ts';
-import type { Flow } from '../core/stream.ts';
+import type { Stream } from '../core/stream.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { patiently } from '../warehouse/with-retry.ts';
@@ -22,12 +22,12 @@ import { type Times, walkAll } from './sync/sync-stream.ts';
  */
 export async function runStream(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   asked: Asked,
   times: Times,
 ): Promise<StreamReport> {
   const { deps, run } = context;
-  const stream = flow.stream.name;
+  const stream = flow.name;
   const here = await enterStream(context, flow);
   const { tally, report } = here;
   const end = async (done: StreamReport): Promise<StreamReport> => {
@@ -46,8 +46,7 @@ export async function runStream(
     const walk = (): Promise<Problem | undefined> => walkAll(context, flow, asked, times, tally);
     const problems = await walk().catch(async (error: unknown) => {
       // One bad answer is none. Of days each walk asks many owners, and all of them before that is believed.
-      const isNone =
-        (error instanceof Missing || error instanceof Forbidden) && flow.stream.days === undefined;
+      const isNone = (error instanceof Missing || error instanceof Forbidden) && flow.days === undefined;
       if (!isNone || !(await isNews(deps.warehouse.db, run.sourceId, stream, error))) throw error;
       return walk();
     });
@@ -69,13 +68,13 @@ export async function runStream(
       const state = stateBy(error);
       await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, state, message));
       // What was opened of what the source turned out not to have: there is nothing to go on with.
-      if (!flow.stream.promised)
+      if (flow.optional === true)
         await patiently(() =>
           abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list', 'days', 'full from %'),
         );
       const filled = await fallBack(context, flow, times, tally);
       // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
-      if (flow.stream.promised && filled === undefined) return end(report('failed', message));
+      if (flow.optional !== true && filled === undefined) return end(report('failed', message));
       return end(report(state, filled === undefined ? message : `${message}; ${filled}`));
     }
     const status = error instanceof Interrupted || error instanceof Fenced ? 'interrupted' : 'failed';
@@ -90,8 +89,8 @@ export async function runStream(
 }
 
 /** Days go by: those that an optional endpoint does not give for a while would be lost without a word. */
-const isDoubtful = (error: Missing | Forbidden, { stream }: Flow): boolean =>
-  error instanceof Missing && !stream.promised && stream.days !== undefined;
+const isDoubtful = (error: Missing | Forbidden, stream: Stream): boolean =>
+  error instanceof Missing && stream.optional === true && stream.days !== undefined;
 
 const afterReset = (pipeline: string, stream: string): string =>
   `Should the server have given it up, it is unavailable after tidemark reset ${pipeline}.${stream}`;
@@ -99,7 +98,7 @@ const afterReset = (pipeline: string, stream: string): string =>
 /** What a flow does in the warehouse when its stream has been read, one transaction each. */
 async function afterwards(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   times: Times,
   tally: Tally,
   isInPart: boolean,
@@ -117,14 +116,14 @@ async function afterwards(
       };
     });
     tallyBatch(tally, loaded);
-    for (const warning of warnings) tell(context, 'warn', `${flow.stream.name}: ${warning}`);
+    for (const warning of warnings) tell(context, 'warn', `${flow.name}: ${warning}`);
   }
 }
 
 /** Rows from other tables where the server has no list of its own. */
 async function fallBack(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   times: Times,
   tally: Tally,
 ): Promise<string | undefined> {
@@ -152,7 +151,7 @@ interface Told {
 async function countTold(
   context: RunContext,
   session: Session,
-  flow: Flow,
+  flow: Stream,
   rows: readonly Told[],
 ): Promise<Loaded> {
   const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
@@ -165,6 +164,6 @@ async function countTold(
     deleted,
     braked: false,
   };
-  if (inserted + updated + deleted > 0) await countBatch(session, context.run, flow.stream.name, loaded);
+  if (inserted + updated + deleted > 0) await countBatch(session, context.run, flow.name, loaded);
   return loaded;
 }

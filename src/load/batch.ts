@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { BadData } from '../core/errors.ts';
-import type { Flow, Mapped, Slice } from '../core/stream.ts';
+import type { Mapped, Slice, Stream } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
@@ -18,7 +18,7 @@ export interface Reject {
   readonly field: string | undefined;
   readonly message: string;
   readonly slice: Slice;
-  /** The row that the record is about (`Flow.keyOf`); absent where the record does not say. */
+  /** The row that the record is about (`Stream.keyOf`); absent where the record does not say. */
   readonly row?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -54,12 +54,12 @@ const fetchedBytes = 12;
 export const deliveredBytes = 8;
 
 /** True where a complete listing replaces the rows of its scope, which are relations or report rows without children. */
-export const isListing = ({ absent, table, children }: Flow): boolean =>
-  absent === 'replaced' && !table.entity && childrenOf(children).length === 0;
+export const isListing = ({ absent, table, children }: Stream): boolean =>
+  absent === 'delete' && !table.entity && childrenOf(children).length === 0;
 
 /** Records of one flow that are committed together, already in the wire format: flat in memory, cheap to hash and to send. */
 export class Batch {
-  readonly flow: Flow;
+  readonly flow: Stream;
   /** True where rows that repeat a key stay in the batch: the staging table settles them over all batches of the listing. */
   readonly isListing: boolean;
   readonly layouts: readonly Layout[];
@@ -79,7 +79,7 @@ export class Batch {
   readonly #places = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
-  constructor(flow: Flow, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
+  constructor(flow: Stream, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
     this.flow = flow;
     this.isListing = isListing(flow);
     this.#children = childrenOf(flow.children);

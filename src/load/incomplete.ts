@@ -3,15 +3,15 @@
  * is lacking. So the record counts as changed when it comes with them, and as unchanged when it comes without them once more.
  */
 
-import type { Flow } from '../core/stream.ts';
+import type { Stream } from '../core/stream.ts';
 import { bitsOf, childrenOf } from './layout.ts';
 
 /** The hash of a row that lacks these children. */
-export const lackingHash = (flow: Flow, hash: bigint, lacking: readonly string[]): bigint =>
+export const lackingHash = (flow: Stream, hash: bigint, lacking: readonly string[]): bigint =>
   hash ^ BigInt(bitsOf(childrenOf(flow.children), lacking));
 
 /** The children that a stored row lacks of the record that has this hash; undefined where it is of another record. */
-export function lackedIn(flow: Flow, stored: bigint, hash: bigint): readonly string[] | undefined {
+export function lackedIn(flow: Stream, stored: bigint, hash: bigint): readonly string[] | undefined {
   const children = childrenOf(flow.children);
   const bits = stored ^ hash;
   if (bits < 0n || bits >= 1n << BigInt(children.length)) return undefined;

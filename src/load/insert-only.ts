@@ -1,7 +1,7 @@
 /** Records whose keys the warehouse does not hold go straight into the tables: no staging, no look-ups, no conflict to settle. */
 
 import { sql } from 'kysely';
-import type { Flow } from '../core/stream.ts';
+import type { Stream } from '../core/stream.ts';
 import type { Table } from '../core/table.ts';
 import { codeOf } from '../warehouse/pg-errors.ts';
 import { type Batch, type BatchRecord, deliveredBytes } from './batch.ts';
@@ -12,7 +12,7 @@ import type { Merge } from './merge.ts';
 import type { Session } from './session.ts';
 
 /** Whether a look-up finds which records of the flow are new (entities with one key column), and new rows need nothing but an insert. */
-export const isPlain = (flow: Flow): boolean =>
+export const isPlain = (flow: Stream): boolean =>
   flow.table.entity &&
   flow.table.key.length === 1 &&
   [flow.table, ...childrenOf(flow.children).map(([, child]) => child.table)].every(

@@ -34,7 +34,7 @@ export const loaderColumns = { hash: '_row_hash', fetched: '_fetched_at', delive
 
 /** The children of a flow in a fixed order: the position is the bit in `_delivered`. */
 export const childrenOf = (
-  children: Readonly<Record<string, Child>>,
+  children: Readonly<Record<string, Child>> = {},
 ): readonly (readonly [string, Child])[] => Object.entries(children);
 
 /** The bits of the children of these names. */

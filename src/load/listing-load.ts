@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely';
 import type pg from 'pg';
-import type { Flow } from '../core/stream.ts';
+import type { Stream } from '../core/stream.ts';
 import { type Batch, type BatchRecord, byKey, type Reject } from './batch.ts';
 import { insertOnly } from './insert-only.ts';
 import { columnList, type Layout, layoutOf, loaderColumns, target } from './layout.ts';
@@ -18,7 +18,7 @@ const withoutTimeouts = `set local idle_in_transaction_session_timeout = 0;
 
 /** Where a listing goes and who writes it. */
 export interface ListingTarget extends Merge {
-  readonly flow: Flow;
+  readonly flow: Stream;
   readonly scope: Scope;
   /** SET LOCAL statements for the transaction, besides those of the loader. */
   readonly settings: string;

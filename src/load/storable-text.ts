@@ -5,7 +5,7 @@
 
 import { BadData } from '../core/errors.ts';
 import { storableJson, storableText } from '../core/json.ts';
-import type { Flow, Mapped } from '../core/stream.ts';
+import type { Mapped, Stream } from '../core/stream.ts';
 import type { ColumnType, Row, Table, Value } from '../core/table.ts';
 
 /** Rows of lists that were fetched apart from their record, by child. */
@@ -20,7 +20,7 @@ type Exact = Record<string, string>;
  * `_extra` can keep the exact text.
  */
 export function withStorableText(
-  flow: Pick<Flow, 'table' | 'children'>,
+  flow: Pick<Stream, 'table' | 'children'>,
   mapped: Mapped,
   tails: TailRows = {},
 ): { readonly mapped: Mapped; readonly tails: TailRows } {
@@ -45,7 +45,7 @@ export function withStorableText(
   const mendAll = (rows: TailRows, inRecord: boolean): TailRows =>
     Object.fromEntries(
       Object.entries(rows).map(([name, list]) => {
-        const table = flow.children[name]?.table;
+        const table = flow.children?.[name]?.table;
         const keep = (at: number) => (column: string, exact: string) => {
           ofRecord[`${name}[${at}].${column}`] = exact;
         };

@@ -6,7 +6,7 @@ import { dagIn, daguRun } from '../../src/connectors/dagu/fields.ts';
 import { detailsIn } from '../../src/connectors/dagu/history.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
-import type { Flow, Slice } from '../../src/core/stream.ts';
+import type { Slice, Stream } from '../../src/core/stream.ts';
 import {
   Leaf,
   lostBy,
@@ -299,30 +299,28 @@ const slice: Slice = {
 };
 
 /** How a record of the server's becomes rows, with what reading does to it on the way. */
-const wayOf = ({ stream, via }: Flow): ((record: unknown) => ReturnType<Flow['via']>) => {
-  const ways: Readonly<Record<string, (record: unknown) => ReturnType<Flow['via']>>> = {
+const wayOf = ({ name, transform }: Stream): ((record: unknown) => ReturnType<Stream['transform']>) => {
+  const ways: Readonly<Record<string, (record: unknown) => ReturnType<Stream['transform']>>> = {
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
-    dags: (record) => via(dagIn(record), slice),
+    dags: (record) => transform(dagIn(record), slice),
     dag_runs: (record) => {
       const details = detailsIn(record);
-      return via(details && daguRun(details, 'd'), slice);
+      return transform(details && daguRun(details, 'd'), slice);
     },
   };
-  return ways[stream.name] ?? ((record) => via(record, slice));
+  return ways[name] ?? ((record) => transform(record, slice));
 };
 
-const flows = sources().flatMap(({ source }) => source.flows);
-const lostBetween = (flow: Flow): readonly string[] =>
-  (records[flow.stream.name] ?? []).flatMap((pattern) => lostBy(wayOf(flow), pattern));
+const flows = sources().flatMap(({ source }) => source.streams);
+const lostBetween = (flow: Stream): readonly string[] =>
+  (records[flow.name] ?? []).flatMap((pattern) => lostBy(wayOf(flow), pattern));
 const reasonsOf = (stream: string) => [...(leftOut['*'] ?? []), ...(leftOut[stream] ?? [])];
 
 test('every stream is looked at', () => {
-  expect(flows.map(({ stream }) => stream.name).sort()).toEqual(
-    [...Object.keys(records), ...relations].sort(),
-  );
+  expect(flows.map(({ name }) => name).sort()).toEqual([...Object.keys(records), ...relations].sort());
 });
 
-test.each(flows.map((flow) => [flow.stream.name, flow] as const))(
+test.each(flows.map((flow) => [flow.name, flow] as const))(
   '%s: no member of a record is lost without a reason, nor one that nobody knows yet',
   (stream, flow) => {
     const reasons = reasonsOf(stream);
@@ -333,7 +331,7 @@ test.each(flows.map((flow) => [flow.stream.name, flow] as const))(
 );
 
 test('nothing is said to be left out that is not', () => {
-  const lost = flows.map((flow) => [flow.stream.name, lostBetween(flow)] as const);
+  const lost = flows.map((flow) => [flow.name, lostBetween(flow)] as const);
   const idle = Object.entries(leftOut).flatMap(([of, reasons]) => {
     const found = lost.flatMap(([stream, members]) => (of === '*' || of === stream ? members : []));
     return reasons.flatMap(([members, why]) =>

@@ -8,7 +8,7 @@ import { openRig, type Rig } from '../support/rig.ts';
 import { smallSite, tongues } from '../support/small-site.ts';
 
 /** The registry itself, opened on nothing: what is tested is what is listed. */
-const { flows } = openTracker({
+const { streams: streamsOfSource } = openTracker({
   baseUrl: 'http://127.0.0.1:1',
   email: 'nobody@example.com',
   apiToken: { reveal: () => 'none' },
@@ -19,10 +19,10 @@ const { flows } = openTracker({
   requestsPerSecond: 0,
 });
 
-const streams = flows.map((flow) => ({
-  stream: flow.stream.name,
-  promised: flow.stream.promised,
-  tables: [flow.table.name, ...Object.values(flow.children).map((child) => child.table.name)],
+const streams = streamsOfSource.map((flow) => ({
+  stream: flow.name,
+  promised: flow.optional !== true,
+  tables: [flow.table.name, ...Object.values(flow.children ?? {}).map((child) => child.table.name)],
 }));
 
 /** contracts/tracker.md, section 8; the rest: vendor-facts. Probes that ask whether an endpoint is there ask for one record. */

@@ -129,7 +129,7 @@ const valueFor = (leaf: Leaf, leaves: ReadonlyMap<Leaf, string>, isOther: boolea
   return String(place);
 };
 
-const rowsOf = ({ row, children, tails = [] }: Mapped): string =>
-  JSON.stringify([row, children, tails.map(({ child }) => child)], (_, value) =>
+const rowsOf = ({ row, children, nestedLists = [] }: Mapped): string =>
+  JSON.stringify([row, children, nestedLists.map(({ child }) => child)], (_, value) =>
     typeof value === 'bigint' ? String(value) : value,
   );

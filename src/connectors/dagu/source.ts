@@ -41,15 +41,15 @@ export const openWorkflow = (settings: WorkflowSettings, deps: WorkflowDeps = {}
   };
   return {
     ...{ name: 'workflow', kind: 'workflow', baseUrl: settings.baseUrl, http },
-    flows: [
+    streams: [
       {
-        ...{ stream: dags(workflow), table: tables.dags, children: {}, via: transforms.dag },
+        ...{ ...dags(workflow), table: tables.dags, transform: transforms.dag },
         // A DAG that left the engine's list is gone; one that left WORKFLOW_DAGS is not.
-        absent: named.length === 0 ? 'replaced' : 'kept',
+        absent: named.length === 0 ? 'delete' : 'keep',
       },
       {
-        ...{ stream: runs(workflow), table: tables.dagRuns, children: tables.dagRunChildren },
-        ...{ via: transforms.dagRun, absent: 'kept' },
+        ...{ ...runs(workflow), table: tables.dagRuns, children: tables.dagRunChildren },
+        ...{ transform: transforms.dagRun, absent: 'keep' as const },
       },
     ],
     async preflight(signal) {

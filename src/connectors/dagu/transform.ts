@@ -5,7 +5,7 @@ import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as read from '../../core/record-values.ts';
-import type { Flow, Mapped } from '../../core/stream.ts';
+import type { Mapped, Transform } from '../../core/stream.ts';
 import type { ColumnType, Row, Value } from '../../core/table.ts';
 import { parseAnyInstant } from '../../core/time.ts';
 import { byColumn, type Columns, dagNames, runColumns, type Step, stateIn, stepsOf } from './fields.ts';
@@ -89,7 +89,7 @@ const mapped = (r: Reading, row: Row, children: Mapped['children'] = {}): Mapped
 };
 
 /** A `Dag` of fields.ts. Its status is that of its newest run. */
-export const dag: Flow['via'] = (value) => {
+export const dag: Transform = (value) => {
   const r = new Reading('workflow.dags', 'DAG', value);
   const record = read.requireRecord(r, value);
   const { known, rest } = byColumn(read.object(r, record, 'members') ?? {}, dagNames);
@@ -105,7 +105,7 @@ export const dag: Flow['via'] = (value) => {
 };
 
 /** A `Run` of fields.ts with its steps. A step without a name stays with the run, in `_extra`. */
-export const dagRun: Flow['via'] = (value) => {
+export const dagRun: Transform = (value) => {
   const r = new Reading('workflow.dag_runs', 'run', value);
   const record = read.requireRecord(r, value);
   const members = read.object(r, record, 'members') ?? {};

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Transform } from '../../core/stream.ts';
 import type { Column, DeclaredTable, Row, Value } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
 import { document, personId, plainText } from './transform/values.ts';
@@ -164,7 +164,7 @@ const keepUnknown = (r: Reading, record: JsonObject, path: string, known: Readon
 
 /** The transform of a stream whose records become one row each. Columns without a source are of the slice's partition. */
 export const transformOf =
-  (table: Readable): Flow['via'] =>
+  (table: Readable): Transform =>
   (record, slice) => {
     const r = new Reading(core.nameOf(table), table.noun, record);
     const row = table.rowOf(r, values.requireRecord(r, record), ownerOf(table, r, slice));

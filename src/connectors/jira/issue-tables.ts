@@ -361,7 +361,7 @@ export const issueKeys = table(
   { relation: true },
 );
 
-/** Everything that arrives with an issue, by the names that `Mapped.children` and `Tail.child` use. */
+/** Everything that arrives with an issue, by the names that `Mapped.children` and `NestedList.child` use. */
 export const issueChildren = {
   labels: { table: issueLabels, parent: ['issue_id'], absent: 'deleted' },
   components: { table: issueComponents, parent: ['issue_id'], absent: 'deleted' },

@@ -3,7 +3,7 @@
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
 import { once } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
-import type { Flow, Preflight, Source } from '../../core/stream.ts';
+import type { Preflight, Source, Stream, Transform } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { type Account, askAccount } from './account.ts';
@@ -46,7 +46,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const note = (message: string) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message });
   const http = trackerHttp(createHttp(httpOptions(settings, deps)), note);
   const account = once((signal) => askAccount(http, signal));
-  let mapIssue: Flow['via'] | undefined;
+  let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
     const known = await knowFields(http, (await account(signal)).known, signal);
     mapIssue = issueMapper(known.catalogue, detailWalks);
@@ -77,7 +77,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     kind: 'tracker',
     baseUrl: settings.baseUrl,
     http,
-    flows: flowsOf(tracker),
+    streams: flowsOf(tracker),
     preflight: async (signal) => {
       const found = await account(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
@@ -89,7 +89,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
 };
 
 /** All streams, in the order in which they are read. Sprints come after issues, which name those that no board lists. */
-const flowsOf = (tracker: Tracker): readonly Flow[] => [
+const flowsOf = (tracker: Tracker): readonly Stream[] => [
   fields(tracker),
   projects(tracker),
   statuses,

@@ -1,7 +1,7 @@
 /** What the streams of one opened ads platform share. */
 
 import type { Http } from '../../core/request.ts';
-import type { Parents, Slice } from '../../core/stream.ts';
+import type { Partitions, Slice } from '../../core/stream.ts';
 import type { Proxies } from '../../http/proxy.ts';
 
 export interface Ads {
@@ -17,7 +17,7 @@ export interface Ads {
 }
 
 /** The accounts whose parts are read: rows of the warehouse, restricted to those that are configured. */
-export const accounts = ({ accountIds }: Pick<Ads, 'accountIds'>): Parents => ({
+export const accounts = ({ accountIds }: Pick<Ads, 'accountIds'>): Partitions => ({
   table: 'ads.ad_accounts',
   columns: { ad_account_id: 'id' },
   where: `_deleted_at is null${wanted(accountIds)}`,

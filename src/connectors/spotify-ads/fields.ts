@@ -8,7 +8,7 @@ import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
-import type { Flow, Mapped, Slice } from '../../core/stream.ts';
+import type { Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { type Instant, parseInstant } from '../../core/time.ts';
 import { type Amount, amount } from './transform/amounts.ts';
@@ -166,7 +166,7 @@ export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFi
 export interface Entity {
   readonly table: columns.DeclaredTable;
   readonly children: Readonly<Record<string, columns.Child>>;
-  readonly transform: Flow['via'];
+  readonly transform: Transform;
 }
 
 interface EntityOptions {

@@ -1,6 +1,6 @@
 /** What the ads platform's streams become and where it goes, in the order in which they are read. */
 
-import type { Flow, Stream } from '../../core/stream.ts';
+import type { LoadSide, ReadSide, Stream } from '../../core/stream.ts';
 import type { Table } from '../../core/table.ts';
 import { adSetDrafts, adSets } from './ad-sets.ts';
 import type { Ads } from './ads.ts';
@@ -13,7 +13,7 @@ import * as streams from './streams.ts';
 import * as tables from './tables.ts';
 import * as transforms from './transform.ts';
 
-export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
+export const adsFlows = (ads: Ads, reports: Reports): readonly Stream[] => [
   kept(streams.businesses(ads), entities.businesses),
   kept(streams.adAccounts(ads), entities.adAccounts),
   replaced(streams.adCategories(ads), entities.adCategories),
@@ -30,7 +30,7 @@ export const adsFlows = (ads: Ads, reports: Reports): readonly Flow[] => [
 ];
 
 /** Facts: a day that is read again is replaced as a whole. */
-const reportFlows = (reports: Reports): readonly Flow[] => {
+const reportFlows = (reports: Reports): readonly Stream[] => {
   const back = Math.max(...reports.reread.map((one) => one.back));
   const hourly = reportStreams.reportHourly(reports);
   return [
@@ -45,30 +45,31 @@ const reportFlows = (reports: Reports): readonly Flow[] => {
     facts(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
     facts(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
     {
-      ...facts(reportStreams.insightReports(reports), tables.insightStates, { via: transforms.insight }),
+      ...facts(reportStreams.insightReports(reports), tables.insightStates, {
+        transform: transforms.insight,
+      }),
       children: tables.insightChildren,
-      absent: 'kept',
+      absent: 'keep',
     },
   ];
 };
 
 /** What the platform archives but never deletes. */
-const kept = (stream: Stream, { table, children, transform }: Entity): Flow => ({
-  stream,
+const kept = (stream: ReadSide, { table, children, transform }: Entity): Stream => ({
+  ...stream,
   table,
   children,
-  via: transform,
-  absent: 'kept',
+  transform: transform,
+  absent: 'keep',
 });
 
 /** What is gone when its list no longer shows it. */
-const replaced = (stream: Stream, what: Entity): Flow => ({ ...kept(stream, what), absent: 'replaced' });
+const replaced = (stream: ReadSide, what: Entity): Stream => ({ ...kept(stream, what), absent: 'delete' });
 
 /** Facts with their transform, and which row a record is about that cannot become one. */
-const facts = (stream: Stream, table: Table, how: Pick<Flow, 'via' | 'keyOf'>): Flow => ({
-  stream,
+const facts = (stream: ReadSide, table: Table, how: Pick<LoadSide, 'transform' | 'keyOf'>): Stream => ({
+  ...stream,
   table,
-  children: {},
   ...how,
-  absent: 'replaced',
+  absent: 'delete',
 });

@@ -52,7 +52,7 @@ export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {
     kind: 'ads',
     baseUrl: settings.baseUrl,
     http: ads.http,
-    flows: adsFlows(ads, reportsOf(ads, settings)),
+    streams: adsFlows(ads, reportsOf(ads, settings)),
     preflight: (signal) => preflight(ads, settings, signal),
     close: () => ads.http.close(),
   };

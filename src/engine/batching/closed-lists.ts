@@ -4,7 +4,7 @@
  */
 
 import { type Kysely, sql } from 'kysely';
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 
@@ -17,21 +17,21 @@ export interface Closed {
 }
 
 /** True where `s` stands for a child of the flow. Its table tells it from a stream that has the name of a child (sprints). */
-const isChild = (sourceId: number, flow: Flow) => {
-  const children = Object.entries(flow.children);
+const isChild = (sourceId: number, flow: Stream) => {
+  const children = Object.entries(flow.children ?? {});
   const names = children.map(([name]) => name);
   const targets = children.map(([, { table }]) => nameOf(table));
   return sql`s.source_id = ${sourceId} and (s.stream, s.target) in (
     select * from unnest(${names}::text[], ${targets}::text[]))`;
 };
 
-const isChildless = (flow: Flow): boolean => Object.keys(flow.children).length === 0;
+const isChildless = (flow: Stream): boolean => Object.keys(flow.children ?? {}).length === 0;
 
 /** The children of the flow whose lists were closed when they were last asked for. */
 export async function closedChildren(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Flow,
+  flow: Stream,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ stream: string }>`select stream from ops.streams s
     where ${isChild(sourceId, flow)} and state in ('unavailable', 'forbidden')`.execute(db);
@@ -42,13 +42,13 @@ export async function closedChildren(
 export async function markClosed(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Flow,
+  flow: Stream,
   closed: Closed,
 ): Promise<void> {
-  const child = flow.children[closed.child];
+  const child = flow.children?.[closed.child];
   await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, state, reason, checked_at)
     values (${sourceId}, ${closed.child}, ${child === undefined ? '' : nameOf(child.table)},
-      ${`Part of ${flow.stream.name}: its list is asked for where a record does not bring all of it.`}, ${closed.endpoint},
+      ${`Part of ${flow.name}: its list is asked for where a record does not bring all of it.`}, ${closed.endpoint},
       ${closed.state}, ${closed.reason}, now())
     on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
       endpoint = excluded.endpoint, checked_at = excluded.checked_at
@@ -59,10 +59,10 @@ export async function markClosed(
 export async function markOpened(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Flow,
+  flow: Stream,
   child: string,
 ): Promise<void> {
-  const reason = `it was closed to us: what was read meanwhile lacks it until ${flow.stream.name} is read whole`;
+  const reason = `it was closed to us: what was read meanwhile lacks it until ${flow.name} is read whole`;
   await sql`update ops.streams s set state = 'available', reason = ${reason}, checked_at = now()
     where ${isChild(sourceId, flow)} and stream = ${child}`.execute(db);
 }
@@ -70,13 +70,13 @@ export async function markOpened(
 /** True of a child `s` of the flow that opened after the last whole walk began. */
 const sinceLastWhole = (
   sourceId: number,
-  flow: Flow,
+  flow: Stream,
 ) => sql`${isChild(sourceId, flow)} and s.state = 'available' and not exists (
-    select from ops.walks w where w.source_id = s.source_id and w.stream = ${flow.stream.name} and w.kind = 'full'
+    select from ops.walks w where w.source_id = s.source_id and w.stream = ${flow.name} and w.kind = 'full'
       and w.status = 'done' and w.opened_at > s.checked_at)`;
 
 /** Whether rows of the flow may lack what can be had by now: then everything must be read again. */
-export async function lacksOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Flow): Promise<boolean> {
+export async function lacksOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Stream): Promise<boolean> {
   if (isChildless(flow)) return false;
   const { rows } = await sql<{ lacks: boolean }>`select exists (
     select from ops.streams s where ${sinceLastWhole(sourceId, flow)}) as lacks`.execute(db);
@@ -84,7 +84,7 @@ export async function lacksOpened(db: Kysely<AnyDatabase>, sourceId: number, flo
 }
 
 /** Forgets the children that are open and of which nothing is lacking any more. */
-export async function forgetOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Flow): Promise<void> {
+export async function forgetOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Stream): Promise<void> {
   if (isChildless(flow)) return;
   await sql`delete from ops.streams s where ${isChild(sourceId, flow)} and s.state = 'available' and not (${sinceLastWhole(sourceId, flow)})`.execute(
     db,

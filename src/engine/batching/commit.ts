@@ -1,6 +1,6 @@
 /** A batch goes into the warehouse, with what is to be known of it there: the receipt of its slice, the end of its walk, the run's counters. */
 
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 import { Batch, type Reject } from '../../load/batch.ts';
 import type { ListingLoad } from '../../load/listing-load.ts';
 import { type Load, type Loaded, load } from '../../load/load.ts';
@@ -21,7 +21,7 @@ export async function commit(
   listing?: ListingLoad,
 ): Promise<Loaded> {
   const { context, flow, tally } = stream;
-  const tooMany = context.rejections.add(flow.stream.name, batch.received, batch.rejects.length);
+  const tooMany = context.rejections.add(flow.name, batch.received, batch.rejects.length);
   const closing = tooMany === undefined ? end : undefined;
   const loaded = await write(stream, batch, open, closing, listing);
   if (tooMany !== undefined) throw tooMany;
@@ -47,12 +47,12 @@ async function write(
   const speaksForAll = closing?.status === 'done' && closing.lacks !== true && showsAll(flow);
   const listed = speaksForAll ? scopeOf(flow, open.slice) : undefined;
   const how: Load = {
-    stream: flow.stream.name,
+    stream: flow.name,
     sourceId: context.run.sourceId,
     runId: context.run.runId,
     force: stream.force,
     resolves: stream.resolves,
-    ...(listed !== undefined && { lists: listed, ...(flow.absent === 'replaced' && { replaces: listed }) }),
+    ...(listed !== undefined && { lists: listed, ...(flow.absent === 'delete' && { replaces: listed }) }),
     close: (session, loaded) => close(stream, open, session, loaded, closing),
     settings: context.lease.settings,
     guard: (session) => context.lease.guard(session),
@@ -78,23 +78,23 @@ async function write(
       if (at.unread.count <= 1)
         await closeIfLast(session, walk, {
           sourceId: at.context.run.sourceId,
-          stream: at.flow.stream.name,
+          stream: at.flow.name,
           runId: at.context.run.runId,
           coverage: at.coverage,
         });
     }
-    await countBatch(session, at.context.run, at.flow.stream.name, result);
+    await countBatch(session, at.context.run, at.flow.name, result);
   }
 }
 
 /** Whether a complete reading of a slice shows all there is of its scope. Of what is walked by time it is what was created or changed. */
-const showsAll = ({ stream, absent }: Flow): boolean =>
-  absent === 'replaced' ||
-  (stream.windows === undefined && stream.days === undefined && stream.partly !== true);
+const showsAll = (stream: Stream): boolean =>
+  stream.absent === 'delete' ||
+  (stream.windows === undefined && stream.days === undefined && stream.recentOnly !== true);
 
 /** What a complete reading of a slice speaks for. */
-export function scopeOf(flow: Flow, { partition = {}, window }: Slice): Scope {
-  const { days } = flow.stream;
+export function scopeOf(flow: Stream, { partition = {}, window }: Slice): Scope {
+  const { days } = flow;
   if (days === undefined || window?.from === undefined || window.to === undefined)
     return { equal: partition };
   return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
-import type { Mapped, Slice, Tail } from '../../core/stream.ts';
+import type { Mapped, NestedList, Slice } from '../../core/stream.ts';
 import { dateToInstant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
 import { mapRecord, type Outcome, rejectOf } from './map-record.ts';
@@ -65,7 +65,7 @@ export async function takePage(
 }
 
 const isPartial = (outcome: Outcome): boolean =>
-  'mapped' in outcome && (outcome.mapped.tails?.length ?? 0) > 0;
+  'mapped' in outcome && (outcome.mapped.nestedLists?.length ?? 0) > 0;
 
 /** The lists of those records that came in part and whose content changed, or why a record must be rejected. */
 async function tailsFor(
@@ -89,7 +89,7 @@ async function tailsFor(
     await Promise.all(
       digests.flatMap(({ mapped }) => {
         const lacked = unchanged.get(mapped);
-        const tails = mapped.tails ?? [];
+        const tails = mapped.nestedLists ?? [];
         const wanted =
           stream.force || lacked === undefined ? tails : tails.filter(({ child }) => lacked.includes(child));
         if (wanted.length === 0) return [];
@@ -105,7 +105,7 @@ async function tailsFor(
 async function fetchTails(
   stream: StreamContext,
   mapped: Mapped,
-  tails: readonly Tail[],
+  tails: readonly NestedList[],
   lacked: readonly string[],
 ): Promise<Fetched | BadData> {
   try {
@@ -126,7 +126,7 @@ function inWindow(
   slice: Slice,
 ): { readonly records: Page['records']; readonly outside: number } {
   const { window } = slice;
-  const windows = stream.flow.stream.windows;
+  const windows = stream.flow.windows;
   if (window === undefined || windows === undefined) return { records: page.records, outside: 0 };
   const from = window.from === undefined ? undefined : dateToInstant(window.from);
   const to = window.to === undefined ? undefined : dateToInstant(window.to);

@@ -1,7 +1,7 @@
 import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
-import type { Flow, Mapped, Slice } from '../../core/stream.ts';
+import type { Mapped, Slice, Stream } from '../../core/stream.ts';
 import type { Reject } from '../../load/batch.ts';
 
 /** A record after the transform: rows, or the reason why not. */
@@ -10,9 +10,9 @@ export type Outcome =
   | { readonly bad: BadData; readonly record: Json };
 
 /** Runs the transform; a record that cannot become rows is an outcome, every other error is a defect and is thrown. */
-export function mapRecord(flow: Flow, record: Json, slice: Slice): Outcome {
+export function mapRecord(flow: Stream, record: Json, slice: Slice): Outcome {
   try {
-    return { mapped: flow.via(record, slice), record };
+    return { mapped: flow.transform(record, slice), record };
   } catch (bad) {
     if (bad instanceof BadData) return { bad, record };
     throw bad;
@@ -21,7 +21,7 @@ export function mapRecord(flow: Flow, record: Json, slice: Slice): Outcome {
 
 /** The reject of a record, with its bytes exactly as they stood in the page. */
 export function rejectOf(
-  flow: Flow,
+  flow: Stream,
   bad: BadData,
   record: Json,
   stage: Reject['stage'],
@@ -39,7 +39,7 @@ export function rejectOf(
   };
 }
 
-const keyIn = (flow: Flow, record: Json, slice: Slice): Reject['row'] => {
+const keyIn = (flow: Stream, record: Json, slice: Slice): Reject['row'] => {
   try {
     return flow.keyOf?.(record, slice);
   } catch (bad) {

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { Forbidden, Missing, Transient } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
-import type { Flow, Mapped, Tail } from '../../core/stream.ts';
+import type { Mapped, NestedList, Stream } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { pages } from '../../reading/pages.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
@@ -52,7 +52,7 @@ export interface Tails {
    * `lacked`: the children that the stored row, the same but for them, is known to lack.
    * Throws `BadData` where a list cannot become rows: then its record is rejected.
    */
-  fetch(mapped: Mapped, tails: readonly Tail[], lacked: readonly string[]): Promise<Fetched>;
+  fetch(mapped: Mapped, tails: readonly NestedList[], lacked: readonly string[]): Promise<Fetched>;
   /**
    * What refusals mean, once everything that goes with them was asked for: lists that no record has are closed, and people are told. An error
    * where single records lack what others have: they must be read again, once; where it is refused again the record stays without. Also where
@@ -77,7 +77,7 @@ interface Endpoint {
 }
 
 /** Finds out from its answers whether the server gives a list at all. */
-export function tailsOf(context: RunContext, flow: Flow): Tails {
+export function tailsOf(context: RunContext, flow: Stream): Tails {
   const { db } = context.deps.warehouse;
   const { sourceId } = context.run;
   const endpoints = new Map<string, Endpoint>();
@@ -110,7 +110,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
     await patiently(() => markClosed(db, sourceId, flow, closed));
-    tell(context, 'warn', `${flow.stream.name}: ${of.child} ${state}: ${error.message}`);
+    tell(context, 'warn', `${flow.name}: ${of.child} ${state}: ${error.message}`);
   };
 
   const opened = async (of: Endpoint): Promise<void> => {
@@ -124,16 +124,16 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     tell(
       context,
       'warn',
-      `${flow.stream.name}: ${of.child} can be read now; the next run reads all to fill what lacks`,
+      `${flow.name}: ${of.child} can be read now; the next run reads all to fill what lacks`,
     );
   };
 
   /** Deleted a moment ago: a reconciliation will say so. A server that has answered for no record may have no such endpoints at all. */
   const isGone = async (of: Endpoint, key: string): Promise<boolean> =>
-    of.answered && (await flow.stream.exists?.(key, context.signal)) === false;
+    of.answered && (await flow.exists?.(key, context.signal)) === false;
 
   /** Whether it is news that a list is not there or closed to us; it is none where no record's was to be had before. */
-  const isNews = async (answer: Answer | undefined, of: readonly Tail[]): Promise<boolean> => {
+  const isNews = async (answer: Answer | undefined, of: readonly NestedList[]): Promise<boolean> => {
     const { trouble } = answer ?? {};
     if (!(trouble instanceof Missing || trouble instanceof Forbidden)) return false;
     const closed = await closedBefore();
@@ -191,7 +191,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
     async fetch(mapped, tails, lacked) {
       const key = keyOf(flow, mapped);
       // Several children may be read from one list: it is fetched once.
-      const lists = new Map<PageWalk, readonly Tail[]>();
+      const lists = new Map<PageWalk, readonly NestedList[]>();
       for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
       const refusals: Refusal[] = [];
       const lacking: string[] = [];
@@ -235,7 +235,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
         tell(
           context,
           'warn',
-          `${flow.stream.name}: not to be had again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
+          `${flow.name}: not to be had again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
         );
       const owed = single.filter(({ again }) => !again);
       const [first] = owed;
@@ -260,7 +260,7 @@ export function tailsOf(context: RunContext, flow: Flow): Tails {
 }
 
 /** An answer without what says that it is of another record. Who gave that has not given this record's list, or not all of it. */
-function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[]): Answer | undefined {
+function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly NestedList[]): Answer | undefined {
   const records = answer?.records;
   const ours = records?.filter((record) => of.every(({ belongs }) => belongs?.(record) !== false));
   if (records === undefined || ours === undefined || ours.length === records.length) return answer;
@@ -269,7 +269,7 @@ function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[
 }
 
 /** Whether a list that passes for complete lacks some of what came with its record. */
-function lacksShown(answer: Answer | undefined, walk: PageWalk, of: readonly Tail[]): boolean {
+function lacksShown(answer: Answer | undefined, walk: PageWalk, of: readonly NestedList[]): boolean {
   if (answer?.records === undefined || answer.trouble !== undefined) return false;
   const ids = new Set(answer.records.map((record) => walk.id(record)));
   return of.some(({ shown = [] }) => shown.some((id) => !ids.has(id)));

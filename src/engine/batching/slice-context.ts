@@ -1,15 +1,15 @@
 /** What the engine lends to a stream that reads a slice itself: keys that the warehouse knows, and a ledger of its report jobs. */
 
 import { type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
-import type { Flow, Job, JobLedger, KeySet, SliceContext } from '../../core/stream.ts';
+import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs. */
-export const givenTo = (context: GivenContext, flow: Flow, sliceId: string | undefined): SliceContext => ({
+export const givenTo = (context: GivenContext, flow: Stream, sliceId: string | undefined): SliceContext => ({
   keys: (set) => patiently(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
-  job: ledgerOf(context, flow.stream.name, sliceId),
+  job: ledgerOf(context, flow.name, sliceId),
   clock: context.clock ?? new Date(),
   now: context.now(),
 });

@@ -1,4 +1,4 @@
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import type { Instant } from '../../core/time.ts';
 import type { RunContext, Tally } from '../context/run-context.ts';
 import type { Coverage } from '../state/coverage.ts';
@@ -8,7 +8,7 @@ import { type Tails, tailsOf } from './nested-lists.ts';
 /** What the reading of a stream's slices shares. */
 export interface StreamContext {
   readonly context: RunContext;
-  readonly flow: Flow;
+  readonly flow: Stream;
   readonly walk: Walk;
   readonly tally: Tally;
   /** What the stream's checkpoint speaks for once the walk is done. */

@@ -1,13 +1,13 @@
 /** What the warehouse holds already of records that came: their lists need not be fetched. */
 
 import { sql } from 'kysely';
-import type { Flow, Mapped } from '../../core/stream.ts';
+import type { Mapped, Stream } from '../../core/stream.ts';
 import { lackedIn } from '../../load/incomplete.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** The key of a record's row in the flow's own table, as text. */
-export const keyOf = ({ table }: Flow, { row }: Mapped): string => String(row[table.key[0] ?? '']);
+export const keyOf = ({ table }: Stream, { row }: Mapped): string => String(row[table.key[0] ?? '']);
 
 /**
  * The records that the warehouse already holds with the same content, each with the children that its row lacks: only the tails of those need
@@ -15,7 +15,7 @@ export const keyOf = ({ table }: Flow, { row }: Mapped): string => String(row[ta
  */
 export async function unchangedOf(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   digests: readonly { readonly mapped: Mapped; readonly digest: bigint }[],
 ): Promise<ReadonlyMap<Mapped, readonly string[]>> {
   const [key] = flow.table.key;

@@ -12,7 +12,7 @@ import {
   WarehouseFull,
 } from '../../core/errors.ts';
 import { longestOf, type StreamStatus } from '../../core/run.ts';
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 
 /** Why a stream is not ok though it went on. `passesAfterMs` as in its report. */
 export interface Problem {
@@ -46,7 +46,7 @@ export const worst = (problems: readonly Problem[]): Problem | undefined => {
 };
 
 /** The stream and the slice of it, for people. */
-export function where({ stream }: Flow, slice: Slice): string {
+export function where(stream: Stream, slice: Slice): string {
   const parts = [
     ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
     ...(slice.window === undefined

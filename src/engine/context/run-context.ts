@@ -1,5 +1,5 @@
 import { addCounts, type Counts, noCounts, type Receipt } from '../../core/run.ts';
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import type { BinaryWriter } from '../../load/binary.ts';
 import type { Loaded } from '../../load/load.ts';
 import type { Lease } from '../state/lease.ts';
@@ -65,11 +65,11 @@ export function tallyBatch(tally: Tally, loaded: Loaded): void {
 }
 
 /** Tells how far a stream is. */
-export function tellProgress(context: RunContext, flow: Flow, tally: Tally): void {
+export function tellProgress(context: RunContext, flow: Stream, tally: Tally): void {
   context.deps.observe({
     type: 'stream.progress',
     pipeline: context.run.pipeline,
-    stream: flow.stream.name,
+    stream: flow.name,
     received: tally.received,
     expected: tally.announced,
     retries: context.deps.source.http.counters.retries,

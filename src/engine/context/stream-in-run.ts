@@ -1,5 +1,5 @@
 import type { StreamReport } from '../../core/run.ts';
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { beginStream, finishStream } from '../state/run-state.ts';
 import { newTally, type RunContext, receiptOf, type Tally } from './run-context.ts';
@@ -14,7 +14,7 @@ export interface StreamInRun {
 }
 
 /** The stream begins. */
-export async function enterStream({ deps, run }: RunContext, { stream, table }: Flow): Promise<StreamInRun> {
+export async function enterStream({ deps, run }: RunContext, stream: Stream): Promise<StreamInRun> {
   const { db } = deps.warehouse;
   const started = performance.now();
   const tally = newTally();
@@ -34,7 +34,7 @@ export async function enterStream({ deps, run }: RunContext, { stream, table }: 
       ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
     }),
     async end(done) {
-      await patiently(() => finishStream(db, run, done, table));
+      await patiently(() => finishStream(db, run, done, stream.table));
       deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
       return done;
     },

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { plural } from '../../core/format.ts';
 import { addCounts } from '../../core/run.ts';
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { minutes } from '../../core/time.ts';
 import type { Session } from '../../load/session.ts';
@@ -28,7 +28,7 @@ const minute = minutes(1);
 /** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
 export async function dueBefore(
   { deps, run, signal }: RunContext,
-  { stream }: Flow,
+  stream: Stream,
 ): Promise<Date | undefined> {
   if (stream.windows === undefined) return undefined;
   const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, run.sourceId, stream.name));
@@ -40,7 +40,7 @@ export async function dueBefore(
 }
 
 /** Everything there is, in slices none of which lies on both sides of `due`. */
-export function everything({ deps }: RunContext, { stream }: Flow, due: Date | undefined): readonly Slice[] {
+export function everything({ deps }: RunContext, stream: Stream, due: Date | undefined): readonly Slice[] {
   if (stream.windows === undefined) return [{}];
   const window = { field: 'created', from: deps.historyStart } as const;
   return due === undefined
@@ -68,7 +68,7 @@ const lackingRows = (client: pg.PoolClient, table: Table): string =>
 /** The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out of sight for a while. */
 export async function lackingIn(
   { run }: RunContext,
-  { table, stream }: Flow,
+  stream: Stream,
   client: pg.PoolClient,
   { slices }: Seen,
   due: Date,
@@ -77,7 +77,7 @@ export async function lackingIn(
     window?.to !== undefined && window.to.getTime() <= due.getTime();
   const rows = await compareWhole<{ place: number; records: number }>(
     client,
-    `select s.place, count(*)::int as records ${lackingRows(client, table)} group by s.place order by s.place`,
+    `select s.place, count(*)::int as records ${lackingRows(client, stream.table)} group by s.place order by s.place`,
     [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
   );
   return {
@@ -90,7 +90,7 @@ export async function lackingIn(
 /** Notes rows that cannot be seen for now: when they can, they are read again. What is listed whole by every sync needs no note. */
 export async function noteUnseen(
   context: RunContext,
-  { stream }: Flow,
+  stream: Stream,
   keys: readonly string[],
 ): Promise<void> {
   if (stream.windows === undefined) return;
@@ -105,13 +105,13 @@ export async function noteUnseen(
 /** Notes what is lacking, until it was read: part of it may be here by then, and would pass for all. `client`: the session of the ids. */
 export async function noteLacking(
   { run }: RunContext,
-  { table, stream }: Flow,
+  stream: Stream,
   client: pg.PoolClient,
   { places }: Lacking,
 ): Promise<void> {
   await compareWhole(
     client,
-    `insert into ops.unseen (source_id, stream, key) select distinct $2::smallint, $3, s.key ${lackingRows(client, table)}
+    `insert into ops.unseen (source_id, stream, key) select distinct $2::smallint, $3, s.key ${lackingRows(client, stream.table)}
      on conflict do nothing`,
     [[...places], run.sourceId, stream.name],
   );
@@ -121,7 +121,7 @@ export async function noteLacking(
 export async function dropUnseen(
   { trx }: Pick<Session, 'trx'>,
   run: Run,
-  { stream }: Flow,
+  stream: Stream,
   keys: readonly string[],
 ): Promise<void> {
   await sql`delete from ops.unseen
@@ -133,7 +133,7 @@ export async function dropUnseen(
 /** What this reconciliation has seen is seen, and was read. `client`: the session of the ids. */
 export async function forgetUnseen(
   { run }: RunContext,
-  { stream }: Flow,
+  stream: Stream,
   client: pg.PoolClient,
 ): Promise<void> {
   await compareWhole(
@@ -146,13 +146,13 @@ export async function forgetUnseen(
 /** Reads slices as a sync would read them; the watermark stays where it is. What is cut short is found again by the next reconciliation. */
 export async function readLacking(
   { context, clock, now }: Execution,
-  flow: Flow,
+  flow: Stream,
   lacking: Lacking,
   tally: Tally,
 ): Promise<Problem | undefined> {
   const { deps, run } = context;
   const { db } = deps.warehouse;
-  const { name } = flow.stream;
+  const { name } = flow;
   tell(
     context,
     'warn',
@@ -172,7 +172,7 @@ export async function readLacking(
   );
   const reading = newTally();
   const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, name));
-  const coverage = await coverageOf(flow.stream, context.signal);
+  const coverage = await coverageOf(flow, context.signal);
   const stream = newStreamContext(context, {
     flow,
     walk,

@@ -1,7 +1,7 @@
 /** The ids that a source has, slice by slice, in a temporary table of one session. */
 
 import type pg from 'pg';
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 import { pages } from '../../reading/pages.ts';
 import { type RunContext, type Tally, tellProgress } from '../context/run-context.ts';
 import type { Execution } from '../execution.ts';
@@ -20,12 +20,12 @@ export interface Seen {
 /** Walks every id of the slices into `reconcile_seen`, several slices at once. Throws what the first to fail threw, once the others have ended. */
 export async function walkIds(
   { context, clock }: Execution,
-  flow: Flow,
+  flow: Stream,
   client: pg.PoolClient,
   tally: Tally,
   from: readonly Slice[],
 ): Promise<Seen> {
-  const { windows } = flow.stream;
+  const { windows } = flow;
   await client.query(
     'create temp table if not exists reconcile_seen (key text, place int, primary key (key, place))',
   );
@@ -92,7 +92,7 @@ export async function compareWhole<R extends pg.QueryResultRow>(
 /** Reads the ids of one slice to the end; true where none is missing. */
 async function readIds(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   slice: Slice,
   tally: Tally,
   {
@@ -100,8 +100,8 @@ async function readIds(
     keep,
   }: { readonly signal: AbortSignal; readonly keep: (keys: readonly string[]) => Promise<unknown> },
 ): Promise<boolean> {
-  const { stream } = flow;
-  const find = stream.ids ?? stream.walk;
+  const stream = flow;
+  const find = stream.ids ?? stream.pages;
   if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
   const walk = await find(slice, signal);
   const reading = pages(context.deps.source.http, walk, signal);

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { Misconfigured, Missing, passesAfter, saidBy } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { noCounts, type RunReport, type StreamReport } from '../../core/run.ts';
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
 import type { Loaded } from '../../load/load.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
@@ -44,13 +44,13 @@ export function reconcile(
   deps: RunDeps,
   options: { readonly streams?: readonly string[] },
 ): Promise<RunReport> {
-  const { flows: all } = deps.source;
+  const { streams: all } = deps.source;
   const flows = chosenFlows(deps, options.streams).filter(hasReconcile);
   // Where all that have one are excluded there is nothing to do, night after night.
   const isLeftOut = options.streams === undefined && all.some(hasReconcile);
   if (flows.length === 0 && !isLeftOut)
     throw new Misconfigured(
-      `none of the streams ${(options.streams ?? all.map(({ stream }) => stream.name)).join(', ')} has a reconciliation`,
+      `none of the streams ${(options.streams ?? all.map(({ name }) => name)).join(', ')} has a reconciliation`,
     );
   return withRun(deps, 'reconcile', { streams: options.streams ?? null }, async (execution) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
@@ -64,13 +64,13 @@ export function reconcile(
 }
 
 /** Whether the entities of a stream can be asked for one by one. */
-const hasReconcile = ({ stream, table }: Flow): boolean =>
-  stream.exists !== undefined && table.tombstones && stream.parents === undefined;
+const hasReconcile = (stream: Stream): boolean =>
+  stream.exists !== undefined && stream.table.tombstones && stream.partitions === undefined;
 
-async function reconcileOf(execution: Execution, flow: Flow): Promise<StreamReport> {
+async function reconcileOf(execution: Execution, flow: Stream): Promise<StreamReport> {
   const { context } = execution;
   const { deps, run } = context;
-  const stream = flow.stream.name;
+  const stream = flow.name;
   const { tally, report, end } = await enterStream(context, flow);
   const client = await patiently(() => deps.warehouse.pool.connect());
   try {
@@ -121,13 +121,14 @@ interface Verdict {
  */
 async function conclude(
   execution: Execution,
-  flow: Flow,
+  flow: Stream,
   client: pg.PoolClient,
   tally: Tally,
   places: readonly number[],
 ): Promise<Verdict> {
   const { context } = execution;
-  const { table, stream } = flow;
+  const stream = flow;
+  const { table } = flow;
   const key = `t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text`;
   const name = nameOf(table);
   const source = context.run.sourceId;
@@ -213,7 +214,7 @@ const keysOf = (rows: readonly { readonly key: string }[]): readonly string[] =>
  */
 function canariesOf(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   client: pg.PoolClient,
   from: string,
   key: string,
@@ -231,9 +232,9 @@ function canariesOf(
 }
 
 /** Of a row that this reconciliation has seen. Where the source gives none one by one, however it says so, nothing is known of any other. */
-async function isThere(flow: Flow, key: string, signal: AbortSignal): Promise<boolean> {
+async function isThere(flow: Stream, key: string, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await flow.stream.exists?.(key, signal)) === true;
+    return (await flow.exists?.(key, signal)) === true;
   } catch (error) {
     if (error instanceof Missing) return false;
     throw error;
@@ -243,12 +244,13 @@ async function isThere(flow: Flow, key: string, signal: AbortSignal): Promise<bo
 /** Sets or lifts tombstones in one fenced transaction. A row that is alive again counts as updated. */
 async function mark(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   keys: readonly string[],
   tally: Tally,
   as: 'dead' | 'alive',
 ): Promise<void> {
-  const { table, stream } = flow;
+  const stream = flow;
+  const { table } = flow;
   const { run } = context;
   const many = keys.length;
   const loaded: Loaded =

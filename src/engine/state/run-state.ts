@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { HttpCounters } from '../../core/request.ts';
 import { type Counts, noCounts, type RunKind, type RunReport, type StreamReport } from '../../core/run.ts';
-import type { Flow, Source } from '../../core/stream.ts';
+import type { Source, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import type { Loaded } from '../../load/load.ts';
 import type { Session } from '../../load/session.ts';
@@ -31,7 +31,7 @@ export async function registerSource(
     on conflict (name) do update set base_url = s.base_url returning source_id`.execute(db);
   const sourceId = rows[0]?.source_id;
   if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
-  for (const flow of source.flows) await register(db, sourceId, flow, excluded.has(flow.stream.name));
+  for (const flow of source.streams) await register(db, sourceId, flow, excluded.has(flow.name));
   return sourceId;
 }
 
@@ -57,7 +57,7 @@ export const movedText = (name: string, before: string, now: string): string =>
 async function register(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  { stream: { name, about, endpoint }, table }: Flow,
+  { name, about, endpoint, table }: Stream,
   isExcluded: boolean,
 ): Promise<void> {
   await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, excluded)
@@ -84,12 +84,12 @@ export async function markStream(
 export async function wasRead(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  { stream, table }: Flow,
+  { name, table }: Stream,
 ): Promise<boolean> {
   // Rows without a hash are of others, who only name the entity.
   const own = table.entity ? sql`t._row_hash is not null` : sql`true`;
   const { rows } = await sql<{ was: boolean }>`select exists (select from ops.streams
-      where source_id = ${sourceId} and stream = ${stream.name} and state = 'available')
+      where source_id = ${sourceId} and stream = ${name} and state = 'available')
     and exists (select from ${sql.id(table.schema, table.name)} t where t.source_id = ${sourceId} and ${own}) as was`.execute(
     db,
   );

@@ -28,7 +28,7 @@ export async function lastWord(
         coalesce(s.error_code, case when s.fetched = 0 then ${new HasNone('').code} end) as code,
         s.error_code is null or w.opened_at < now() - ${moment}::interval as old
       from ops.slices s join ops.walks w using (walk_id)
-      where w.source_id = ${context.run.sourceId} and w.stream = ${flow.stream.name} and s.status <> 'pending'
+      where w.source_id = ${context.run.sourceId} and w.stream = ${flow.name} and s.status <> 'pending'
         and s.partition ${owner}
       order by s.slice_id desc limit 1`.execute(context.deps.warehouse.db),
   );
@@ -43,10 +43,10 @@ export const saidNone = (last: LastWord | undefined): boolean =>
 /** Whether it is news that an owner's list is not there or closed to us. */
 export async function isNewsOfOwner(stream: StreamContext, slice: Slice, error: unknown): Promise<boolean> {
   const { context, flow } = stream;
-  if (flow.stream.parents === undefined || !(error instanceof Missing || error instanceof Forbidden))
+  if (flow.partitions === undefined || !(error instanceof Missing || error instanceof Forbidden))
     return false;
   if ((await lastWord(stream, slice))?.code === error.code) return false;
-  return isNews(context.deps.warehouse.db, context.run.sourceId, flow.stream.name, error);
+  return isNews(context.deps.warehouse.db, context.run.sourceId, flow.name, error);
 }
 
 /** How `ops.streams` calls what the error says of a stream. */

@@ -16,10 +16,10 @@ import type { Gone } from './gone-partition.ts';
  * transaction: false where it is named, or where the answer only seems to say so. Where the source shows it again both come back.
  */
 export async function removeOwner({ context, flow, tally }: StreamContext, { open }: Gone): Promise<boolean> {
-  const { parents, name } = flow.stream;
+  const { partitions: parents, name } = flow;
   const owner = open.slice.partition;
-  if (parents?.unnamed === undefined || owner === undefined) return false;
-  const { table, columns, unnamed } = parents;
+  if (parents?.unreferenced === undefined || owner === undefined) return false;
+  const { table, columns, unreferenced } = parents;
   const { run } = context;
   const isOwner = Object.entries(columns).map(
     ([part, column]) => sql`and ${sql.id(column)}::text = ${owner[part]}`,
@@ -27,7 +27,7 @@ export async function removeOwner({ context, flow, tally }: StreamContext, { ope
   const loaded = await fenced(context, async (session) => {
     const marked = await sql`update ${sql.table(table)}
       set _deleted_at = now(), _synced_at = now(), _run_id = ${run.runId}::bigint
-      where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unnamed)}) ${sql.join(isOwner, sql` `)}`.execute(
+      where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unreferenced)}) ${sql.join(isOwner, sql` `)}`.execute(
       session.trx,
     );
     const owners = Number(marked.numAffectedRows ?? 0);

@@ -30,7 +30,8 @@ const mostKnown = 1_000;
  * night that shows nothing of what it should is to be seen without a request.
  */
 export async function knownIn({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<Set<string>> {
-  const { table, stream } = flow;
+  const stream = flow;
+  const { table } = flow;
   const [key, ...more] = table.key;
   const { field, from, to } = slice.window ?? {};
   if (stream.windows === undefined || field !== 'updated' || from === undefined) return new Set();
@@ -54,7 +55,7 @@ export async function checkShown(
   { slice }: OpenSlice,
   { end, count, missed, again }: Shown,
 ): Promise<void> {
-  const { windows, name } = flow.stream;
+  const { windows, name } = flow;
   if (windows === undefined || (!isLess(end.fetched, count) && missed.size === 0)) return;
   // What was known may be half of what was counted in a larger window.
   const now = (await windows.count(slice, context.signal)) ?? 0;

@@ -71,7 +71,7 @@ async function judgeGone(stream: StreamContext, { gone, answered }: Findings): P
   const { warehouse } = context.deps;
   if (
     first !== undefined &&
-    flow.stream.promised &&
+    flow.optional !== true &&
     !answered &&
     !(await patiently(() => wasRead(warehouse.db, context.run.sourceId, flow)))
   )
@@ -108,7 +108,7 @@ async function closeWalk(stream: StreamContext): Promise<void> {
   await fenced(context, async ({ trx }) => {
     await closeIfLast({ trx }, walk, {
       sourceId: context.run.sourceId,
-      stream: flow.stream.name,
+      stream: flow.name,
       runId: context.run.runId,
       coverage: stream.coverage,
     });

@@ -1,7 +1,7 @@
 /** What it means that a list of an owner is not there, or closed to us: that it is the owner's, that no owner has one, or nothing at all. */
 
 import type { Forbidden, Missing } from '../../core/errors.ts';
-import type { Flow } from '../../core/stream.ts';
+import type { Stream } from '../../core/stream.ts';
 import type { OpenSlice } from '../state/slice-state.ts';
 
 /** A slice whose owner answered 404. */
@@ -19,13 +19,13 @@ const missesUntilUnavailable = 3;
  * endpoint, however few owners there are.
  */
 export const isUnavailable = (
-  { stream }: Flow,
+  stream: Stream,
   gone: readonly Gone[],
   answered: boolean,
   atEnd: boolean,
 ): boolean =>
   !answered &&
-  (stream.promised
+  (stream.optional !== true
     ? atEnd && (gone.length >= missesUntilUnavailable || gone.every(({ error }) => isOfEndpoint(error)))
     : atEnd || (stream.days === undefined && gone.length >= missesUntilUnavailable));
 
@@ -35,12 +35,12 @@ export const isUnavailable = (
  * accounts, which are closed one by one.
  */
 export const isClosed = (
-  { stream }: Flow,
+  stream: Stream,
   shut: readonly Forbidden[],
   answered: boolean,
   wasRead: boolean,
 ): boolean =>
-  stream.promised &&
+  stream.optional !== true &&
   stream.days === undefined &&
   !answered &&
   (shut.length >= missesUntilUnavailable || !wasRead);

@@ -21,7 +21,7 @@ export async function noteReadByLess({ context, flow, coverage }: StreamContext)
         scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
       from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as known
         from ops.checkpoints s cross join (select ${fields}::text[] as fields) a) asked
-      where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${context.run.sourceId} and c.stream = ${flow.stream.name}`.execute(
+      where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${context.run.sourceId} and c.stream = ${flow.name}`.execute(
       trx,
     );
   });

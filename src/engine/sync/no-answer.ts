@@ -45,7 +45,7 @@ export async function checkEmptied(
   // Of an owner that has no entities nothing was asked.
   if (again || fetched > 0 || passes === 0) return;
   if ((await wouldRemove(stream, open)) || (await wouldMiss(stream, open)))
-    throw new ShownLess(`${stream.flow.stream.name}: the list is empty`);
+    throw new ShownLess(`${stream.flow.name}: the list is empty`);
 }
 
 /**
@@ -53,18 +53,19 @@ export async function checkEmptied(
  * days most lists are empty.
  */
 async function wouldMiss(stream: StreamContext, open: OpenSlice): Promise<boolean> {
-  const { stream: of, table, absent } = stream.flow;
+  const of = stream.flow;
+  const { table, absent } = of;
   if (of.windows !== undefined || of.days !== undefined) return false;
   const last = await lastWord(stream, open.slice);
   if (last === undefined) return true;
   const isOfTable = Object.keys(open.slice.partition ?? {}).every((column) =>
     Object.hasOwn(table.columns, column),
   );
-  return absent === 'kept' && isOfTable && !saidNone(last) && (await hasRows(stream, open));
+  return absent === 'keep' && isOfTable && !saidNone(last) && (await hasRows(stream, open));
 }
 
 const wouldRemove = async (stream: StreamContext, open: OpenSlice): Promise<boolean> =>
-  stream.flow.absent === 'replaced' && (await hasRows(stream, open));
+  stream.flow.absent === 'delete' && (await hasRows(stream, open));
 
 async function hasRows({ context, flow }: StreamContext, { slice }: OpenSlice): Promise<boolean> {
   const { schema, name, tombstones } = flow.table;

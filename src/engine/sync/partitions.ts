@@ -18,20 +18,20 @@ import { ownersOf, partitionsFrom } from './plan.ts';
 export async function renewOwners(stream: StreamContext): Promise<void> {
   const { context, flow, walk } = stream;
   const { db } = context.deps.warehouse;
-  const { parents, days } = flow.stream;
+  const { partitions: parents, days } = flow;
   if (parents === undefined) return;
   const known = await partitionsOf(db, walk);
   const owners = (which: 'all' | 'lively') =>
-    partitionsFrom(db, context.run.sourceId, flow.stream.name, parents, which);
+    partitionsFrom(db, context.run.sourceId, flow.name, parents, which);
   const late = (await owners(ownersOf(walk))).filter((partition) => !known.has(partitionText(partition)));
   const all = new Set((await owners('all')).map(partitionText));
   for (const open of await patiently(() => unreadSlices(db, walk)))
     if (!all.has(partitionText(open.slice.partition ?? {})))
       await passBy(stream, open, { code: 'no_owner', message: 'its owner is none any more' });
-  const at = { sourceId: context.run.sourceId, stream: flow.stream, clock: context.clock ?? new Date() };
+  const at = { sourceId: context.run.sourceId, stream: flow, clock: context.clock ?? new Date() };
   const slices =
     days === undefined || walk.window === undefined || walk.kind !== 'incremental'
-      ? slicesOf(flow.stream, walk.window, late)
+      ? slicesOf(flow, walk.window, late)
       : await slicesSince(db, { ...at, days }, walk.window, late);
   await addSlices(db, walk, slices);
 }
@@ -41,8 +41,8 @@ export async function ofShown<Part extends { readonly open: OpenSlice }>(
   { context, flow }: StreamContext,
   parts: readonly Part[],
 ): Promise<readonly Part[]> {
-  const { name, parents } = flow.stream;
-  if (parents?.shown === undefined) return parts;
+  const { name, partitions: parents } = flow;
+  if (parents?.listed === undefined) return parts;
   const { db } = context.deps.warehouse;
   const shown = await patiently(() => partitionsFrom(db, context.run.sourceId, name, parents, 'shown'));
   const owners = new Set(shown.map(partitionText));

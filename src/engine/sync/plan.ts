@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Days, Flow, Parents, Partition, Stream, Window } from '../../core/stream.ts';
+import type { Days, Partition, Partitions, Stream, Window } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { lacksOpened } from '../batching/closed-lists.ts';
@@ -57,16 +57,16 @@ const fullEvery = 7;
 export async function planStream(
   deps: RunDeps,
   sourceId: number,
-  flow: Flow,
+  flow: Stream,
   asked: Asked,
   clock: Date | undefined,
   signal: AbortSignal,
   known?: Standing,
 ): Promise<StreamPlan | undefined> {
-  const { windows, days } = flow.stream;
-  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, flow.stream, signal);
+  const { windows, days } = flow;
+  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, flow, signal);
   if (days !== undefined) {
-    const at = { sourceId, stream: flow.stream.name };
+    const at = { sourceId, stream: flow.name };
     return planDays(deps, at, days, asked, clock ?? new Date(), stands);
   }
   if (asked.window !== undefined) {
@@ -77,7 +77,7 @@ export async function planStream(
   }
   const { checkpoint, coverage } = await stands();
   if (windows === undefined) {
-    const recent = flow.stream.parents?.lively !== undefined && !asked.full && isFresh(checkpoint, clock);
+    const recent = flow.partitions?.active !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
   }
   const everything: StreamPlan = {
@@ -153,10 +153,15 @@ function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): b
  * (a source whose index fell behind does not show its changes when the clock says it should; guarantee G4). Records dated in the
  * future do not count. Nor does a watermark that walks over recent records alone have moved: what is older may have changed since.
  */
-async function lowMark(deps: RunDeps, sourceId: number, flow: Flow, checkpoint: Checkpoint): Promise<number> {
+async function lowMark(
+  deps: RunDeps,
+  sourceId: number,
+  flow: Stream,
+  checkpoint: Checkpoint,
+): Promise<number> {
   const watermark = Math.min(
     checkpoint.watermark.getTime(),
-    await allShownUntil(deps.warehouse.db, { sourceId, stream: flow.stream.name }, checkpoint),
+    await allShownUntil(deps.warehouse.db, { sourceId, stream: flow.name }, checkpoint),
   );
   if (flow.table.order === undefined) return watermark;
   const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(flow.table.order)}) as newest
@@ -193,7 +198,7 @@ export async function partitionsFrom(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   stream: string,
-  parents: Parents,
+  parents: Partitions,
   which: 'all' | 'lively' | 'shown',
 ): Promise<readonly Partition[]> {
   const columns = Object.entries(parents.columns);
@@ -201,11 +206,11 @@ export async function partitionsFrom(
     columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
   )} from ${sql.table(parents.table)} where source_id = ${sourceId}
     ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
-    ${which === 'shown' && parents.shown !== undefined ? sql`and (${sql.raw(parents.shown)})` : sql``}
+    ${which === 'shown' && parents.listed !== undefined ? sql`and (${sql.raw(parents.listed)})` : sql``}
     ${
-      which !== 'lively' || parents.lively === undefined
+      which !== 'lively' || parents.active === undefined
         ? sql``
-        : sql`and (${sql.raw(parents.lively)} or _synced_at >= coalesce((
+        : sql`and (${sql.raw(parents.active)} or _synced_at >= coalesce((
         select max(opened_at) from ops.walks w where w.source_id = ${sourceId} and w.stream = ${stream} and w.kind = 'full'
           and w.status = 'done'), '-infinity'))`
     }

@@ -63,7 +63,7 @@ export async function readSlice(
   const refusals: Refusal[] = [];
   let announced = 0;
   let end: WalkEnd;
-  const whole = flow.absent === 'replaced';
+  const whole = flow.absent === 'delete';
   const roomy = isListing(flow);
   let gathering: ListingLoad | undefined;
   const gathered: Reject[] = [];
@@ -100,7 +100,7 @@ export async function readSlice(
       await loads.begin(size.underWay, writer, () => into?.add(full) ?? commit(stream, full, open));
       writer = loads.writer();
       if (whole) {
-        const tooMany = context.rejections.add(flow.stream.name, full.received, full.rejects.length);
+        const tooMany = context.rejections.add(flow.name, full.received, full.rejects.length);
         if (tooMany !== undefined) throw tooMany;
       }
     }
@@ -122,18 +122,18 @@ export async function readSlice(
     await gathering?.close();
     if (error instanceof TooManyRejects && gathered.length > 0) await keepRejected(stream, gathered, open);
     // Days are replaced as a whole or not at all: readers never see half of one. What follows a batch that the warehouse refused stays out, too.
-    if (batch !== undefined && flow.stream.days === undefined && !isLost) await salvage(stream, batch, open);
+    if (batch !== undefined && flow.days === undefined && !isLost) await salvage(stream, batch, open);
     throw error;
   } finally {
     // The paging may still have a request under way when we leave early.
     await reading.pages.return?.(undefined as never).catch(() => undefined);
   }
   // What reads in its own way asks for no window.
-  if (outside > 0 && stream.walk.kind !== 'backfill' && flow.stream.read === undefined)
+  if (outside > 0 && stream.walk.kind !== 'backfill' && flow.read === undefined)
     tell(
       context,
       'info',
-      `${flow.stream.name}: ${plural(outside, 'record')} lay outside the window that was asked for`,
+      `${flow.name}: ${plural(outside, 'record')} lay outside the window that was asked for`,
     );
   const sliceEnd: SliceEnd = {
     status: end.matched ? 'done' : 'partial',
@@ -151,7 +151,7 @@ export async function readSlice(
     tell(
       context,
       'warn',
-      `${flow.stream.name}: ${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
+      `${flow.name}: ${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
     );
   if (loaded.braked) return { ...sliceEnd, status: 'partial', braked: true };
   return sliceEnd;
@@ -165,9 +165,7 @@ function openListing({ context, flow, force }: StreamContext, slice: Slice): Pro
 }
 
 async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {
-  const { stream } = flow;
-  if (stream.read !== undefined)
-    return stream.read(open.slice, givenTo(context, flow, open.sliceId), context.signal);
-  if (stream.walk === undefined) throw new Error(`${stream.name} can neither be walked nor read`);
-  return readingOf(context.deps.source.http, await stream.walk(open.slice, context.signal), context.signal);
+  if (flow.read !== undefined)
+    return flow.read(open.slice, givenTo(context, flow, open.sliceId), context.signal);
+  return readingOf(context.deps.source.http, await flow.pages(open.slice, context.signal), context.signal);
 }

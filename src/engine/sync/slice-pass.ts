@@ -10,7 +10,7 @@ import {
   TooOld,
 } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import type { Flow, Slice } from '../../core/stream.ts';
+import type { Slice, Stream } from '../../core/stream.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
 import { endsRun, type Problem, where } from '../context/problems.ts';
@@ -131,7 +131,7 @@ async function settle(
   { again }: Round,
 ): Promise<void> {
   const { context, flow } = stream;
-  if (error instanceof TooOld && flow.stream.days !== undefined) {
+  if (error instanceof TooOld && flow.days !== undefined) {
     // Left over from an earlier run: there is nothing to wait for. A server's own 410 says nothing of days.
     await passBy(stream, open, { code: tooOld, message: error.message });
     tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
@@ -139,13 +139,13 @@ async function settle(
     return;
   }
   const isRefused = error instanceof Forbidden || error instanceof Missing;
-  const isGone = error instanceof Missing && flow.stream.parents !== undefined;
+  const isGone = error instanceof Missing && flow.partitions !== undefined;
   if (isGone) findings.gone = [...findings.gone, { open, error }];
   const isOfAll = isGone && isUnavailable(flow, findings.gone, findings.answered, false);
   const isNews = !isOfAll && !again && (await isDoubtful(stream, open.slice, error));
   // A closed door is the owner's. What is not there may be these days alone, unless that is to be asked again.
   const isOfOwner = isRefused && (again || isNews || error instanceof Forbidden);
-  if (isOfOwner && flow.stream.days !== undefined) findings.refusals.set(ownerOf(open.slice), error);
+  if (isOfOwner && flow.days !== undefined) findings.refusals.set(ownerOf(open.slice), error);
   if (isNews) {
     findings.doubtful.add(open);
     return;
@@ -172,9 +172,9 @@ async function problemOf(stream: StreamContext, open: OpenSlice, error: unknown)
       () => undefined,
     );
   if (endsRun(error)) throw error;
-  if (error instanceof Forbidden && flow.stream.parents !== undefined) {
+  if (error instanceof Forbidden && flow.partitions !== undefined) {
     // Days must go on for the other owners: what was refused is asked for again by the next walk (`slicesSince`).
-    if (flow.stream.days !== undefined) await passBy(stream, open, error);
+    if (flow.days !== undefined) await passBy(stream, open, error);
     const reason = `${where(flow, open.slice)}: ${error.message}; give the permission, or leave it out of the configuration`;
     return { status: 'forbidden', reason };
   }
@@ -187,7 +187,7 @@ async function problemOf(stream: StreamContext, open: OpenSlice, error: unknown)
 }
 
 /** A slice that is done only in part. What changed while it was read may stand still when it is read again; what the brake held, people look at. */
-function partOf(flow: Flow, slice: Slice, { expected, fetched, braked }: SliceEnd): Problem {
+function partOf(flow: Stream, slice: Slice, { expected, fetched, braked }: SliceEnd): Problem {
   const place = where(flow, slice);
   if (braked === true) {
     const list = `the list, of ${plural(fetched, 'record')}`;

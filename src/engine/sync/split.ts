@@ -32,7 +32,7 @@ export async function splitIfLarge(
 ): Promise<{ readonly parts: readonly Part[] } | { readonly count: number | undefined }> {
   const { context, flow, walk, tally } = stream;
   const { open } = part;
-  const { windows, days } = flow.stream;
+  const { windows, days } = flow;
   if (days !== undefined) {
     const parts = await splitDays(stream, open, days);
     return parts === undefined ? { count: undefined } : { parts };

@@ -1,4 +1,4 @@
-import type { Flow, Slice, Window } from '../../core/stream.ts';
+import type { Slice, Stream, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { newStreamContext, type StreamContext } from '../batching/stream-context.ts';
@@ -45,7 +45,7 @@ export interface Times {
 /** Every walk the stream needs in this run: open ones first. */
 export async function walkAll(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   asked: Asked,
   times: Times,
   tally: Tally,
@@ -55,19 +55,18 @@ export async function walkAll(
   // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
   if (signal.aborted) throw signal.reason;
   const { db } = deps.warehouse;
-  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.stream.name));
-  const standing = await standingOf(deps, run.sourceId, flow.stream, signal);
+  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.name));
+  const standing = await standingOf(deps, run.sourceId, flow, signal);
   const { coverage } = standing;
   const make = (walk: Walk): StreamContext => {
     const force = asked.full || walk.words.startsWith('full forced');
     return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
   };
   const begin = async (what: StreamPlan, beside?: Walk): Promise<Problem | undefined> => {
-    if (what.why !== undefined)
-      tell(context, 'info', `${flow.stream.name}: everything is read again: ${what.why}`);
+    if (what.why !== undefined) tell(context, 'info', `${flow.name}: everything is read again: ${what.why}`);
     const at = {
       sourceId: run.sourceId,
-      stream: flow.stream.name,
+      stream: flow.name,
       runId: run.runId,
       fields: coverage.fields,
     };
@@ -78,7 +77,7 @@ export async function walkAll(
   };
   const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal, standing);
   if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
-  for (const open of await patiently(() => openWalks(db, run.sourceId, flow.stream.name))) {
+  for (const open of await patiently(() => openWalks(db, run.sourceId, flow.name))) {
     const resumes = open.kind === plan.kind && open.words === plan.words;
     if (!resumes && plan.kind === 'backfill') continue;
     if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
@@ -91,7 +90,7 @@ export async function walkAll(
     }
     // What this run asks for a second time was not interrupted.
     if (open.runId !== run.runId)
-      tell(context, 'info', `${flow.stream.name}: goes on with the ${open.kind} walk that was interrupted`);
+      tell(context, 'info', `${flow.name}: goes on with the ${open.kind} walk that was interrupted`);
     const isOld = isList && (await patiently(() => wasReadBefore(db, open, run.runId)));
     const problem = await finishWalk(make(open), clock);
     // A list as it is now: what an earlier run has read of it may have changed since, and what is closed to us is no reason to leave the rest as it was.
@@ -102,7 +101,7 @@ export async function walkAll(
       const late = await newSince(context, flow, open, plan);
       if (late !== undefined) {
         await begin({ mode: 'incremental', kind: 'backfill', words: besideWords(open), window: late }, open);
-        await patiently(() => abandonWalks(db, run.sourceId, flow.stream.name, besideAny));
+        await patiently(() => abandonWalks(db, run.sourceId, flow.name, besideAny));
       }
       return problem;
     }
@@ -113,7 +112,7 @@ export async function walkAll(
   return begin(plan);
 }
 
-const nothingToRead = ({ stream }: Flow): string =>
+const nothingToRead = (stream: Stream): string =>
   stream.days === undefined
     ? 'it has no time to cut a window from'
     : 'the source has nothing of the days that were asked for';
@@ -121,7 +120,7 @@ const nothingToRead = ({ stream }: Flow): string =>
 /** What has come since a walk began that cannot be finished; undefined where finishing it would bring that, too. */
 async function newSince(
   { deps, signal, clock }: RunContext,
-  { stream: { windows, days } }: Flow,
+  { windows, days }: Stream,
   open: Walk,
   plan: StreamPlan,
 ): Promise<Window | undefined> {
@@ -160,20 +159,20 @@ function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock
 
 async function firstSlices(
   context: RunContext,
-  flow: Flow,
+  flow: Stream,
   plan: StreamPlan,
   beside: Walk | undefined,
 ): Promise<readonly Slice[]> {
-  const { parents } = flow.stream;
-  if (parents === undefined) return slicesOf(flow.stream, plan.window, [undefined]);
+  const { partitions: parents } = flow;
+  if (parents === undefined) return slicesOf(flow, plan.window, [undefined]);
   const owners = await partitionsFrom(
     context.deps.warehouse.db,
     context.run.sourceId,
-    flow.stream.name,
+    flow.name,
     parents,
     ownersOf(plan),
   );
-  const { stream } = flow;
+  const stream = flow;
   const { days } = stream;
   if (days === undefined || plan.window === undefined) return slicesOf(stream, plan.window, owners);
   const { db } = context.deps.warehouse;

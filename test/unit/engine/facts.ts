@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Page, WalkEnd } from '../../../src/core/paging.ts';
 import type { Json } from '../../../src/core/request.ts';
 import type { RunReport } from '../../../src/core/run.ts';
-import type { Days, Flow, Slice, SliceContext, Source, Stream } from '../../../src/core/stream.ts';
+import type { Days, ReadSide, Slice, SliceContext, Source, Stream } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { backfill } from '../../../src/engine/backfill.ts';
 import type { RunDeps } from '../../../src/engine/context/deps.ts';
@@ -132,13 +132,13 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
         JSON.stringify(record, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
       ),
   });
-  const stream: Stream = {
+  const stream: ReadSide = {
+    by: 'days',
     name: 'facts',
     about: 'Numbers by day.',
     endpoint: '/facts',
-    promised: true,
     after: ['owners'],
-    parents: { table: 'lab.owners', columns: { owner: 'id' }, where: '_deleted_at is null' },
+    partitions: { table: 'lab.owners', columns: { owner: 'id' }, where: '_deleted_at is null' },
     days: {
       scope: 'all',
       column: 'day',
@@ -165,28 +165,24 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       );
     },
   };
-  const flows: readonly Flow[] = [
+  const streams: readonly Stream[] = [
     {
-      stream: {
-        name: 'owners',
-        about: 'Those whose numbers they are.',
-        endpoint: '/owners',
-        promised: true,
-        read: async () => ({ ...reading(lab.owners), id: (record: Json) => field(record, 'id') }),
-      },
+      by: 'list',
+      name: 'owners',
+      about: 'Those whose numbers they are.',
+      endpoint: '/owners',
+      read: async () => ({ ...reading(lab.owners), id: (record: Json) => field(record, 'id') }),
       table: owners,
-      children: {},
-      via: (record) => {
+      transform: (record) => {
         const { id, status, budget, updatedAt } = record as Owner;
         return { row: { id, status, budget, updated_at: updatedAt } satisfies Row, children: {} };
       },
-      absent: 'replaced',
+      absent: 'delete',
     },
     {
-      stream,
+      ...stream,
       table: facts,
-      children: {},
-      via: (record) => {
+      transform: (record) => {
         const { owner, day, name, spend, clicks } = record as Fact;
         return { row: { owner, day, name, nth: 0, spend, clicks, extra: null } satisfies Row, children: {} };
       },
@@ -195,7 +191,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
         day: field(record, 'day'),
         name: field(record, 'name'),
       }),
-      absent: 'replaced',
+      absent: 'delete',
       afterwards: [
         {
           about: 'Doubts a spend beyond belief.',
@@ -209,7 +205,7 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
     name: 'lab',
     kind: 'ads',
     baseUrl: 'http://lab',
-    flows,
+    streams,
     preflight: async () => ({ clock: lab.now, account: undefined, dialect: [], problems: [] }),
     http: {
       origin: 'http://lab',

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/tables.ts';
-import type { Flow } from '../../../src/core/stream.ts';
+import type { Stream } from '../../../src/core/stream.ts';
 import type { RunContext } from '../../../src/engine/context/run-context.ts';
 import { lackingIn, noteLacking } from '../../../src/engine/reconcile/missing-rows.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -21,7 +21,7 @@ afterAll(() => database.drop());
 
 test('finds what is not in a table of which the server has no statistics, and reads that table once', async () => {
   const context = { run: { sourceId: 1 } } as RunContext;
-  const flow = { table: issues, stream: { name: 'issues' } } as unknown as Flow;
+  const flow = { table: issues, name: 'issues' } as unknown as Stream;
   const due = new Date('2026-01-01');
   const slice = { window: { field: 'created', from: new Date('2020-01-01'), to: due } } as const;
   const client = await database.warehouse.pool.connect();

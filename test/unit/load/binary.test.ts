@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BadData } from '../../../src/core/errors.ts';
-import type { Flow } from '../../../src/core/stream.ts';
+import type { Stream } from '../../../src/core/stream.ts';
 import type { ColumnType, Row } from '../../../src/core/table.ts';
 import { BinaryWriter } from '../../../src/load/binary.ts';
 import { plainTable } from '../../support/plain-table.ts';
@@ -35,7 +35,7 @@ const zoo = plainTable<Row>({
   tombstones: false,
   entity: true,
 });
-const flow: Flow = { ...thingFlow, table: zoo, children: {} };
+const flow: Stream = { ...thingFlow, table: zoo, children: {} };
 
 let database: TestDatabase;
 beforeAll(async () => {

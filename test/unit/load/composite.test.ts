@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import { plainTable } from '../../support/plain-table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
@@ -21,9 +21,9 @@ const seatTags = plainTable({
   tombstones: false,
   entity: false,
 });
-const flow: Flow = {
+const flow: Stream = {
   ...thingFlow,
-  stream: { ...thingFlow.stream, name: 'seats' },
+  name: 'seats',
   table: seats,
   children: { tags: { table: seatTags, parent: ['hall', 'seat'], absent: 'deleted' } },
 };

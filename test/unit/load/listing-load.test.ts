@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Transient } from '../../../src/core/errors.ts';
 import { noCounts } from '../../../src/core/run.ts';
-import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Batch } from '../../../src/load/batch.ts';
 import { ListingLoad } from '../../../src/load/listing-load.ts';
 import { type Load, type Loaded, load } from '../../../src/load/load.ts';
@@ -22,12 +22,12 @@ const counted = plainTable({
   occurrence: 'nth',
 });
 const single = plainTable({ ...named, name: 'single', columns, key: ['day', 'name'] });
-const flowOf = (one: typeof counted | typeof single): Flow => ({
+const flowOf = (one: typeof counted | typeof single): Stream => ({
   ...thingFlow,
-  stream: { ...thingFlow.stream, name: one.name },
+  name: one.name,
   table: one,
   children: {},
-  absent: 'replaced',
+  absent: 'delete',
 });
 
 interface Told {
@@ -57,14 +57,14 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(() => database.warehouse.pool.query('truncate lab.counted, lab.single, ops.commits'));
 
-const stored = (flow: Flow, by = ''): Promise<readonly (readonly (string | null)[])[]> =>
+const stored = (flow: Stream, by = ''): Promise<readonly (readonly (string | null)[])[]> =>
   rowsOf(
     database.warehouse,
     `select owner, name, nth, clicks ${by} from lab.${flow.table.name} order by 1, 2, 3, 4`,
   );
 
 const never = new AbortController().signal;
-const openListing = (flow: Flow, owner = 'a'): Promise<ListingLoad> =>
+const openListing = (flow: Stream, owner = 'a'): Promise<ListingLoad> =>
   ListingLoad.open(
     database.warehouse.pool,
     {
@@ -81,7 +81,7 @@ const openListing = (flow: Flow, owner = 'a'): Promise<ListingLoad> =>
 let clock = 0n;
 /** The batches in turn, all but the last one ahead. Each has its own moment of fetching. */
 async function listing(
-  flow: Flow,
+  flow: Stream,
   parts: readonly (readonly Told[])[],
   more: {
     readonly owner?: string;
@@ -103,7 +103,7 @@ async function listing(
     for (const batch of batches.slice(0, -1)) await taken.add(batch);
     await more.ahead?.();
     const how: Load = {
-      stream: flow.stream.name,
+      stream: flow.name,
       sourceId: 1,
       runId: '1',
       force: false,
@@ -120,7 +120,7 @@ async function listing(
 }
 
 /** All parts as one batch, each record with the moment of its part. */
-const inOneBatch = (flow: Flow, parts: readonly (readonly Told[])[]): Promise<Loaded> => {
+const inOneBatch = (flow: Stream, parts: readonly (readonly Told[])[]): Promise<Loaded> => {
   const batch = batchOf(
     flow,
     parts.flat().map((one) => mapped(one)),

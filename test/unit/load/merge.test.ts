@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Fenced } from '../../../src/core/errors.ts';
-import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import { Batch } from '../../../src/load/batch.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, memberFlow, members, rowsOf, thing, thingFlow } from './things.ts';
@@ -232,7 +232,7 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
 });
 
 describe('an entity whose record in a complete listing is rejected', () => {
-  const listedFlow: Flow = { ...thingFlow, children: {}, absent: 'replaced' };
+  const listedFlow: Stream = { ...thingFlow, children: {}, absent: 'delete' };
   const rejected = (key: string) =>
     ({
       key,
@@ -334,7 +334,7 @@ test('what was fetched long ago wins over nothing that was written since, whiche
   await warehouse.pool.query(`create table lab.ranks (source_id smallint, club_id text, user_id text, role text,
     _synced_at timestamptz, _run_id bigint, primary key (source_id, club_id, user_id))`);
   const ranks = { ...members, name: 'ranks', columns: { ...members.columns, role: 'text' } } as const;
-  const flow: Flow = { ...memberFlow, table: ranks };
+  const flow: Stream = { ...memberFlow, table: ranks };
   const told = (user: string, role: string): Mapped => ({
     row: { club_id: 'c', user_id: user, role },
     children: {},

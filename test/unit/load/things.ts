@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Flow, Mapped } from '../../../src/core/stream.ts';
+import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
 import { Batch } from '../../../src/load/batch.ts';
 import type { Load, Loaded } from '../../../src/load/load.ts';
@@ -46,34 +46,34 @@ export const members = plainTable({
 });
 
 const nowhere = {
+  by: 'list' as const,
   name: 'things',
   about: '',
   endpoint: '',
-  promised: true,
-  walk: () => {
+  pages: () => {
     throw new Error('nothing is read here');
   },
 };
 
-export const thingFlow: Flow = {
-  stream: nowhere,
+export const thingFlow: Stream = {
+  ...nowhere,
   table: things,
   children: {
     tags: { table: thingTags, parent: ['thing_id'], absent: 'deleted' },
     notes: { table: thingNotes, parent: ['thing_id'], absent: 'deleted', moves: true },
   },
-  via: () => {
+  transform: () => {
     throw new Error('nothing is mapped here');
   },
-  absent: 'kept',
+  absent: 'keep',
 };
 
-export const memberFlow: Flow = {
+export const memberFlow: Stream = {
   ...thingFlow,
-  stream: { ...nowhere, name: 'members' },
+  name: 'members',
   table: members,
   children: {},
-  absent: 'replaced',
+  absent: 'delete',
 };
 
 export async function makeLab(warehouse: Warehouse): Promise<void> {
@@ -98,7 +98,7 @@ export const thing = (
 ): Mapped => ({ row: { id, name, updated_at: updatedAt }, children });
 
 /** A batch of things fetched at the given moments (default: one after the other from 1000 on). */
-export function batchOf(flow: Flow, records: readonly Mapped[], fetchedAt: readonly bigint[] = []): Batch {
+export function batchOf(flow: Stream, records: readonly Mapped[], fetchedAt: readonly bigint[] = []): Batch {
   const batch = new Batch(flow);
   records.forEach((mapped, i) => {
     batch.add(mapped, fetchedAt[i] ?? BigInt(1000 + i));
@@ -116,7 +116,7 @@ export async function loadBatch(
     warehouse.pool,
     batch,
     {
-      stream: batch.flow.stream.name,
+      stream: batch.flow.name,
       sourceId: 1,
       runId: '1',
       force: false,

@@ -4,7 +4,7 @@ import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/s
 import * as tables from '../../../src/connectors/spotify-ads/tables.ts';
 import * as transform from '../../../src/connectors/spotify-ads/transform.ts';
 import { parseJson } from '../../../src/core/json.ts';
-import type { Flow, Mapped, Slice } from '../../../src/core/stream.ts';
+import type { Mapped, Slice, Stream } from '../../../src/core/stream.ts';
 import type { Child, Table } from '../../../src/core/table.ts';
 import type { Load } from '../../../src/load/load.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -27,20 +27,20 @@ const read = (query: string) => rowsOf(database.warehouse, query);
 const flow = (
   name: string,
   table: Table,
-  via: Flow['via'],
+  transform: Stream['transform'],
   children: Readonly<Record<string, Child>> = {},
-): Flow => ({
+): Stream => ({
   ...thingFlow,
-  stream: { ...thingFlow.stream, name },
+  name,
   table,
   children,
-  via,
-  absent: 'replaced',
+  transform,
+  absent: 'delete',
 });
 const adSets = flow('ad_sets', adSetEntity.table, adSetEntity.transform, adSetEntity.children);
-const daily = flow('report_daily', tables.reportDaily, transform.dailyRow.via);
-const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow.via);
-const csv = flow('async_reports', tables.reportCsv, transform.csvRow.via);
+const daily = flow('report_daily', tables.reportDaily, transform.dailyRow.transform);
+const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow.transform);
+const csv = flow('async_reports', tables.reportCsv, transform.csvRow.transform);
 const insights = flow(
   'insight_reports',
   tables.insightStates as Table,
@@ -49,12 +49,12 @@ const insights = flow(
 );
 
 const slice: Slice = { partition: { ad_account_id: 'acc', entity_type: 'AD' } };
-const load = (of: Flow, records: readonly unknown[], how: Partial<Load> = {}) =>
+const load = (of: Stream, records: readonly unknown[], how: Partial<Load> = {}) =>
   loadBatch(
     database.warehouse,
     batchOf(
       of,
-      records.map((record): Mapped => of.via(record, slice)),
+      records.map((record): Mapped => of.transform(record, slice)),
     ),
     how,
   );

@@ -3,7 +3,7 @@
 import * as errors from '../../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../../core/paging.ts';
 import type { Json } from '../../../core/request.ts';
-import type { SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, SliceContext } from '../../../core/stream.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { at, idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
@@ -13,12 +13,12 @@ import { currentRun, type Dag, dagIn, dagNames, memberOf, type Run, textOf } fro
 import { allUntil, type Dagu, historyOf } from '../history.ts';
 import { keyed, rowsOf } from '../stored-runs.ts';
 
-export const dags = (workflow: client.Workflow): Stream => ({
+export const dags = (workflow: client.Workflow): ReadSide => ({
+  by: 'list',
   name: 'dags',
   about:
     'DAGs: those the engine lists and those that have runs without being in its list, or those named in WORKFLOW_DAGS.',
   endpoint: 'GET /api/v1/dags, GET …/dag-runs, GET /api/v1/dags/{dag}/status',
-  promised: true,
   read: (_, given, signal) => client.readingOf(read(workflow, given, signal), idBy('name')),
 });
 

@@ -4,7 +4,7 @@ import { Missing, UnexpectedContent } from '../../../core/errors.ts';
 import type { Page, WalkEnd } from '../../../core/paging.ts';
 import { isObject } from '../../../core/record-object.ts';
 import { isOver } from '../../../core/run-states.ts';
-import type { Slice, SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, parseInstant } from '../../../core/time.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { textAt } from '../../../reading/offset-list.ts';
@@ -23,15 +23,15 @@ import {
 import { allUntil, type Dagu, historyOf, readRun, type Span, withLogs } from '../history.ts';
 import { activeRuns, hasActiveRun, keyed, lostRun, type RunRow, rowsOf } from '../stored-runs.ts';
 
-export const runs = (workflow: Workflow): Stream => ({
+export const runs = (workflow: Workflow): ReadSide => ({
+  by: 'changes',
   name: 'dag_runs',
   about:
     'Executions of DAGs with their steps. Dagu: the whole history, in detail where something changed. The contract: the current execution; where it names only the steps that run now, others stay as they were read last.',
   endpoint:
     'GET /api/v1/dags/{dag}/status; GET …/dag-runs/{name}, …/dag-runs/{name}/{id} and the logs of failed steps',
-  promised: true,
   after: ['dags'],
-  parents: { table: 'workflow.dags', columns: { dag_name: 'name' }, where: dagsToRead(workflow.dags) },
+  partitions: { table: 'workflow.dags', columns: { dag_name: 'name' }, where: dagsToRead(workflow.dags) },
   windows: {
     scope: 'all runs',
     count: async () => undefined,

@@ -1,6 +1,6 @@
 /** Boards, their sprints, and the issues in those. */
 
-import type { Flow } from '../../../core/stream.ts';
+import type { Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { boardSprint } from '../client.ts';
@@ -12,30 +12,31 @@ import { entities, relations, type Tracker } from './stream.ts';
 const board = '/rest/agile/1.0/board';
 const sprintIssue = '/rest/agile/1.0/sprint/{id}/issue';
 
-export const boards = ({ http }: Tracker): Flow =>
+export const boards = ({ http }: Tracker): Stream =>
   entities(`GET ${board}`, tables.boards, {
+    by: 'list',
     about: 'Boards of all types.',
-    promised: true,
-    walk: () => listing(board, offset(), { maxResults: 100 }),
+    pages: () => listing(board, offset(), { maxResults: 100 }),
     exists: existsAt(http, '/rest/agile/1.0/board/{id}'),
   });
 
 /** The sprints of each board. Kanban boards have none; a board of unknown type is asked. */
 const sprintsOfBoards = {
-  promised: false,
+  optional: true as const,
   after: ['boards'],
-  parents: {
+  partitions: {
     table: 'tracker.boards',
     columns: { board_id: 'id' },
     where: "_deleted_at is null and type is distinct from 'kanban'",
   },
-  walk: ({ partition }: { readonly partition?: Readonly<Record<string, string>> }) =>
+  pages: ({ partition }: { readonly partition?: Readonly<Record<string, string>> }) =>
     listingOf(boardSprint, partition?.board_id ?? '', { maxResults: 100 }),
 };
 
 /** Not reconciled: the boards' lists are not all sprints, because issues may name others. */
 export const sprints = entities(`GET ${boardSprint}`, tables.sprints, {
   ...sprintsOfBoards,
+  by: 'list',
   about: 'Sprints: those the boards list, and those that only issues name in their sprint field.',
   fallback: fallbacks.sprintsFromIssues,
   afterwards: [fallbacks.unlistedSprints],
@@ -44,6 +45,7 @@ export const sprints = entities(`GET ${boardSprint}`, tables.sprints, {
 /** The same list again, as a relation: a sprint that one board no longer shows may still show on another. */
 export const boardSprints = relations(`GET ${boardSprint}`, tables.boardSprints, {
   ...sprintsOfBoards,
+  by: 'list',
   about: 'Which sprints a board shows; a sprint can show on several boards.',
   fallback: fallbacks.boardSprintsFromSprints,
   afterwards: [fallbacks.kanbanBoardsShowNone, fallbacks.boardsOfSprints],
@@ -53,27 +55,27 @@ const isNamed =
   'exists (select from tracker.issue_sprints i where i.source_id = sprints.source_id and i.sprint_id = sprints.id)';
 
 export const sprintIssues = relations(`GET ${sprintIssue}`, tables.sprintIssues, {
+  by: 'list',
   about:
     'Which issues are in which sprint, where boards list sprints: of those that they list. Sprints completed more than 30 days ago are read once a week.',
-  promised: true,
   // After `board_sprints` because of `shown`.
   after: ['sprints', 'issues', 'board_sprints'],
-  parents: {
+  partitions: {
     table: 'tracker.sprints',
     columns: { sprint_id: 'id' },
     // Where boards list sprints, those that only issues name are left out: the server may refuse them, and their issues name them.
     where: `_deleted_at is null and (_row_hash is not null
       or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
-    lively:
+    active:
       "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
     // A sprint that came from a board must still be on one, unless boards are not asked; one that came from issues must still be named.
-    shown: `case when _row_hash is null then ${isNamed}
+    listed: `case when _row_hash is null then ${isNamed}
       else exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
         or not exists (select from ops.streams t
           where t.source_id = sprints.source_id and t.stream = 'board_sprints' and t.state = 'available' and not t.excluded) end`,
     // The vendor shows a sprint to an account that sees its board or one of its issues (OpenAPI, `GET /rest/agile/1.0/sprint/{sprintId}`).
-    unnamed: `not ${isNamed}`,
+    unreferenced: `not ${isNamed}`,
   },
-  walk: ({ partition }) =>
+  pages: ({ partition }) =>
     listingOf(sprintIssue, partition?.sprint_id ?? '', { fields: 'id', maxResults: 100 }),
 });

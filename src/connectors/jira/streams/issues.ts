@@ -1,6 +1,6 @@
 /** Issues and the projects that they are in. */
 
-import type { Flow } from '../../../core/stream.ts';
+import type { Stream } from '../../../core/stream.ts';
 import { offset } from '../../../reading/paginators.ts';
 import { existsAt } from '../account.ts';
 import { instantOf, searchEndpoint } from '../dialect.ts';
@@ -10,10 +10,10 @@ import { listing } from '../lists.ts';
 import { projects as projectsTable } from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
 
-export const issues = ({ http, search, mapping, mapIssue }: Tracker): Flow => ({
+export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => ({
   ...entities(`POST ${searchEndpoint}`, issuesTable, {
+    by: 'changes',
     about: 'Issues with their labels, components, versions, links, sprints, history, comments and worklogs.',
-    promised: true,
     after: ['fields'],
     windows: {
       scope: search.scope,
@@ -22,23 +22,23 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Flow => ({
       changes: search.changes,
       instant: instantOf,
     },
-    walk: search.walk,
+    pages: search.walk,
     ids: search.ids,
     exists: existsAt(http, '/rest/api/3/issue/{id}', () => ({ fields: 'id' })),
     canaryBy: 'project_id',
   }),
-  via: mapIssue,
+  transform: mapIssue,
   children: issueChildren,
 });
 
 const projectSearch = '/rest/api/3/project/search';
 
-export const projects = ({ http }: Tracker): Flow =>
+export const projects = ({ http }: Tracker): Stream =>
   entities(`GET ${projectSearch}`, projectsTable, {
+    by: 'list',
     about: 'Projects the account may see, archived ones included.',
-    promised: true,
     // The vendor lists archived projects, descriptions and leads only when asked.
-    walk: () =>
+    pages: () =>
       listing(projectSearch, offset(), {
         maxResults: 100,
         status: ['live', 'archived'],

@@ -3,7 +3,7 @@
 import { Forbidden, Missing, Refused } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Http } from '../../../core/request.ts';
-import type { Flow } from '../../../core/stream.ts';
+import type { Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
 import { cheapest, existsAt } from '../account.ts';
 import { namedGroups } from '../fallbacks/named-groups.ts';
@@ -23,11 +23,11 @@ const person = { id: ['accountId', 'key', 'name'] };
 const browse = 'the global permission "Browse users and groups"';
 
 /** The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at `/user/search`. */
-export const users = ({ http }: Tracker): Flow =>
+export const users = ({ http }: Tracker): Stream =>
   entities(`GET ${userSearch}`, tables.users, {
+    by: 'list',
     about: 'Users of the site.',
-    promised: true,
-    async walk(_, signal) {
+    async pages(_, signal) {
       const walks = ['/rest/api/3/users/search', userSearch].map((endpoint) => {
         const walk = listing(endpoint, firstThatFits(offset(), bareArray()), { maxResults: 1000 }, person);
         return { ...walk, first: { ...walk.first, passing: tooLong } };
@@ -68,11 +68,12 @@ const firstAvailable = async (
 };
 
 /** The contract has no list of groups: where the server has none either, the configured ones are the list. */
-export const groups = ({ http, groups: configured }: Tracker): Flow =>
+export const groups = ({ http, groups: configured }: Tracker): Stream =>
   entities(`GET ${groupBulk}`, tables.groups, {
+    by: 'list',
     about: 'Groups of users: those the server lists, else those named in TRACKER_GROUPS.',
-    promised: false,
-    async walk(_, signal) {
+    optional: true,
+    async pages(_, signal) {
       try {
         const walk = listing(groupBulk, offset(), { maxResults: 100 }, { id: ['groupId', 'name'] });
         return await firstAvailable(http, [walk], signal);
@@ -101,11 +102,11 @@ const named = (groupNames: readonly string[]): PageWalk => ({
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const groupMembers = relations(`GET ${groupMember}`, tables.groupMembers, {
+  by: 'list',
   about: 'Who is in which group, inactive users included.',
-  promised: true,
   after: ['groups'],
-  parents: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
-  walk({ partition }) {
+  partitions: { table: 'tracker.groups', columns: { group_id: 'id' }, where: '_deleted_at is null' },
+  pages({ partition }) {
     const group = partition?.group_id ?? '';
     const owner = uuid.test(group) ? { groupId: group } : { groupname: group };
     const query = { ...owner, includeInactiveUsers: true, maxResults: 50 };

@@ -2,7 +2,7 @@
 
 import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Fallback, Flow } from '../../../core/stream.ts';
+import type { Fallback, Stream } from '../../../core/stream.ts';
 import { single } from '../../../reading/paginators.ts';
 import type { Readable } from '../columns.ts';
 import {
@@ -15,10 +15,10 @@ import { listing } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, type Tracker } from './stream.ts';
 
-export const fields = ({ http }: Tracker): Flow =>
+export const fields = ({ http }: Tracker): Stream =>
   entities(`GET ${fieldSearch}`, tables.fields, {
+    by: 'list',
     about: "Fields of issues, the site's own ones and those of single projects included.",
-    promised: true,
     read: (_slice, _context, signal) => readFields(http, signal),
   });
 
@@ -29,12 +29,13 @@ const vendorList = (
   about: string,
   fallback: Fallback,
   finish: (record: Json, place: number) => Json = (record) => record,
-): Flow => {
+): Stream => {
   const walk = listing(path, single());
   return entities(`GET ${path}`, table, {
+    by: 'list',
     about,
-    promised: false,
-    walk: () => ({ ...walk, list: (body) => walk.list(body).map(finish) }),
+    optional: true,
+    pages: () => ({ ...walk, list: (body) => walk.list(body).map(finish) }),
     fallback,
   });
 };

@@ -1,4 +1,4 @@
-/** Changelog, comments and worklogs of an issue: rows of the lists that came complete, tails that fetch the others. */
+/** Changelog, comments and worklogs of an issue: rows of the lists that came complete, and how to fetch the others. */
 
 import { ExactNumber } from '../../../core/json.ts';
 import type { PageWalk } from '../../../core/paging.ts';
@@ -6,7 +6,7 @@ import { isObject, type JsonObject, names, own, unknownIn } from '../../../core/
 import { kindOf, Reading } from '../../../core/record-reader.ts';
 import { keyText, requiredId, requiredInstant, requireRecord } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Tail } from '../../../core/stream.ts';
+import type { NestedList } from '../../../core/stream.ts';
 import { type Integer, nameOf, type Row } from '../../../core/table.ts';
 import { idBy } from '../../../reading/offset-list.ts';
 import type { Readable } from '../columns.ts';
@@ -29,7 +29,7 @@ interface Owner extends Issue {
 
 interface Details {
   readonly children: Readonly<Record<string, readonly Row[]>>;
-  readonly tails: readonly Tail[];
+  readonly nestedLists: readonly NestedList[];
 }
 
 /** All three lists, and the keys that the changelog names. */
@@ -41,7 +41,7 @@ export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue
   ];
   return {
     children: Object.assign({}, ...parts.map(({ children }) => children)),
-    tails: parts.flatMap(({ tails }) => tails),
+    nestedLists: parts.flatMap(({ nestedLists }) => nestedLists),
   };
 };
 
@@ -53,7 +53,7 @@ const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): De
     changesOf(r.element('changelog.histories', at), id, history, catalogue),
   );
   const keys = keysOf(owner, changelog);
-  if (complete) return { children: { keys, changelog }, tails: [] };
+  if (complete) return { children: { keys, changelog }, nestedLists: [] };
   const walk = owner.walks().changelog;
   const rows = (fetched: readonly Json[]): readonly IssueChangeRow[] =>
     eachOnce(fetched).flatMap((history) => {
@@ -63,11 +63,11 @@ const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): De
   const known = new Set(keys.map(({ key }) => key));
   const newKeys = (fetched: readonly Json[]) =>
     keysOf(owner, rows(fetched)).filter(({ key }) => !known.has(key));
-  const tails = [
+  const nestedLists = [
     { child: 'changelog', walk, shown: idsOf(records), rows },
     { child: 'keys', walk, rows: newKeys },
   ];
-  return { children: { keys }, tails };
+  return { children: { keys }, nestedLists };
 };
 
 /** Comments or worklogs. Records that name another issue are not of this list, which is then fetched. */
@@ -84,7 +84,7 @@ const listOf = (
   const { records, complete } = delivered(r, fields, field, child, path);
   if (complete && records.every(belongs)) {
     const rows = records.map((record, at) => rowOf(r.row(`${path}.${child}`, at), record));
-    return { children: { [child]: rows }, tails: [] };
+    return { children: { [child]: rows }, nestedLists: [] };
   }
   const rows = (fetched: readonly Json[]): readonly Row[] =>
     eachOnce(fetched).map((record) =>
@@ -92,7 +92,7 @@ const listOf = (
     );
   return {
     children: {},
-    tails: [{ child, walk: walks()[child], belongs, shown: idsOf(records.filter(belongs)), rows }],
+    nestedLists: [{ child, walk: walks()[child], belongs, shown: idsOf(records.filter(belongs)), rows }],
   };
 };
 

@@ -14,7 +14,7 @@ import {
   text,
 } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Flow } from '../../../core/stream.ts';
+import type { NestedList, Transform } from '../../../core/stream.ts';
 import { issues } from '../issue-tables.ts';
 import { customValue } from './custom-fields.ts';
 import type { Catalogue } from './field-catalogue.ts';
@@ -30,14 +30,14 @@ const recordKeys = names(
 
 /**
  * Labels, components, versions, links and sprints are always given (a field that is missing is empty); `partial` names those that can be
- * read in part only. Changelog, comments and worklogs are given where they came complete. Otherwise a `Tail` fetches them, also where none
- * came: the search may leave out the list of a single issue. The tails `changelog` and `keys` share one walk.
+ * read in part only. Changelog, comments and worklogs are given where they came complete. Otherwise a `NestedList` fetches them, also where none
+ * came: the search may leave out the list of a single issue. The nested lists `changelog` and `keys` share one walk.
  *
  * Throws `BadData` where id, key, project, status, created or updated is missing or unreadable, and for values that cannot be stored
  * exactly. Any other surprise becomes null, with the raw value and the reason in `_extra`, and a note.
  */
 export const issueMapper =
-  (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks): Flow['via'] =>
+  (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks): Transform =>
   (record) => {
     const r = new Reading('tracker.issues', 'issue', record, 'fields.');
     const whole = requireRecord(r, record);
@@ -85,7 +85,7 @@ export const issueMapper =
         ...details.children,
       },
       ...(incomplete.length > 0 && { partial: incomplete }),
-      ...(details.tails.length > 0 && { tails: details.tails }),
+      ...(details.nestedLists.length > 0 && { nestedLists: details.nestedLists }),
       ...(notes.length > 0 && { notes }),
     };
   };

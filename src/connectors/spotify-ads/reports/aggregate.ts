@@ -5,7 +5,7 @@ import { plural } from '../../../core/format.ts';
 import { elementSlice } from '../../../core/json.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Http, Json } from '../../../core/request.ts';
-import type { Days, Slice, SliceContext, Stream } from '../../../core/stream.ts';
+import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { mingled } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
@@ -42,7 +42,7 @@ const paging: Paging = firstThatFits(
 );
 
 /** By day, restated as the platform restates. The day that is not over is not read: half a day would look like a bad one. */
-export const reportDaily = (reports: Reports): Stream =>
+export const reportDaily = (reports: Reports): ReadSide =>
   aggregate(reports, 'DAY', {
     name: 'report_daily',
     about:
@@ -61,7 +61,7 @@ export const reportDaily = (reports: Reports): Stream =>
 export const hourlyDays = 13;
 
 /** By hour, as long as the platform tells, restated as the days are. What is due less often than that comes too late. */
-export const reportHourly = (reports: Reports): Stream =>
+export const reportHourly = (reports: Reports): ReadSide =>
   aggregate(reports, 'HOUR', {
     name: 'report_hourly',
     about:
@@ -80,7 +80,7 @@ export const reportHourly = (reports: Reports): Stream =>
   });
 
 /** Over the lifetime, as told today. */
-export const reportLifetime = (reports: Reports): Stream =>
+export const reportLifetime = (reports: Reports): ReadSide =>
   aggregate(reports, 'LIFETIME', {
     name: 'report_lifetime',
     about:
@@ -106,16 +106,17 @@ function aggregate(
     readonly about: string;
     readonly days: Pick<Days, 'column' | 'start' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>;
   },
-): Stream {
+): ReadSide {
   const facts = { table: `ads.${said.name}`, column: days.column };
   const lacked = new Set<string>();
   return {
+    by: 'days',
     ...said,
     endpoint: `GET ${endpoint}`,
     // The contract has reports, and says nothing of granularities; days are what everything else is built on.
-    promised: granularity === 'DAY',
+    ...(granularity !== 'DAY' && { optional: true as const }),
     after: ['ad_accounts', 'campaigns', 'ad_sets', 'ads'],
-    parents: reports.levels,
+    partitions: reports.levels,
     days: {
       ...days,
       scope: reports.scope,

@@ -4,7 +4,7 @@ import { UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Slice, SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { isEmpty, linesIn } from '../../../reading/csv/lines.ts';
 import { recordsBy } from '../../../reading/csv/records.ts';
@@ -20,17 +20,17 @@ import type { Reports } from './reports.ts';
  * The one report that names cost models and budgets beside the numbers, and reaches back a year at once. It knows entities by name only. A job
  * is one slice, however many rows it has: nothing of it is held in memory.
  */
-export const asyncReports = (reports: Reports): Stream => {
+export const asyncReports = (reports: Reports): ReadSide => {
   const asked = question(reports.note);
   const told = onceEach(reports.note);
   return {
+    by: 'days',
     name: 'async_reports',
     about:
       'CSV reports by day (UTC) and by the names of campaign, ad set and ad: every dimension and metric the platform exports. A day keeps the names that it was told by until it is read again. By its specification the platform leaves archived ads out, also of days on which they ran: a day that is read again then loses their rows, and sums belong to ads.report_daily.',
     endpoint: `POST ${createEndpoint}`,
-    promised: true,
     after: ['ad_accounts'],
-    parents: reports.accounts,
+    partitions: reports.accounts,
     days: {
       scope: reports.scope,
       column: 'day',

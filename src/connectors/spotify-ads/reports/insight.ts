@@ -3,7 +3,7 @@
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
-import type { Slice, SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { ofAccount } from '../ads.ts';
@@ -23,15 +23,15 @@ interface Question {
   readonly dimension: string;
 }
 
-export const insightReports = (reports: Reports): Stream => ({
+export const insightReports = (reports: Reports): ReadSide => ({
+  by: 'list',
   name: 'insight_reports',
   about:
     'Who heard it: per campaign and ad set and dimension, a snapshot a day. Below its thresholds the platform tells nothing.',
   endpoint: `GET ${endpoint}`,
-  promised: true,
-  partly: true,
+  recentOnly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
-  parents: reports.accounts,
+  partitions: reports.accounts,
   read: async (slice, given, signal) => {
     const due = await questions(slice, given);
     // Of who has answered today nothing more may be due: he has answered.

@@ -1,6 +1,6 @@
 /** What the reports of one opened ads platform share. */
 
-import type { Days, Parents } from '../../../core/stream.ts';
+import type { Days, Partitions } from '../../../core/stream.ts';
 import type { DownloadLimits } from '../../../reading/download.ts';
 import type { Jobs, Patience } from '../../../reading/report-jobs.ts';
 import { type Gate, gateOf } from '../../../reading/stream-limit.ts';
@@ -9,9 +9,9 @@ import { withKnownFields } from './request.ts';
 
 export interface Reports extends Ads {
   /** Accounts × levels. */
-  readonly levels: Parents;
+  readonly levels: Partitions;
   /** The accounts alone. */
-  readonly accounts: Parents;
+  readonly accounts: Partitions;
   /** The first day of reports. */
   readonly start: Date;
   /** What the configuration restricts the reports to. */

@@ -2,7 +2,7 @@
 
 import { Forbidden, Misconfigured, Missing } from '../../../core/errors.ts';
 import type { Reading } from '../../../core/paging.ts';
-import type { SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, SliceContext } from '../../../core/stream.ts';
 import { pages } from '../../../reading/pages.ts';
 import { type Ads, ofAccount } from '../ads.ts';
 import { byId, type Wanted } from '../by-id.ts';
@@ -15,12 +15,13 @@ const account = '/ad_accounts/{id}';
 const accountsOfBusiness = '/businesses/{id}/ad_accounts';
 
 /** Needed only where the accounts are found through them. */
-export const businesses = ({ http, accountIds }: Ads): Stream => ({
+export const businesses = ({ http, accountIds }: Ads): ReadSide => ({
+  by: 'list',
   name: 'businesses',
   about: 'Businesses that the token can see.',
   endpoint: `GET ${businessPlace.endpoint}`,
-  promised: accountIds.length === 0,
-  walk: (_, signal) => wholeOrPaged(http, businessPlace, signal),
+  ...(accountIds.length > 0 && { optional: true as const }),
+  pages: (_, signal) => wholeOrPaged(http, businessPlace, signal),
 });
 
 /**
@@ -28,11 +29,11 @@ export const businesses = ({ http, accountIds }: Ads): Stream => ({
  * row and fails the stream, which names it. One of ADS_ACCOUNT_IDS that is not there and never was is a failure: nothing else
  * would say that all of it is missing.
  */
-export const adAccounts = (ads: Ads): Stream => ({
+export const adAccounts = (ads: Ads): ReadSide => ({
+  by: 'list',
   name: 'ad_accounts',
   about: 'Ad accounts: those of ADS_ACCOUNT_IDS, else those of the businesses.',
   endpoint: `GET ${account}`,
-  promised: true,
   after: ['businesses'],
   async read(_, given, signal): Promise<Reading> {
     const isConfigured = ads.accountIds.length > 0;

@@ -1,10 +1,10 @@
 /** What has not gone live: drafts. Their ids are also those of their live twins. */
 
-import type { Stream } from '../../../core/stream.ts';
+import type { ReadSide } from '../../../core/stream.ts';
 import type { Ads } from '../ads.ts';
 import { listOfAccount } from './of-account.ts';
 
-export const campaignDrafts = (ads: Ads): Stream =>
+export const campaignDrafts = (ads: Ads): ReadSide =>
   listOfAccount(ads, {
     name: 'campaign_drafts',
     about:
@@ -13,14 +13,14 @@ export const campaignDrafts = (ads: Ads): Stream =>
   });
 
 /** The vendor cannot order these two. */
-export const adSetDrafts = (ads: Ads): Stream =>
+export const adSetDrafts = (ads: Ads): ReadSide =>
   listOfAccount(ads, {
     name: 'ad_set_drafts',
     about: 'Drafts of ad sets.',
     list: { endpoint: '/ad_accounts/{id}/drafts/ad_sets', key: 'ad_set_drafts' },
   });
 
-export const adDrafts = (ads: Ads): Stream =>
+export const adDrafts = (ads: Ads): ReadSide =>
   listOfAccount(ads, {
     name: 'ad_drafts',
     about: 'Drafts of ads.',

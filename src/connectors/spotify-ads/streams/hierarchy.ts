@@ -1,21 +1,21 @@
 /** Campaigns, ad sets and ads: what is live or was. */
 
 import { Forbidden, Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
-import type { Slice, SliceContext, Stream } from '../../../core/stream.ts';
+import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { readingOf } from '../../../reading/open-reading.ts';
 import { type Ads, accounts, ofAccount } from '../ads.ts';
 import { byId } from '../by-id.ts';
 import { listing, type Place } from '../lists.ts';
 import { accountIn, listOfAccount } from './of-account.ts';
 
-export const campaigns = (ads: Ads): Stream =>
+export const campaigns = (ads: Ads): ReadSide =>
   listOfAccount(ads, {
     name: 'campaigns',
     about: 'Campaigns, archived ones included.',
     list: { endpoint: '/ad_accounts/{id}/campaigns', key: 'campaigns', sort: 'CREATED_AT' },
   });
 
-export const ads = (opened: Ads): Stream =>
+export const ads = (opened: Ads): ReadSide =>
   listOfAccount(opened, {
     name: 'ads',
     about: 'Ads, archived ones included.',
@@ -29,15 +29,15 @@ const one = '/ad_accounts/{id}/ad_sets/{ad_set_id}';
  * The vendor lists ad sets; the contract does not: there each is asked for by its id, the ids taken from the ads and from the ad sets that
  * were seen before. Which of the two it is, is found out once a run.
  */
-export const adSets = (ads: Ads): Stream => {
+export const adSets = (ads: Ads): ReadSide => {
   const isListed = listsAdSets(ads);
   return {
+    by: 'list',
     name: 'ad_sets',
     about: 'Ad sets: from their list where the server has one, else one by one, as the ads name them.',
     endpoint: `GET ${one}`,
-    promised: true,
     after: ['ad_accounts', 'ads'],
-    parents: accounts(ads),
+    partitions: accounts(ads),
     async read(slice, given, signal) {
       const account = accountIn(slice);
       const told = await isListed(account, signal).catch(oddly);

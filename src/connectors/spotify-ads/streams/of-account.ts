@@ -1,6 +1,6 @@
 /** Lists that every ad account has of its own. */
 
-import type { Stream } from '../../../core/stream.ts';
+import type { ReadSide } from '../../../core/stream.ts';
 import { type Ads, accountOf as accountIn, accounts, ofAccount } from '../ads.ts';
 import { listing, type Place } from '../lists.ts';
 
@@ -11,21 +11,20 @@ export const listOfAccount = (
   ads: Ads,
   {
     list,
-    promised = true,
     ...said
   }: {
     readonly name: string;
     readonly about: string;
     readonly list: Place;
-    readonly promised?: boolean;
-    readonly partly?: true;
+    readonly optional?: true;
+    readonly recentOnly?: true;
   },
-): Stream => ({
+): ReadSide => ({
+  by: 'list',
   ...said,
   endpoint: `GET ${list.endpoint}`,
-  promised,
   after: ['ad_accounts'],
-  parents: accounts(ads),
-  walk: (slice) =>
+  partitions: accounts(ads),
+  pages: (slice) =>
     listing({ ...list, path: ofAccount(accountIn(slice), list.endpoint.slice('/ad_accounts/{id}'.length)) }),
 });

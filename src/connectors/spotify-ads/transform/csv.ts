@@ -3,7 +3,7 @@ import { ExactNumber, numberOf } from '../../../core/json.ts';
 import { isPlainDecimal, wholeValue } from '../../../core/plain-decimal.ts';
 import { Reading } from '../../../core/record-reader.ts';
 import { keyText, requireRecord, soundText } from '../../../core/record-values.ts';
-import type { Flow } from '../../../core/stream.ts';
+import type { LoadSide, Transform } from '../../../core/stream.ts';
 import type { Value } from '../../../core/table.ts';
 import { parseDay, parseInstant } from '../../../core/time.ts';
 import { metricsOf } from '../tables.ts';
@@ -132,7 +132,7 @@ const dayIn = (r: Reading, cell: string): string => {
 export const RAGGED = '#ragged';
 
 /** As `csvRow` says. */
-const via: Flow['via'] = (record, slice) => {
+const transform: Transform = (record, slice) => {
   const r = new Reading('ads.report_csv', 'row', record);
   const cells = requireRecord(r, record);
   if (Object.hasOwn(cells, RAGGED)) {
@@ -171,7 +171,7 @@ const via: Flow['via'] = (record, slice) => {
 };
 
 /** By day and names; which of several rows of the same names it is, nothing tells. */
-const keyOf: NonNullable<Flow['keyOf']> = (record, slice) => {
+const keyOf: NonNullable<LoadSide['keyOf']> = (record, slice) => {
   const r = new Reading('ads.report_csv', 'row', record);
   const cells = requireRecord(r, record);
   const key: Record<string, string> = { ad_account_id: accountOf(slice) };
@@ -191,4 +191,4 @@ const keyOf: NonNullable<Flow['keyOf']> = (record, slice) => {
  * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
  * without a day or with another number of cells than its header.
  */
-export const csvRow: Pick<Flow, 'via' | 'keyOf'> = { via, keyOf };
+export const csvRow: Pick<LoadSide, 'transform' | 'keyOf'> = { transform, keyOf };

@@ -12,7 +12,7 @@ import {
   text,
 } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { Flow, Mapped, Slice } from '../../../core/stream.ts';
+import type { LoadSide, Mapped, Slice, Transform } from '../../../core/stream.ts';
 import type { Row, Value } from '../../../core/table.ts';
 import { formatInstant, type Instant } from '../../../core/time.ts';
 import type { InsightStateRow } from '../tables.ts';
@@ -38,13 +38,13 @@ interface Times {
 }
 
 /** A transform of report rows, and which row a record is about. */
-const reportRow = (stream: string, times: Times): Pick<Flow, 'via' | 'keyOf'> => ({
-  via: viaOf(stream, times),
+const reportRow = (stream: string, times: Times): Pick<LoadSide, 'transform' | 'keyOf'> => ({
+  transform: transformOf(stream, times),
   keyOf: keyOf(stream, times),
 });
 
 const keyOf =
-  (stream: string, { columns, fill }: Times): NonNullable<Flow['keyOf']> =>
+  (stream: string, { columns, fill }: Times): NonNullable<LoadSide['keyOf']> =>
   (record, slice) => {
     const r = new Reading(stream, 'row of', record);
     const found = requireRecord(r, record);
@@ -59,7 +59,7 @@ const keyOf =
     };
   };
 
-const viaOf = (stream: string, { columns: times, fill }: Times): Flow['via'] => {
+const transformOf = (stream: string, { columns: times, fill }: Times): Transform => {
   const columns = [
     'entity_type',
     'entity_id',
@@ -153,7 +153,7 @@ export const lifetimeRow = reportRow('ads.report_lifetime', {
  * Partition `ad_account_id`. The record is what was asked and answered: {entity_type, entity_id, dimension, asked_on, state, code?, rows}.
  * Child `snapshots`: one row a value. A value told twice rejects the record: one of the two would be lost.
  */
-export const insight: Flow['via'] = (record, slice) => {
+export const insight: Transform = (record, slice) => {
   const r = new Reading('ads.insight_states', 'insight of', record);
   const found = requireRecord(r, record);
   const state = own(found, 'state');

@@ -11,7 +11,7 @@ import type { Reading, WalkEnd } from '../../../../src/core/paging.ts';
 import type { Json } from '../../../../src/core/request.ts';
 import type { RunEvent } from '../../../../src/core/run.ts';
 import { Secret } from '../../../../src/core/secret.ts';
-import type { Flow, Mapped, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
+import type { Mapped, Slice, SliceContext, Source, Stream } from '../../../../src/core/stream.ts';
 import type { Row } from '../../../../src/core/table.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 
@@ -20,7 +20,7 @@ export interface Opened {
   readonly source: Source;
   readonly events: RunEvent[];
   readonly signal: AbortSignal;
-  flow(name: string): Flow;
+  flow(name: string): Stream;
   read(name: string, slice?: Slice): Promise<Read>;
   /** Bodies of the searches so far. */
   searches(): readonly Readonly<Record<string, Json>>[];
@@ -65,8 +65,8 @@ export const opened = async (
   );
   open.push(source);
   const { signal } = new AbortController();
-  const flow = (name: string): Flow => {
-    const found = source.flows.find((one) => one.stream.name === name);
+  const flow = (name: string): Stream => {
+    const found = source.streams.find((one) => one.name === name);
     if (found === undefined) throw new Error(`no flow ${name}`);
     return found;
   };
@@ -77,10 +77,10 @@ export const opened = async (
     signal,
     flow,
     read: async (name, slice = {}) => {
-      const { stream, via } = flow(name);
+      const stream = flow(name);
       const reading = await (stream.read?.(slice, nothing, signal) ?? walked(source, stream, slice, signal));
       const { records, ids, end } = await readAll(reading);
-      const mapped = records.map((record) => via(record, slice));
+      const mapped = records.map((record) => stream.transform(record, slice));
       return {
         records,
         ids,
@@ -115,8 +115,8 @@ const walked = async (
   slice: Slice,
   signal: AbortSignal,
 ): Promise<Reading> => {
-  if (stream.walk === undefined) throw new Error(`${stream.name} can neither be walked nor read`);
-  return readingOf(source.http, await stream.walk(slice, signal), signal);
+  if (stream.pages === undefined) throw new Error(`${stream.name} can neither be walked nor read`);
+  return readingOf(source.http, await stream.pages(slice, signal), signal);
 };
 
 export const readAll = async (

@@ -102,7 +102,7 @@ describe.each(dialects)('against %s', (_, options) => {
 
   it('a total is asked for once, however often it is wanted', async () => {
     const tracker = await opened(options);
-    const { windows } = tracker.flow('issues').stream;
+    const { windows } = tracker.flow('issues');
     const halves: Window[] = [
       { field: 'created', from: new Date('2022-01-01'), to: new Date('2023-09-01') },
       { field: 'created', from: new Date('2023-09-01'), to: new Date('2026-01-01') },
@@ -126,7 +126,7 @@ describe.each(dialects)('against %s', (_, options) => {
 
   it('ids alone are read in the largest pages there are', async () => {
     const tracker = await opened(options);
-    const { stream } = tracker.flow('issues');
+    const stream = tracker.flow('issues');
     const walk = await stream.ids?.({}, tracker.signal);
     if (walk === undefined) throw new Error('issues cannot be walked by id');
     const { ids } = await readAll(readingOf(tracker.source.http, walk, tracker.signal));
@@ -139,7 +139,7 @@ describe.each(dialects)('against %s', (_, options) => {
 
   it('changes are found by updated, where the server can', async () => {
     const tracker = await opened(options);
-    const { windows } = tracker.flow('issues').stream;
+    const { windows } = tracker.flow('issues');
     expect(await windows?.changes(tracker.signal)).toBe('updated');
     expect(await windows?.changes(tracker.signal)).toBe('updated');
     expect(tracker.searches().filter(({ jql }) => String(jql).includes('updated'))).toHaveLength(1);
@@ -150,7 +150,7 @@ describe.each(dialects)('against %s', (_, options) => {
 
   it('and by created with a note, where the server refuses updated', async () => {
     const tracker = await opened({ ...options, updatedFilter: false });
-    const { windows } = tracker.flow('issues').stream;
+    const { windows } = tracker.flow('issues');
     expect(await windows?.changes(tracker.signal)).toBe('created');
     expect(tracker.events).toEqual([
       expect.objectContaining({ type: 'note', message: expect.stringContaining('updated') }),
@@ -163,12 +163,12 @@ describe.each(dialects)('against %s', (_, options) => {
       { endpoint: search, times: Infinity, match: ({ body }) => JSON.stringify(body).includes('updated >=') },
       status(422),
     );
-    expect(await tracker.flow('issues').stream.windows?.changes(tracker.signal)).toBe('created');
+    expect(await tracker.flow('issues').windows?.changes(tracker.signal)).toBe('created');
   });
 
   it('what the user configured about changes is not questioned', async () => {
     const tracker = await opened(options, { changes: 'created' });
-    expect(await tracker.flow('issues').stream.windows?.changes(tracker.signal)).toBe('created');
+    expect(await tracker.flow('issues').windows?.changes(tracker.signal)).toBe('created');
     expect(tracker.simulator.log).toEqual([]);
   });
 });
@@ -374,8 +374,8 @@ describe('the changelog', () => {
   it('is fetched issue by issue where the search does not give it, in pages of a hundred', async () => {
     const tracker = await opened({ bare: true });
     const { records } = await tracker.read('issues');
-    const mapped = tracker.flow('issues').via(records[0], {});
-    const tail = mapped.tails?.find(({ child }) => child === 'changelog');
+    const mapped = tracker.flow('issues').transform(records[0], {});
+    const tail = mapped.nestedLists?.find(({ child }) => child === 'changelog');
     expect(mapped.children.changelog).toBeUndefined();
     expect(tail?.walk.first).toMatchObject({
       endpoint: '/rest/api/3/issue/{id}/changelog',

@@ -113,12 +113,12 @@ describe.each(dialects)('against %s', (_, options) => {
   it('words of the site are read where the server has them, priorities with their rank', async () => {
     const tracker = await opened(options);
     const truth = tracker.simulator.oracle();
-    const { flows } = tracker.source;
+    const { streams } = tracker.source;
     const words = ['statuses', 'issue_types', 'priorities'] as const;
-    expect(words.map((name) => flows.find(({ stream }) => stream.name === name)?.stream.promised)).toEqual([
-      false,
-      false,
-      false,
+    expect(words.map((name) => streams.find((stream) => stream.name === name)?.optional)).toEqual([
+      true,
+      true,
+      true,
     ]);
     if (bare) {
       for (const name of words) await expect(tracker.read(name)).rejects.toThrow(Missing);
@@ -138,7 +138,7 @@ describe.each(dialects)('against %s', (_, options) => {
 
   it('an issue exists until it is deleted', async () => {
     const tracker = await opened(options);
-    const { stream } = tracker.flow('issues');
+    const stream = tracker.flow('issues');
     const [id = ''] = tracker.simulator.oracle().issues.keys();
     // A server that cannot be asked for one issue says "no" of every one: the canary of the same project does, too.
     expect(await stream.exists?.(id, tracker.signal)).toBe(!bare);
@@ -169,19 +169,16 @@ describe('what entities’ existence is asked of', () => {
     };
     for (const [name, key] of Object.entries(some)) {
       const before = tracker.simulator.log.length;
-      expect([name, await tracker.flow(name).stream.exists?.(String(key), tracker.signal)]).toEqual([
-        name,
-        true,
-      ]);
+      expect([name, await tracker.flow(name).exists?.(String(key), tracker.signal)]).toEqual([name, true]);
       expect(tracker.simulator.log.length - before).toBe(1);
-      expect(await tracker.flow(name).stream.exists?.('99999999', tracker.signal)).toBe(false);
+      expect(await tracker.flow(name).exists?.('99999999', tracker.signal)).toBe(false);
     }
   });
 
   it('is no reason to believe anything while the credentials do not hold', async () => {
     const tracker = await opened({ dialect: 'vendor' }, { email: 'somebody@example.com' });
     const [id = ''] = tracker.simulator.oracle().issues.keys();
-    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(AuthFailed);
+    await expect(tracker.flow('issues').exists?.(id, tracker.signal)).rejects.toThrow(AuthFailed);
   });
 
   it('is not answered by an error of the server', async () => {
@@ -192,7 +189,7 @@ describe('what entities’ existence is asked of', () => {
       { endpoint: '/rest/api/3/issue/{id}', match: ofIt, times: Infinity },
       status(403),
     );
-    await expect(tracker.flow('issues').stream.exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
+    await expect(tracker.flow('issues').exists?.(id, tracker.signal)).rejects.toThrow(Forbidden);
     expect(rule.fired).toBe(1);
   });
 });
@@ -407,7 +404,7 @@ describe('fields', () => {
 
   it('must be known before an issue becomes rows', async () => {
     const tracker = await opened();
-    expect(() => tracker.flow('issues').via({}, {})).toThrow('preflight');
+    expect(() => tracker.flow('issues').transform({}, {})).toThrow('preflight');
   });
 });
 

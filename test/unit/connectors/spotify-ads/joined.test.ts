@@ -101,9 +101,7 @@ const rigOn = async (options: PlatformOptions, settings: Partial<AdsSettings> = 
         { observe, http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5 } } },
       );
       try {
-        const streams = source.flows
-          .map(({ stream }) => stream.name)
-          .filter((name) => !name.includes('report'));
+        const streams = source.streams.map(({ name }) => name).filter((name) => !name.includes('report'));
         return await sync(
           {
             warehouse: database.warehouse,

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/core/errors.ts';
 import type { WalkEnd } from '../../../../src/core/paging.ts';
 import type { Json } from '../../../../src/core/request.ts';
-import type { Slice, SliceContext, Stream } from '../../../../src/core/stream.ts';
+import type { ReadSide, Slice, SliceContext } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 import { type Entity, lending, type PlatformOptions, platform, type Reader, reader } from './platform.ts';
@@ -35,14 +35,14 @@ const opened = async (
 
 const read = async (
   { ads }: Reader,
-  stream: Stream,
+  stream: ReadSide,
   slice: Slice = {},
   given: SliceContext = lending({}),
 ): Promise<{ readonly records: readonly Json[]; readonly end: WalkEnd }> => {
   const reading =
     stream.read !== undefined
       ? await stream.read(slice, given, signal)
-      : stream.walk !== undefined && readingOf(ads.http, await stream.walk(slice, signal), signal);
+      : stream.pages !== undefined && readingOf(ads.http, await stream.pages(slice, signal), signal);
   if (reading === false) throw new Error(`${stream.name} can neither be walked nor read`);
   const records: Json[] = [];
   for (let step = await reading.pages.next(); ; step = await reading.pages.next()) {
@@ -58,7 +58,7 @@ const byId = (one: Json, other: Json): number => JSON.stringify(one).localeCompa
 
 /** The records that come before the reading fails, and by what. */
 const readTo = async (
-  stream: Stream,
+  stream: ReadSide,
   of: Slice,
   given: SliceContext,
 ): Promise<{ readonly records: readonly Json[]; readonly failure: unknown }> => {
@@ -78,17 +78,20 @@ const some = (prefix: string, count: number): readonly Entity[] =>
 
 const slice = { partition: { ad_account_id: 'a1' } };
 const { campaigns, ads, assets, audiences, campaignDrafts, adSetDrafts, adDrafts, changeHistory } = streams;
-const lists: readonly (readonly [path: string, open: (ads: Reader['ads']) => Stream, sort: string | null])[] =
-  [
-    ['/ad_accounts/a1/campaigns', campaigns, 'CREATED_AT'],
-    ['/ad_accounts/a1/ads', ads, 'CREATED_AT'],
-    ['/ad_accounts/a1/assets', assets, 'CREATED_AT'],
-    ['/ad_accounts/a1/audiences', audiences, 'NAME'],
-    ['/ad_accounts/a1/drafts/campaigns', campaignDrafts, 'CREATED_AT'],
-    ['/ad_accounts/a1/drafts/ad_sets', adSetDrafts, null],
-    ['/ad_accounts/a1/drafts/ads', adDrafts, null],
-    ['/ad_accounts/a1/change_history', changeHistory, 'TIMESTAMP'],
-  ];
+const lists: readonly (readonly [
+  path: string,
+  open: (ads: Reader['ads']) => ReadSide,
+  sort: string | null,
+])[] = [
+  ['/ad_accounts/a1/campaigns', campaigns, 'CREATED_AT'],
+  ['/ad_accounts/a1/ads', ads, 'CREATED_AT'],
+  ['/ad_accounts/a1/assets', assets, 'CREATED_AT'],
+  ['/ad_accounts/a1/audiences', audiences, 'NAME'],
+  ['/ad_accounts/a1/drafts/campaigns', campaignDrafts, 'CREATED_AT'],
+  ['/ad_accounts/a1/drafts/ad_sets', adSetDrafts, null],
+  ['/ad_accounts/a1/drafts/ads', adDrafts, null],
+  ['/ad_accounts/a1/change_history', changeHistory, 'TIMESTAMP'],
+];
 
 describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue) => {
   test.each(lists)('gives every record of %s once, whatever the size of its pages', async (path, stream) => {
@@ -386,7 +389,7 @@ describe('ad accounts', () => {
     const { records, end } = await read(on, streams.adAccounts(on.ads));
     expect(records).toEqual([a('a1'), a('a3')]);
     expect(end).toMatchObject({ matched: true, expected: 2 });
-    expect(streams.businesses(on.ads).promised).toBe(false);
+    expect(streams.businesses(on.ads).optional).toBe(true);
   });
 
   test('are found through the businesses where none is configured', async () => {

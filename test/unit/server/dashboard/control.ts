@@ -26,7 +26,7 @@ export interface TestControl {
 
 export async function openTestControl(rig: Rig): Promise<TestControl> {
   const warehouse = await connect(rig.database.url, { max: 4 });
-  const streams = await rig.during(async ({ source }) => source.flows.map(({ stream }) => stream.name));
+  const streams = await rig.during(async ({ source }) => source.streams.map(({ name }) => name));
   const timed = tracker.jobs.map(({ does, on }) => ({ does, ...on, starts: true }));
   const catalogue: Catalogue = {
     dags: [

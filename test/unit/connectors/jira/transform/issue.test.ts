@@ -41,7 +41,7 @@ const rejection = (record: unknown): { code: string; field: string | undefined; 
 
 describe('an issue of the vendor', () => {
   it('becomes one row with every typed column', () => {
-    const { row, notes, tails } = mapIssue(issue());
+    const { row, notes, nestedLists } = mapIssue(issue());
     expect(row).toEqual({
       id: 10063,
       key: 'PROJ-7',
@@ -93,7 +93,7 @@ describe('an issue of the vendor', () => {
       customfield_10020: fields.customfield_10020,
     });
     expect(notes).toBeUndefined();
-    expect(tails).toBeUndefined();
+    expect(nestedLists).toBeUndefined();
   });
 
   it('has of a link that shows both ends the other one, and a link to itself from each side', () => {
@@ -224,7 +224,7 @@ describe('an issue of the vendor', () => {
       mapIssue(issue({ worklog: { worklogs: [{ ...one, ...more }], total: 1 } }));
     expect(told({}).children.worklogs).toHaveLength(1);
     expect(told({ issueId: '10063' }).children.worklogs).toHaveLength(1);
-    expect(told({ issueId: '10002' })).toMatchObject({ tails: [{ child: 'worklogs' }] });
+    expect(told({ issueId: '10002' })).toMatchObject({ nestedLists: [{ child: 'worklogs' }] });
   });
 
   it('brings its comments and worklogs with their originals', () => {
@@ -321,7 +321,7 @@ describe('an issue of the vendor', () => {
 
 describe('lists that come with an issue', () => {
   it('are fetched when they did not come', () => {
-    const { children, tails } = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
+    const { children, nestedLists } = mapIssue({ ...without('comment', 'worklog'), changelog: undefined });
     expect(Object.keys(children).sort()).toEqual([
       'components',
       'keys',
@@ -330,7 +330,7 @@ describe('lists that come with an issue', () => {
       'sprints',
       'versions',
     ]);
-    expect(tails?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments', 'worklogs']);
+    expect(nestedLists?.map(({ child }) => child)).toEqual(['changelog', 'keys', 'comments', 'worklogs']);
   });
 
   it('are fetched when they came truncated, and then not given in part', () => {
@@ -341,31 +341,33 @@ describe('lists that come with an issue', () => {
       },
       { changelog: { ...recorded.changelog, total: 3 } },
     );
-    const { children, tails } = mapIssue(record);
+    const { children, nestedLists } = mapIssue(record);
     expect(Object.keys(children)).not.toEqual(expect.arrayContaining(['changelog']));
     expect(children).not.toHaveProperty('comments');
     expect(children).not.toHaveProperty('worklogs');
-    expect(tails?.map(({ child, walk }) => [child, walk.first.path])).toEqual([
+    expect(nestedLists?.map(({ child, walk }) => [child, walk.first.path])).toEqual([
       ['changelog', '/changelog'],
       ['keys', '/changelog'],
       ['comments', '/comments'],
       ['worklogs', '/worklogs'],
     ]);
-    expect(tails?.[0]?.walk).toBe(tails?.[1]?.walk);
+    expect(nestedLists?.[0]?.walk).toBe(nestedLists?.[1]?.walk);
   });
 
   it('are mapped from the fetched records; former keys only where they are news', () => {
-    const { tails, children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, total: 3 } }));
+    const { nestedLists, children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, total: 3 } }));
     const older = history('10400', [{ field: 'Key', fromString: 'ANCIENT-1', toString: 'OLD-3' }]);
     const records = [...recorded.changelog.histories, older, older];
-    expect(tails?.[0]?.rows(records).map((row) => row.history_id)).toEqual([10501, 10501, 10500, 10400]);
+    expect(nestedLists?.[0]?.rows(records).map((row) => row.history_id)).toEqual([
+      10501, 10501, 10500, 10400,
+    ]);
     expect(children.keys?.map(({ key }) => key)).toEqual(['PROJ-7', 'OLD-3']);
-    expect(tails?.[1]?.rows(records)).toEqual([{ key: 'ANCIENT-1', issue_id: 10063 }]);
+    expect(nestedLists?.[1]?.rows(records)).toEqual([{ key: 'ANCIENT-1', issue_id: 10063 }]);
   });
 
   it('name the issue when a fetched record is bad', () => {
-    const { tails } = mapIssue(issue({ comment: { comments: [], total: 1 } }));
-    expect(() => tails?.[0]?.rows([comment('5', { created: 'now' })])).toThrow(
+    const { nestedLists } = mapIssue(issue({ comment: { comments: [], total: 1 } }));
+    expect(() => nestedLists?.[0]?.rows([comment('5', { created: 'now' })])).toThrow(
       /^tracker\.comments: issue 10063: comment 5 has a bad created: "now" is not an instant/,
     );
   });
@@ -390,9 +392,9 @@ describe('lists that come with an issue', () => {
     ['a number beyond doubles', new ExactNumber('9007199254740993')],
   ])('do not become complete by repeating a record, whose id is %s', (_, id) => {
     const twice = { comments: [comment('1', { id }), comment('1', { id })], total: 2 };
-    const { children, tails } = mapIssue(issue({ comment: twice }));
+    const { children, nestedLists } = mapIssue(issue({ comment: twice }));
     expect(children).not.toHaveProperty('comments');
-    expect(tails).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
+    expect(nestedLists).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
   });
 
   it('are not told of another issue, whose id is a number beyond doubles', () => {

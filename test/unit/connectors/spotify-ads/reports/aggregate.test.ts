@@ -497,7 +497,7 @@ describe('an aggregate report', () => {
     expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
     expect((await reading?.pages.next())?.done).toBe(true);
     expect(notes).toEqual([]);
-    expect(dailyRow.via(record, slice('AD')).row).toMatchObject({
+    expect(dailyRow.transform(record, slice('AD')).row).toMatchObject({
       ...{ entity_id: id(0), day: '2025-03-02', impressions: 100, clicks: 7, spend: '12.345678', ctr: null },
     });
   });
@@ -531,7 +531,7 @@ describe('an aggregate report', () => {
     'of an account whose row has another %s is not of its own',
     async (name) => {
       const record = await toldOf('AD_ACCOUNT', { [name]: 'c1', start_time: '2025-03-02T00:00:00Z', stats });
-      expect(() => dailyRow.via(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
+      expect(() => dailyRow.transform(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
     },
   );
 
@@ -563,7 +563,7 @@ describe('an aggregate report', () => {
       );
       const step = await reading?.pages.next();
       const [record] = step?.done === false ? step.value.records : [];
-      const told = () => dailyRow.via(record, slice('AD')).row;
+      const told = () => dailyRow.transform(record, slice('AD')).row;
       if (expected === 'day') expect(told()).toMatchObject({ day: '2025-03-02', impressions: 100 });
       else expect(told).toThrow(/end_time/);
     },

@@ -147,11 +147,11 @@ describe('a CSV report', () => {
     const platform = await csvPlatform({ looks: [], files: [csvFile('')] });
     const { reports, close } = openReports(platform);
     closing.push(platform.close, close);
-    const { days, parents } = asyncReports(reports);
+    const { days, partitions } = asyncReports(reports);
     expect(await days?.rows(march, given(ledger().job))).toBe(0);
     expect(await days?.requests(march, given(ledger().job))).toBeGreaterThan(0);
     expect(days?.longest).toBe(365);
-    expect(parents?.columns).toEqual({ ad_account_id: 'id' });
+    expect(partitions?.columns).toEqual({ ad_account_id: 'id' });
   });
 });
 
@@ -540,7 +540,7 @@ describe('R6 and R7: what stands in a report', () => {
       '\ufeffClicks,Brand New,Ad Name,ad_set_name,Campaign Name,Spend,Impressions on Spotify,Date\r\n1,x,A,"S, 1",C,0.5,10,2025-03-02\r\n',
     );
     expect(failure).toBeUndefined();
-    const { row } = csvRow.via(records[0], march);
+    const { row } = csvRow.transform(records[0], march);
     expect(row).toMatchObject({
       day: '2025-03-02',
       campaign_name: 'C',
@@ -588,8 +588,8 @@ describe('R8: lines that are no rows', () => {
     expect(bytes).toEqual([row, ...ragged, row]);
     expect(ids).toEqual(['2025-03-01/Spring/Women/Audio', '', '', '', '2025-03-01/Spring/Women/Audio']);
     for (const record of records.slice(1, 4))
-      expect(() => csvRow.via(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
-    expect(csvRow.via(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
+      expect(() => csvRow.transform(record, march)).toThrow(expect.objectContaining({ code: 'ragged_row' }));
+    expect(csvRow.transform(records[4], march).row).toMatchObject({ spend: '9007199254.740993' });
   });
 
   test.each([
@@ -622,7 +622,7 @@ describe('R8: lines that are no rows', () => {
   test('a row without a day that is no footer is rejected, not left out', async () => {
     const { records } = await ofFile(`${file},Spring,Women,Audio,1,1,1\n`);
     expect(records).toHaveLength(2);
-    expect(() => csvRow.via(records[1], march)).toThrow('day');
+    expect(() => csvRow.transform(records[1], march)).toThrow('day');
   });
 
   test('rows of days that were not asked for are left out, and told', async () => {

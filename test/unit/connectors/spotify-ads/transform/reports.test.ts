@@ -16,7 +16,7 @@ import {
 } from '../../../../../src/connectors/spotify-ads/transform.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
 import { parseJson } from '../../../../../src/core/json.ts';
-import type { Flow, Slice } from '../../../../../src/core/stream.ts';
+import type { Slice, Stream } from '../../../../../src/core/stream.ts';
 import type { Table } from '../../../../../src/core/table.ts';
 import { parseInstant } from '../../../../../src/core/time.ts';
 
@@ -28,7 +28,7 @@ const row = (stats: string, more = ''): unknown =>
     ),
   );
 const stat = (name: string, value: string): string => `{"field_type": "${name}", "field_value": ${value}}`;
-const daily = (name: string, value: string) => dailyRow.via(row(stat(name, value)), slice);
+const daily = (name: string, value: string) => dailyRow.transform(row(stat(name, value)), slice);
 
 describe('a row by day', () => {
   it('has its day, its owner and what was told of its entity', () => {
@@ -36,7 +36,7 @@ describe('a row by day', () => {
       stat('SPEND', '12.34'),
       ', "entity_name": "Ad", "entity_status": "ACTIVE", "parent_entity": {"id": "s", "name": "Set", "status": null}',
     );
-    expect(dailyRow.via(record, slice).row).toMatchObject({
+    expect(dailyRow.transform(record, slice).row).toMatchObject({
       entity_type: 'AD',
       entity_id: 'a',
       day: '2024-03-01',
@@ -52,7 +52,7 @@ describe('a row by day', () => {
   it('has null for a metric that was not told, never 0', () => {
     const { row: made } = daily('CLICKS', '0');
     for (const [column] of metricsOf('aggregate')) expect(made[column]).toBe(column === 'clicks' ? 0 : null);
-    expect(dailyRow.via(row(''), slice).row).toMatchObject({
+    expect(dailyRow.transform(row(''), slice).row).toMatchObject({
       spend: null,
       impressions: null,
       purchases_suppressed: false,
@@ -62,24 +62,24 @@ describe('a row by day', () => {
 
   it('keeps what is told of a number besides its name and value, and notes it once', () => {
     const told = (name: string) => `{"field_type": "${name}", "field_value": 7, "estimated": true}`;
-    const { row: made, notes } = dailyRow.via(row(`${told('CLICKS')}, ${told('IMPRESSIONS')}`), slice);
+    const { row: made, notes } = dailyRow.transform(row(`${told('CLICKS')}, ${told('IMPRESSIONS')}`), slice);
     expect(made).toMatchObject({ clicks: 7, impressions: 7 });
     expect(made._extra).toBe('{"stats[0].estimated":true,"stats[1].estimated":true}');
     expect(notes).toEqual(['stats[].estimated: a field that is not known']);
     // Also where there is no number yet.
-    const { row: bare } = dailyRow.via(row(`{"field_type": "CLICKS", "estimated": true}`), slice);
+    const { row: bare } = dailyRow.transform(row(`{"field_type": "CLICKS", "estimated": true}`), slice);
     expect(bare).toMatchObject({ clicks: null, _extra: '{"stats[0].estimated":true}' });
   });
 
   it('without the list of its numbers is rejected', () => {
     const record = { entity_id: 'a', start_time: '2024-03-01T00:00:00Z' };
-    expect(() => dailyRow.via(record, slice)).toThrow('ads.report_daily: row of a has no stats');
-    expect(() => dailyRow.via({ ...record, stats: {} }, slice)).toThrow(BadData);
+    expect(() => dailyRow.transform(record, slice)).toThrow('ads.report_daily: row of a has no stats');
+    expect(() => dailyRow.transform({ ...record, stats: {} }, slice)).toThrow(BadData);
   });
 
   it('of another level than was asked for is rejected: it would be counted there twice', () => {
     expect(() =>
-      dailyRow.via(row(''), { partition: { ad_account_id: 'acc', entity_type: 'AD_SET' } }),
+      dailyRow.transform(row(''), { partition: { ad_account_id: 'acc', entity_type: 'AD_SET' } }),
     ).toThrow(/entity_type/);
   });
 
@@ -92,19 +92,19 @@ describe('a row by day', () => {
     [null, null],
   ])('that begins at %s and ends at %s is no day: rejected', (start_time, end_time) => {
     const record = { entity_id: 'a', start_time, end_time, stats: [] };
-    expect(() => dailyRow.via(record, slice)).toThrow(BadData);
+    expect(() => dailyRow.transform(record, slice)).toThrow(BadData);
   });
 
   it.each([null, '2024-03-02T00:00:00Z', '2024-03-01T23:59:59Z', '2024-03-01T00:00:00Z'])(
     'may end at %s: conventions differ',
     (end_time) => {
       const record = { entity_id: 'a', start_time: '2024-03-01T00:00:00Z', end_time, stats: [] };
-      expect(dailyRow.via(record, slice).row.day).toBe('2024-03-01');
+      expect(dailyRow.transform(record, slice).row.day).toBe('2024-03-01');
     },
   );
 
   it('keeps fields that nobody knew, and notes them', () => {
-    const { row: made, notes } = dailyRow.via(row('', ', "viewability": {"score": 1.5}'), slice);
+    const { row: made, notes } = dailyRow.transform(row('', ', "viewability": {"score": 1.5}'), slice);
     expect(made._extra).toBe('{"viewability":{"score":1.5}}');
     expect(notes).toEqual(['viewability: a field that is not known']);
   });
@@ -217,14 +217,14 @@ describe('metrics', () => {
     const record = row(
       [stat('NEW_METRIC', '12345678901234567.89'), stat('__proto__', '1'), stat('toString', '2')].join(),
     );
-    expect(dailyRow.via(record, slice).row.extra_metrics).toBe(
+    expect(dailyRow.transform(record, slice).row.extra_metrics).toBe(
       '{"NEW_METRIC":12345678901234567.89,"__proto__":1,"toString":2}',
     );
   });
 
   it('told twice are taken once; told twice with two values they reject the row', () => {
     const twice = (a: string, b: string) =>
-      dailyRow.via(row(`${stat('CLICKS', a)}, ${stat('CLICKS', b)}`), slice).row.clicks;
+      dailyRow.transform(row(`${stat('CLICKS', a)}, ${stat('CLICKS', b)}`), slice).row.clicks;
     expect(twice('7', '7.0')).toBe(7);
     expect(twice('null', '7')).toBe(7);
     expect(twice('7', 'null')).toBe(7);
@@ -232,19 +232,19 @@ describe('metrics', () => {
     expect(() => twice('0.5', '0')).toThrow(/two different values/);
     expect(() => twice('0', '0.5')).toThrow(/two different values/);
     expect(() => twice('7', '8')).toThrow(/two different values for CLICKS/);
-    expect(() => dailyRow.via(row(`${stat('X', '1')}, ${stat('X', '2')}`), slice)).toThrow(
+    expect(() => dailyRow.transform(row(`${stat('X', '1')}, ${stat('X', '2')}`), slice)).toThrow(
       /two different values/,
     );
-    expect(() => dailyRow.via(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '4')}`), slice)).toThrow(
+    expect(() => dailyRow.transform(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '4')}`), slice)).toThrow(
       /two different values/,
     );
     expect(
-      dailyRow.via(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '-5')}`), slice).row.leads_suppressed,
+      dailyRow.transform(row(`${stat('LEADS', '-5')}, ${stat('LEADS', '-5')}`), slice).row.leads_suppressed,
     ).toBe(true);
   });
 
   it('without a name are kept with a note', () => {
-    const { row: made, notes } = dailyRow.via(row('{"field_value": 3}, 5'), slice);
+    const { row: made, notes } = dailyRow.transform(row('{"field_value": 3}, 5'), slice);
     expect(made._extra).toContain('"stats[1].field_type"');
     expect(notes).toHaveLength(2);
   });
@@ -258,9 +258,13 @@ describe('rows by hour and lifetime', () => {
       end_time: '2024-03-01T08:00:00Z',
       stats: [],
     };
-    expect(hourlyRow.via(record, slice).row.hour_start).toBe(parseInstant('2024-03-01T07:00:00Z'));
-    expect(() => hourlyRow.via({ ...record, end_time: '2024-03-01T09:00:00Z' }, slice)).toThrow(BadData);
-    expect(() => hourlyRow.via({ ...record, start_time: '2024-03-01T07:30:00Z' }, slice)).toThrow(BadData);
+    expect(hourlyRow.transform(record, slice).row.hour_start).toBe(parseInstant('2024-03-01T07:00:00Z'));
+    expect(() => hourlyRow.transform({ ...record, end_time: '2024-03-01T09:00:00Z' }, slice)).toThrow(
+      BadData,
+    );
+    expect(() => hourlyRow.transform({ ...record, start_time: '2024-03-01T07:30:00Z' }, slice)).toThrow(
+      BadData,
+    );
   });
 
   it('a lifetime is of the day it was asked on, and has no times of its own', () => {
@@ -271,7 +275,7 @@ describe('rows by hour and lifetime', () => {
       end_time: null,
       stats: [{ field_type: 'REACH', field_value: 10 }],
     };
-    expect(lifetimeRow.via(record, of).row).toMatchObject({
+    expect(lifetimeRow.transform(record, of).row).toMatchObject({
       captured_on: '2024-03-05',
       start_at: null,
       reach: 10,
@@ -280,12 +284,12 @@ describe('rows by hour and lifetime', () => {
 
   it('fill every column of their tables, and no other', () => {
     const of = { ...slice, window: { field: 'day' as const, from: new Date('2024-03-05T00:00:00Z') } };
-    for (const [table, via] of [
-      [reportDaily, dailyRow.via],
-      [reportHourly, hourlyRow.via],
-      [reportLifetime, lifetimeRow.via],
-    ] as readonly (readonly [Table, Flow['via']])[])
-      expect(Object.keys(via({ ...Object(row('')), end_time: null }, of).row).sort()).toEqual(
+    for (const [table, transform] of [
+      [reportDaily, dailyRow.transform],
+      [reportHourly, hourlyRow.transform],
+      [reportLifetime, lifetimeRow.transform],
+    ] as readonly (readonly [Table, Stream['transform']])[])
+      expect(Object.keys(transform({ ...Object(row('')), end_time: null }, of).row).sort()).toEqual(
         Object.keys(table.columns).sort(),
       );
   });
@@ -360,7 +364,8 @@ describe('an insight', () => {
 
 describe('a row of a CSV report', () => {
   const of = { partition: { ad_account_id: 'acc' } };
-  const csv = (cells: Readonly<Record<string, string>>) => csvRow.via({ DATE: '2024-03-01', ...cells }, of);
+  const csv = (cells: Readonly<Record<string, string>>) =>
+    csvRow.transform({ DATE: '2024-03-01', ...cells }, of);
 
   it('is known by the names of its columns, in any order and writing', () => {
     const cells = {
@@ -454,20 +459,22 @@ describe('a row of a CSV report', () => {
   });
 
   it.each(['2024-03-01', '2024-03-01T00:00:00Z', '2024-02-29T19:00:00-05:00'])('is of the day %s', (cell) => {
-    expect(csvRow.via({ 'Start Date': cell }, of).row.day).toBe('2024-03-01');
+    expect(csvRow.transform({ 'Start Date': cell }, of).row.day).toBe('2024-03-01');
   });
 
   it.each(['2024-02-30', '2024-03-01T05:00:00Z', '03/01/2024', 'yesterday', '1709251200000'])(
     'without a day that exists (%s) is rejected',
     (cell) => {
-      expect(() => csvRow.via({ DATE: cell }, of)).toThrow(BadData);
+      expect(() => csvRow.transform({ DATE: cell }, of)).toThrow(BadData);
     },
   );
 
   it('without a day, with too few cells, or with text that Postgres cannot hold is rejected', () => {
-    expect(() => csvRow.via({ SPEND: '1' }, of)).toThrow(/has no day/);
-    expect(() => csvRow.via({ '#ragged': 2 }, of)).toThrow(/not as many cells/);
-    expect(() => csvRow.via({ '#ragged': 'a stray quote' }, of)).toThrow(/cannot be read: a stray quote/);
+    expect(() => csvRow.transform({ SPEND: '1' }, of)).toThrow(/has no day/);
+    expect(() => csvRow.transform({ '#ragged': 2 }, of)).toThrow(/not as many cells/);
+    expect(() => csvRow.transform({ '#ragged': 'a stray quote' }, of)).toThrow(
+      /cannot be read: a stray quote/,
+    );
     expect(() => csv({ 'Ad Name': 'a\0b' })).toThrow(BadData);
     expect(() => csv({ 'Ad Name': 'x'.repeat(3000) })).toThrow(/3000 bytes/);
   });
@@ -477,7 +484,7 @@ describe('a record that cannot become a row', () => {
   const bad = stat('SPEND', '"much"');
 
   it('of a day, an hour or a lifetime says which row stays', () => {
-    expect(() => dailyRow.via(row(bad), slice)).toThrow(BadData);
+    expect(() => dailyRow.transform(row(bad), slice)).toThrow(BadData);
     const of = { entity_type: 'AD', entity_id: 'a' };
     expect(dailyRow.keyOf?.(row(bad), slice)).toEqual({ ...of, day: '2024-03-01' });
     const hour = { entity_id: 'a', start_time: '2024-03-01T05:00:00Z' };
