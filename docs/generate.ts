@@ -115,9 +115,7 @@ const chapter = (stream: Stream, all: readonly Stream[]): readonly string[] => {
     '',
     ...columnsOf(root),
     '',
-    ...Object.entries(stream.children ?? {}).flatMap(([name, child]) =>
-      childOf(stream, name, child),
-    ),
+    ...Object.entries(stream.children ?? {}).flatMap(([name, child]) => childOf(stream, name, child)),
   ];
 };
 

@@ -40,15 +40,11 @@ export const noCounts: Counts = {
   rejected: 0,
 };
 
-export const addCounts = (a: Counts, b: Counts): Counts => ({
-  received: a.received + b.received,
-  inserted: a.inserted + b.inserted,
-  updated: a.updated + b.updated,
-  unchanged: a.unchanged + b.unchanged,
-  deduplicated: a.deduplicated + b.deduplicated,
-  superseded: a.superseded + b.superseded,
-  rejected: a.rejected + b.rejected,
-});
+export const addCounts = (a: Counts, b: Counts): Counts => {
+  const sum = { ...a } as Record<keyof Counts, number>;
+  for (const name of Object.keys(noCounts) as (keyof Counts)[]) sum[name] += b[name];
+  return sum;
+};
 
 /** Expected (the source's own total; null where it states none), fetched (distinct records of the walk), landed (accounted for in the warehouse). */
 export interface Receipt {

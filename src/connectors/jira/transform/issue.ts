@@ -14,7 +14,7 @@ import {
   text,
 } from '../../../core/record-values.ts';
 import type { Json } from '../../../core/request.ts';
-import type { NestedList, Transform } from '../../../core/stream.ts';
+import type { Transform } from '../../../core/stream.ts';
 import { issues } from '../issue-tables.ts';
 import { customValue } from './custom-fields.ts';
 import type { Catalogue } from './field-catalogue.ts';
