@@ -47,7 +47,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   load: 1850,
   //
-  queries: 1190,
+  queries: 1180,
   //
   warehouse: 855,
   //

@@ -13,30 +13,14 @@ export interface SchemaChange {
 }
 
 /** The newest first. */
-export async function schemaChanges(
+export const schemaChanges = (
   db: Db,
-  { limit, offset = 0 }: { readonly limit: number; readonly offset?: number },
-): Promise<readonly SchemaChange[]> {
-  const found = await rowsOf(
-    sql<{
-      change_id: string;
-      pipeline: string;
-      stream: string;
-      note: string;
-      run_id: string;
-      detected_at: Date;
-    }>`
-      select c.change_id::text as change_id, src.name as pipeline, c.stream, c.note, c.run_id::text as run_id, c.detected_at
-      from ops.schema_changes c join ops.sources src using (source_id)
-      order by c.change_id desc limit ${limit} offset ${offset}`,
+  { limit }: { readonly limit: number },
+): Promise<readonly SchemaChange[]> =>
+  rowsOf(
+    sql<SchemaChange>`
+      select c.change_id::text as "changeId", src.name as pipeline, c.stream, c.note, c.run_id::text as "runId",
+        c.detected_at as "detectedAt"
+      from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`,
     db,
   );
-  return found.map((row) => ({
-    changeId: row.change_id,
-    pipeline: row.pipeline,
-    stream: row.stream,
-    note: row.note,
-    runId: row.run_id,
-    detectedAt: row.detected_at,
-  }));
-}

@@ -1,68 +1,150 @@
-/** The state of everything in words: the CLI and the dashboard say the same. */
+/** The state of everything in words, failures first: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../core/format.ts';
 import type { StreamState } from './freshness.ts';
 import { lastWhole, type Receipt, type RunLine } from './run-history.ts';
 
-/**
- * The state of everything in one sentence: failures first, then how fresh the rest is, then the last run.
- * `last`: what `recentRuns` gives.
- */
-export function sentence(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
+/** The state in two parts: what matters most, and the rest. */
+export interface Summary {
+  readonly tone: 'good' | 'warn' | 'going' | 'none';
+  readonly lead: string;
+  readonly rest: string;
+}
+
+/** `last`: what `recentRuns` gives. */
+export function summary(streams: readonly StreamState[], last: readonly RunLine[], now: Date): Summary {
   const [newest] = last;
-  if (streams.length === 0 || newest === undefined) return 'Nothing has been synced yet.';
-  return `${freshness(streams, now)}; ${lastRun(newest, last, now)}.`;
+  if (streams.length === 0 || newest === undefined)
+    return { tone: 'none', lead: 'No data yet.', rest: 'Run the first sync: `tidemark sync`.' };
+  const bad = inOrder(streams).filter(isInTrouble);
+  const facts = [...unhealthy(bad, last, now), ...active(last, now)];
+  const rest = [freshness(streams, bad.length), lastRun(last, now)];
+  const [lead = rest[0] ?? '', ...others] = facts;
+  return {
+    tone: toneOf(bad, last),
+    lead,
+    rest: [...others, ...(facts.length === 0 ? rest.slice(1) : rest)].join(' '),
+  };
 }
 
-function lastRun(newest: RunLine, last: readonly RunLine[], now: Date): string {
-  if (newest.status === 'running' && newest.alive === true)
-    return `run ${newest.runId} (${newest.kind}) is going since ${clock(newest.startedAt, now)} UTC`;
-  const [whole] = lastWhole(last);
+/** The same as one text. */
+export function sentence(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
+  const { lead, rest } = summary(streams, last, now);
+  return `${lead} ${rest}`;
+}
+
+function toneOf(bad: readonly StreamState[], last: readonly RunLine[]): Summary['tone'] {
+  const ended = [...last.filter((run) => run.finishedAt !== null).slice(0, 1), ...lastWhole(last)];
+  if (bad.length > 0 || ended.some(({ status }) => status !== 'succeeded')) return 'warn';
+  return last[0]?.status === 'running' ? 'going' : 'good';
+}
+
+/** What is wrong: sources that could not be read, then streams in trouble, then other runs that did not succeed. */
+function unhealthy(bad: readonly StreamState[], last: readonly RunLine[], now: Date): readonly string[] {
+  const ended = lastWhole(last).filter(({ status }) => status !== 'succeeded');
+  const isDown = ({ error }: RunLine): boolean => error !== null && error.code in sourceFaults;
+  const down = ended.filter(isDown).map(({ pipeline, error, startedAt }) => {
+    const own = bad.filter((each) => each.pipeline === pipeline).length;
+    const since = `${error?.message}, since ${clock(startedAt, now)} UTC`;
+    const affected = own === 0 ? '' : ` ${plural(own, 'stream')} ${own === 1 ? 'needs' : 'need'} attention.`;
+    return `${pipeline} ${sourceFaults[error?.code ?? '']} (${since}).${affected}`;
+  });
+  const others = bad.filter(({ pipeline }) => !ended.some((run) => isDown(run) && run.pipeline === pipeline));
+  const named = others.slice(0, 3).map((each) => {
+    const reason = each.reason === null ? '' : `: ${each.reason.replace(/\.$/, '')}`;
+    return `${each.pipeline}.${each.stream} ${trouble(each, now)}${reason}.`;
+  });
+  const more = others.length > 3 ? [`${plural(others.length - 3, 'more stream')} need attention.`] : [];
+  const failed = ended
+    .filter((run) => !isDown(run))
+    .map(
+      ({ runId, pipeline, status }) => `Run ${runId} of ${pipeline} ended ${status.replaceAll('_', ' ')}.`,
+    );
+  return [...down, ...named, ...more, ...failed];
+}
+
+/** Errors that say that a whole source could not be read. */
+const sourceFaults: Readonly<Record<string, string>> = {
+  unreachable: 'is not answering',
+  auth: 'does not accept the credentials',
+  rate_limited: 'limits the rate for too long',
+};
+
+/** A run that is active, and about how long it will take if the last complete one is a guide. */
+function active([newest, ...older]: readonly RunLine[], now: Date): readonly string[] {
+  if (newest?.status !== 'running' || newest.alive !== true) return [];
+  const whole = lastWhole(older).find(({ pipeline }) => pipeline === newest.pipeline);
+  const left = newest.kind === 'sync' && whole !== undefined ? whole.seconds - newest.seconds : 0;
+  const remaining = left > 0 ? `, about ${duration(left)} left` : '';
+  const since = relative(newest.startedAt, now).replace(' ago', '');
+  return [
+    `Run ${newest.runId} (${newest.pipeline} ${newest.kind}) has been running for ${since}${remaining}.`,
+  ];
+}
+
+function lastRun(last: readonly RunLine[], now: Date): string {
   // A run of every stream says most of the state; where none has ended, any other.
-  const ended = whole ?? last.find((each) => each.finishedAt !== null);
-  if (ended === undefined) return `run ${newest.runId} ended without an error message`;
-  const how = ended.status === 'succeeded' ? '' : ` (${ended.status.replaceAll('_', ' ')})`;
-  const name = whole === undefined ? ended.kind : 'run';
-  return `last ${name} ${clock(ended.startedAt, now)} UTC, ${duration(ended.seconds)}${how}`;
+  const ended = lastWhole(last)[0] ?? last.find((each) => each.finishedAt !== null);
+  if (ended === undefined) return 'No run has ended yet.';
+  const { settles, status, kind, startedAt, seconds, counts } = ended;
+  const name = settles === 'freshness' ? 'run' : kind;
+  const changed = plural(counts.inserted + counts.updated + counts.deleted, 'row');
+  const how = status === 'succeeded' ? `changed ${changed}` : `ended ${status.replaceAll('_', ' ')}`;
+  return `The last ${name} began at ${clock(startedAt, now)} UTC, took ${duration(seconds)} and ${how}.`;
 }
 
-/** What is wrong with a stream and since when, e.g. `stale, as of 3 h ago`; undefined: nothing. */
+const age = (since: Date, now: Date): string => duration((now.getTime() - since.getTime()) / 1000);
+
+/** What is wrong with a stream and since when, e.g. `is 5 h old`; undefined: nothing. */
 function trouble({ freshness, freshAt, last }: StreamState, now: Date): string | undefined {
-  const since = freshAt === null ? 'never loaded' : `as of ${relative(freshAt, now)}`;
+  const since = freshAt === null ? 'was never loaded' : `is as of ${relative(freshAt, now)}`;
   if (freshness === 'never') return since;
-  if (freshness === 'stale' || freshness === 'forbidden') return `${freshness}, ${since}`;
+  if (freshness === 'stale' && freshAt !== null) return `is ${age(freshAt, now)} old`;
+  if (freshness === 'stale') return since;
+  if (freshness === 'forbidden') return `is forbidden, and ${since}`;
   if (freshness !== 'fresh' || (last?.status !== 'failed' && last?.status !== 'partial')) return undefined;
-  const how = last.status === 'failed' ? 'failed' : 'partly read';
-  return `${how}${last.finishedAt === null ? '' : ` ${relative(last.finishedAt, now)}`}, ${since}`;
+  const how = last.status === 'failed' ? 'failed' : 'was partly read';
+  return `${how}${last.finishedAt === null ? '' : ` ${relative(last.finishedAt, now)}`}`;
 }
 
 /** Whether a stream is stale, never loaded, forbidden, or was not read to its end by its last run. */
 export const isInTrouble = (stream: StreamState): boolean => trouble(stream, new Date()) !== undefined;
 
-function freshness(streams: readonly StreamState[], now: Date): string {
+function freshness(streams: readonly StreamState[], bad: number): string {
   const number = (kind: StreamState['freshness']) => streams.filter((each) => each.freshness === kind).length;
-  const [absent, excluded, fresh] = [number('unavailable'), number('excluded'), number('fresh')];
+  const [absent, excluded] = [number('unavailable'), number('excluded')];
   const aside = [
     absent === 0 ? '' : `, ${count(absent)} not available from the source`,
     excluded === 0 ? '' : `, ${count(excluded)} excluded`,
   ].join('');
-  const bad = inOrder(streams).flatMap((each) => {
-    const what = trouble(each, now);
-    return what === undefined ? [] : [`${each.pipeline}.${each.stream} ${what}`];
-  });
-  if (bad.length === 0)
-    return fresh === 0 ? `No stream to keep fresh${aside}` : `All ${plural(fresh, 'stream')} fresh${aside}`;
-  const more = bad.length > 3 ? `; and ${count(bad.length - 3)} more` : '';
-  const need = bad.length === 1 ? 'needs' : 'need';
-  const of = plural(streams.length - absent - excluded, 'stream');
-  return `${count(bad.length)} of ${of} ${need} attention (${bad.slice(0, 3).join('; ')}${more}), ${count(fresh)} fresh${aside}`;
+  const all = streams.length - absent - excluded;
+  if (all === 0) return `No stream to keep fresh${aside}.`;
+  return bad === 0
+    ? `All ${plural(all, 'stream')} fresh${aside}.`
+    : `${count(all - bad)} of ${plural(all, 'stream')} fresh and complete${aside}.`;
 }
 
 const order = ['stale', 'never', 'forbidden', 'fresh', 'unavailable', 'excluded'];
 
-/** Those first that somebody should look at. */
+/** Those first that need attention. */
 export const inOrder = (streams: readonly StreamState[]): readonly StreamState[] =>
-  [...streams].sort((a, b) => order.indexOf(a.freshness) - order.indexOf(b.freshness));
+  [...streams].sort(
+    (a, b) =>
+      Number(isInTrouble(b)) - Number(isInTrouble(a)) ||
+      order.indexOf(a.freshness) - order.indexOf(b.freshness),
+  );
 
 /** `expected 5,000 · read 5,000 · stored 5,000`; `expected –` where the source states no total. */
 export const receiptText = ({ expected, fetched, landed }: Receipt): string =>
   `expected ${expected === null ? '–' : count(expected)} · read ${count(fetched)} · stored ${count(landed)}`;
+
+/** What does not match in a receipt, in words; undefined: everything matches. */
+export function receiptProblem({ expected, fetched, landed }: Receipt): string | undefined {
+  const differs = (is: number, should: number, of: string): string | undefined =>
+    is === should
+      ? undefined
+      : `${plural(Math.abs(should - is), 'record')} ${is < should ? 'fewer' : 'more'} ${of}`;
+  return (
+    differs(landed, fetched, 'stored than read') ??
+    (expected === null ? undefined : differs(fetched, expected, 'read than the source stated'))
+  );
+}

@@ -78,8 +78,7 @@ export const serve: Verb<{
       dashboard(pages, {
         control,
         db: asked.db,
-        token: tokens.operate,
-        readToken: tokens.read,
+        tokens,
         now: () => new Date(),
         version,
         trouble,

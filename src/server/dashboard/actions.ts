@@ -1,85 +1,73 @@
-/** Everything that a form may do. Each asks `Control` and leads to the page that shows what came of it. */
+/** Everything that a form may do. Each asks `Control` and leads to the page of the request. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { run as readRun } from '../../queries/run-history.ts';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
 import { AlreadyActive } from '../../scheduler/request-errors.ts';
 import { paramsOf } from '../../scheduler/run-request.ts';
-import { audited } from './audit-log.ts';
+import { audit, fieldsOf } from '../api/audit.ts';
+import { Rejected } from '../api/envelope.ts';
+import { requestPath } from './components.ts';
 import type { DashboardDeps } from './deps.ts';
 import { askOfForm } from './pages/backfill.ts';
-import { askOf } from './requests.ts';
-import { fieldOf, type Refuse, type SessionOf } from './security-headers.ts';
+import { field } from './session.ts';
 
 const by = 'dashboard';
 
+interface Names {
+  readonly Params: { readonly pipeline: string; readonly run: string };
+}
+
 /** In a scope of its own. */
-export function actions(
-  app: FastifyInstance,
-  deps: DashboardDeps,
-  sessionOf: SessionOf,
-  refuse: Refuse,
-): void {
-  const { control, db } = deps;
-  audited(app, deps, sessionOf);
+export function actions(app: FastifyInstance, deps: DashboardDeps): void {
+  const { control } = deps;
+  audit(
+    app,
+    deps,
+    ({ session, params, body }) => ({
+      role: session?.role ?? 'nobody',
+      pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
+      dagRunId: fieldsOf(params).run,
+      params: field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`,
+    }),
+    ' of the dashboard',
+  );
 
   const start = async (reply: FastifyReply, ask: Ask): Promise<FastifyReply> => {
     try {
-      return toRequest(reply, await control.start(ask, { params: paramsOf(ask), by }));
+      return led(reply, await control.start(ask, { params: paramsOf(ask), by }));
     } catch (error) {
-      // What was asked for is going already: that is what the person wants to see.
-      if (error instanceof AlreadyActive && sameAsk(error.active, ask)) return toRequest(reply, error.active);
+      // The same run is active already: that is the page that the person wants to see.
+      if (error instanceof AlreadyActive && sameAsk(error.active, ask)) return led(reply, error.active);
       throw error;
     }
   };
 
-  app.post('/start', async ({ body }, reply) => {
-    const pipeline = fieldOf(body, 'pipeline');
-    if (pipeline === undefined) return refuse(reply, 400, 'The form names no pipeline.');
-    return start(reply, { pipeline, does: 'sync' });
-  });
+  app.post<Names>('/pipelines/:pipeline/start', ({ params: { pipeline } }, reply) =>
+    start(reply, { pipeline, does: 'sync' }),
+  );
 
   app.post('/backfill', async ({ body }, reply) => {
-    const ask = askOfForm({
-      pipeline: fieldOf(body, 'pipeline'),
-      from: fieldOf(body, 'from'),
-      to: fieldOf(body, 'to'),
-      streams: body instanceof URLSearchParams ? body.getAll('streams') : [],
-    });
-    return 'wrong' in ask ? refuse(reply, 400, ask.wrong) : start(reply, ask);
+    const streams = body instanceof URLSearchParams ? body.getAll('streams') : [];
+    const [pipeline, from, to] = ['pipeline', 'from', 'to'].map((name) => field(body, name));
+    const ask = askOfForm({ pipeline, from, to, streams });
+    if (typeof ask === 'string') throw new Rejected(400, ask);
+    return start(reply, ask);
   });
 
-  app.post('/stop', async ({ body }, reply) => {
-    const { pipeline, runId } = named(body);
+  app.post<Names>('/requests/:pipeline/:run/stop', async ({ params: { pipeline, run } }, reply) => {
     // A page that was open for long must not stop the run after the one it shows.
-    const { run } = await control.status(pipeline);
-    if (run !== null && run.runId !== runId && run.finishedAt === null)
-      return refuse(reply, 409, 'Another run goes on now; this one is over.');
-    return toRequest(reply, await control.stop(pipeline, { by }));
+    const active = (await control.status(pipeline)).run;
+    if (active !== null && active.runId !== run && active.finishedAt === null)
+      throw new Rejected(409, 'Another run is active now; this one is over.');
+    return led(reply, await control.stop(pipeline, { by }));
   });
 
-  app.post('/retry', async ({ body }, reply) => {
-    const { pipeline, runId } = named(body);
-    return toRequest(reply, await control.retry(pipeline, runId, { by }));
-  });
-
-  app.post('/again', async ({ body }, reply) => {
-    const number = fieldOf(body, 'run') ?? '';
-    const run = /^\d{1,18}$/.test(number) ? await readRun(db, number) : undefined;
-    const ask = run && askOf(run);
-    return ask === undefined
-      ? refuse(reply, 404, 'There is no such run to ask for again.')
-      : start(reply, ask);
-  });
+  app.post<Names>('/requests/:pipeline/:run/retry', async ({ params: { pipeline, run } }, reply) =>
+    led(reply, await control.retry(pipeline, run, { by })),
+  );
 }
-
-const named = (body: unknown): { readonly pipeline: string; readonly runId: string } => ({
-  pipeline: fieldOf(body, 'pipeline') ?? '',
-  runId: fieldOf(body, 'runId') ?? '',
-});
 
 const sameAsk = (active: DagRun, ask: Ask): boolean =>
   active.does === ask.does && active.params === paramsOf(ask);
 
-const toRequest = (reply: FastifyReply, run: DagRun): FastifyReply =>
-  reply.redirect(`/requests/${encodeURIComponent(run.pipeline)}/${encodeURIComponent(run.runId)}`, 303);
+const led = (reply: FastifyReply, run: DagRun): FastifyReply => reply.redirect(requestPath(run), 303);

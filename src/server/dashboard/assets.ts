@@ -1,4 +1,4 @@
-/** Styles and scripts: our own files, Pico and uPlot, read once, served under names that hold their hash, so browsers may keep them for ever. */
+/** Style sheets, the script and the icon: read once, served under names that hold their hash, so that browsers may keep them. */
 
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -6,54 +6,32 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
-const own = path.join(import.meta.dirname, 'assets');
-const { resolve } = createRequire(import.meta.url);
+const own = (name: string): string => path.join(import.meta.dirname, 'assets', name);
 
 const files = {
-  'style.css': path.join(own, 'style.css'),
-  'live.js': path.join(own, 'live.js'),
-  'plots.js': path.join(own, 'plots.js'),
-  'log.js': path.join(own, 'log.js'),
-  'icon.svg': path.join(own, 'icon.svg'),
-  'pico.css': resolve('@picocss/pico/css/pico.classless.min.css'),
-  'uplot.css': resolve('uplot/dist/uPlot.min.css'),
-  'uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
+  'style.css': [own('style.css'), 'text/css; charset=utf-8'],
+  'live.js': [own('live.js'), 'text/javascript; charset=utf-8'],
+  'icon.svg': [own('icon.svg'), 'image/svg+xml'],
+  'pico.css': [
+    createRequire(import.meta.url).resolve('@picocss/pico/css/pico.classless.min.css'),
+    'text/css; charset=utf-8',
+  ],
 } as const;
 
-export type AssetName = keyof typeof files;
+/** Gives an asset's path, e.g. `/assets/9f2c1b7a4d.style.css`. */
+export type AssetPath = (name: keyof typeof files) => string;
 
-/** Gives an asset's path, e.g. `/assets/style.9f2c1b7a4d.css`. */
-export type AssetPath = (name: AssetName) => string;
-
-const kinds: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-/** Serves the assets. Throws if one of the files is not there. */
+/** Serves the assets. Throws if one of the files is missing. */
 export function assets(app: FastifyInstance): AssetPath {
-  const made = new Map(
-    (Object.keys(files) as readonly AssetName[]).map((name) => {
-      const body = fs.readFileSync(files[name]);
-      const { name: stem, ext } = path.parse(name);
-      const hash = crypto.createHash('sha256').update(body).digest('hex').slice(0, 10);
-      return [
-        name,
-        { file: `${stem}.${hash}${ext}`, body, type: kinds[ext] ?? 'application/octet-stream' },
-      ] as const;
-    }),
-  );
-  const byFile = new Map<string, { readonly body: Buffer; readonly type: string }>(
-    [...made.values()].map((asset) => [asset.file, asset]),
-  );
-  app.get<{ Params: { file: string } }>('/assets/:file', { config: { open: true } }, (request, reply) => {
-    const asset = byFile.get(request.params.file);
-    if (asset === undefined) return reply.code(404).type('text/plain').send('no such file\n');
-    return reply
-      .type(asset.type)
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .send(asset.body);
-  });
-  return (name) => `/assets/${made.get(name)?.file ?? name}`;
+  const paths = new Map<string, string>();
+  for (const [name, [file, type]] of Object.entries(files)) {
+    const body = fs.readFileSync(file);
+    const hash = crypto.createHash('sha256').update(body).digest('hex').slice(0, 10);
+    const url = `/assets/${hash}.${name}`;
+    paths.set(name, url);
+    app.get(url, { config: { isOpen: true } }, (_request, reply) =>
+      reply.type(type).header('cache-control', 'public, max-age=31536000, immutable').send(body),
+    );
+  }
+  return (name) => paths.get(name) ?? '';
 }

@@ -1,21 +1,27 @@
 import type { Kysely } from 'kysely';
 import type { Control } from '../../scheduler/control.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
+import type { Tokens } from '../api/tokens.ts';
 
 /** What the dashboard is built from. */
 export interface DashboardDeps {
   /** The only way in which it changes anything. */
   readonly control: Control;
-  /** The warehouse, for reading, and for the audit. */
+  /** The warehouse: for reading, and for the audit. */
   readonly db: Kysely<AnyDatabase>;
-  /** The API token, with which people sign in; undefined: this machine only, without signing in. */
-  readonly token?: string | undefined;
-  /** A read-only token. */
-  readonly readToken?: string | undefined;
+  /** With which people sign in; none: this machine only, without signing in. */
+  readonly tokens: Tokens;
   readonly now: () => Date;
   readonly version: string;
-  /** Told of errors of ours and of wrong tokens. Never given a token. */
+  /** Reports our own errors and wrong tokens to the operator. Never gets a token. */
   readonly trouble: (what: string, error?: unknown) => void;
-  /** How often it is looked whether something happened, ms; default a second. */
-  readonly pulseMs?: number;
+}
+
+/** The parameters of a request for a page. */
+export interface Asked {
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly all: (name: string) => readonly string[];
+  readonly param: (name: string) => string;
+  /** Aborts when the reader leaves. */
+  readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@
 
 import { escaped } from '../../core/format.ts';
 
-/** Markup that is safe to send as it stands. Made by `html` and `verbatim` only. */
+/** Markup that is safe to send. Made by `html` and `lines` only. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -10,17 +10,17 @@ export class Html {
   }
 }
 
-/** What a template takes. Null, undefined and false are nothing; lists are put one after the other. */
+/** What a template takes. Null, undefined and false are nothing; the parts of a list are joined. */
 export type Part = Html | string | number | null | undefined | false | readonly Part[];
 
 /**
- * A template: `html`<p>${text}</p>``. Text may stand in elements and in quoted attributes. Control characters and what would reorder the line
- * are written out visibly (`\x1b`), `& < > " '` as entities.
+ * A template: `html`<p>${text}</p>``. Text may be put into elements and quoted attributes. Control characters and characters that
+ * reorder a line are written out (`\x1b`), `& < > " '` as entities.
  */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(strings.reduce((text, piece, at) => `${text}${rendered(parts[at - 1])}${piece}`));
 
-/** Text of several lines: line ends and tabs stay what they are, all else as in `html`. */
+/** Text of several lines: line ends and tabs are kept, everything else is as in `html`. */
 export const lines = (text: string): Html =>
   new Html(
     text
@@ -30,9 +30,6 @@ export const lines = (text: string): Html =>
       .join(''),
   );
 
-/** A value as JSON in a quoted attribute, for scripts: entities only, since scripts must get what was meant. */
-export const data = (value: unknown): Html => new Html(entities(JSON.stringify(value)));
-
 const rendered = (part: Part): string => {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.text;
@@ -40,12 +37,10 @@ const rendered = (part: Part): string => {
   return entities(escaped(String(part)));
 };
 
-const names: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const entities = (text: string): string => text.replace(/[&<>"']/g, (sign) => names[sign] ?? sign);
+const entities = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');

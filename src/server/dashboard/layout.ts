@@ -1,7 +1,7 @@
-/** The frame around every page. */
+/** The frame around every page, and the pages that say one thing. */
 
 import type { AssetPath } from './assets.ts';
-import { Html, html, type Part } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
 
 /** What a page needs to know of its request. */
 export interface View {
@@ -10,40 +10,35 @@ export interface View {
   readonly asset: AssetPath;
   /** Hidden field of this session's forms. */
   readonly csrf: string;
-  /** Whether this session's forms would be taken. */
+  /** Whether this session may start and stop runs. */
   readonly mayChange: boolean;
-  /** Whether there is a session that can be left. */
-  readonly signedIn: boolean;
-  /** Open dead letters, shown beside their page. */
+  /** Whether there is a session that can be ended. */
+  readonly isSignedIn: boolean;
+  /** Open rejects; undefined: not counted. */
   readonly rejects?: number;
 }
 
 export interface Page {
   readonly title: string;
-  /** Which entry of the navigation it belongs to. */
+  /** The entry of the navigation that it belongs to. */
   readonly at?: string;
   readonly body: Part;
-  /** Without navigation: nobody is signed in. */
-  readonly alone?: boolean;
-  /** Follows what happens; default true. */
-  readonly live?: boolean;
-  /** Address of the event stream of a log that this page shows. */
-  readonly log?: string;
+  /** Without navigation and updates: a sign-in or a message. */
+  readonly isAlone?: boolean;
 }
 
-const places = [
-  ['/', 'Overview'],
-  ['/streams', 'Streams'],
-  ['/runs', 'Runs'],
-  ['/backfill', 'Backfill'],
-  ['/rejects', 'Rejects'],
-  ['/schema-changes', 'Schema changes'],
-] as const;
+const places = {
+  '/': 'Overview',
+  '/streams': 'Streams',
+  '/runs': 'Runs',
+  '/backfill': 'Backfill',
+  '/rejects': 'Rejects',
+  '/api': 'API',
+};
 
 /** A whole document. */
 export function layout(view: View, page: Page): string {
-  const { asset } = view;
-  const live = page.live ?? true;
+  const { asset, now, version } = view;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,42 +48,54 @@ export function layout(view: View, page: Page): string {
 <title>${page.title} · Tidemark</title>
 <link rel="icon" href="${asset('icon.svg')}">
 <link rel="stylesheet" href="${asset('pico.css')}">
-<link rel="stylesheet" href="${asset('uplot.css')}">
 <link rel="stylesheet" href="${asset('style.css')}">
-<script defer src="${asset('uplot.js')}"></script>
-<script type="module" src="${asset('plots.js')}"></script>
-<script type="module" src="${asset('log.js')}"></script>
-${live && html`<script type="module" src="${asset('live.js')}"></script>`}
+${page.isAlone !== true && html`<script type="module" src="${asset('live.js')}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="bar">
-  <a class="mark" href="/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M2 9c3.3-3 6.7-3 10 0s6.7 3 10 0"/><path d="M2 16c3.3-3 6.7-3 10 0s6.7 3 10 0"/></svg>Tidemark</a>
-  ${page.alone !== true && navigation(view, page)}
-  ${view.signedIn && html`<form method="post" action="/logout" class="leave">${csrf(view)}<button class="quiet">Sign out</button></form>`}
+<header>
+  <nav aria-label="Pages"><ul><li><a href="/"><b>Tidemark</b></a></li>
+  ${page.isAlone !== true && Object.entries(places).map(([path, name]) => place(path, name, view, page))}</ul>
+  ${view.isSignedIn && html`<ul><li><button class="quiet" form="action" formaction="/logout">Sign out</button></li></ul>`}</nav>
 </header>
-<main id="main" tabindex="-1"${page.log !== undefined && html` data-log="${page.log}"`}>
+<main id="main" tabindex="-1">
 ${page.body}
 </main>
-<footer><p>Tidemark ${view.version} · times are UTC · <span id="pulse" role="status">as of <time datetime="${view.now.toISOString()}">${view.now.toISOString().slice(11, 19)}</time></span></p></footer>
+<footer class="soft">Tidemark ${version} · times are UTC · <span id="updated" role="status">as of ${now.toISOString().slice(11, 19)}</span></footer>
+<form id="action" method="post" hidden>${csrf(view)}</form>
 </body>
 </html>
 `.text;
 }
 
-const navigation = (view: View, page: Page): Html =>
-  html`<nav aria-label="Pages"><ul>${places.map(
-    ([path, name]) =>
-      html`<li><a href="${path}"${page.at === path && html` aria-current="page"`}>${name}${
-        path === '/rejects' &&
-        (view.rejects ?? 0) > 0 &&
-        html` <span class="badge" id="open-rejects">${view.rejects}<span class="vh"> open</span></span>`
-      }</a></li>`,
-  )}<li><a href="/api">API</a></li></ul></nav>`;
+const place = (path: string, name: string, { rejects = 0 }: View, page: Page): Html =>
+  html`<li><a href="${path}"${page.at === path && html` aria-current="page"`}>${name}${
+    path === '/rejects' &&
+    html`<span id="open-rejects" data-live>${rejects > 0 && html` <mark>${rejects}</mark>`}</span>`
+  }</a></li>`;
 
-/** The hidden field that every form of a page carries. */
-export const csrf = (view: View): Html => html`<input type="hidden" name="csrf" value="${view.csrf}">`;
+/** The hidden field that every form carries. */
+export const csrf = (view: View): Html => html`<input type="hidden" name="_csrf" value="${view.csrf}">`;
 
-/** A part of a page that is replaced when what it shows has changed. */
-export const live = (id: string, body: Part, attributes: Html = new Html('')): Html =>
-  html`<section id="${id}" data-live ${attributes}>${body}</section>`;
+/** A part of a page that the script replaces when it has changed. `isGoing`: it changes all the time. */
+export const live = (id: string, body: Part, isGoing = false): Html =>
+  html`<section id="${id}" data-live${isGoing && html` data-going`}>${body}</section>`;
+
+/** A page with one message, e.g. why a request was refused. */
+export const message = (title: string, text: string): Page => ({
+  title,
+  isAlone: true,
+  body: html`<article class="message"><h1>${title}</h1><p>${text}</p><p><a href="/">Overview</a></p></article>`,
+});
+
+export const signIn = (next: string, wrong?: string): Page => ({
+  title: 'Sign in',
+  isAlone: true,
+  body: html`<article class="message"><h1>Sign in</h1>
+<form method="post" action="/login"><input type="hidden" name="next" value="${next}">
+<input type="text" name="username" value="tidemark" autocomplete="username" hidden><label>API token
+<input type="password" name="token" required autofocus autocomplete="current-password" maxlength="4096"></label>
+${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
+<button>Sign in</button></form>
+<p class="soft">It is the value of <code>TIDEMARK_API_TOKEN</code>. A session lasts twelve hours.</p></article>`,
+});

@@ -1,104 +1,199 @@
 /**
- * Who is at the dashboard. A session is a cookie that only this server can make: `nonce.expiry.role.signature`. With an API token, signing in makes
- * it, and every process that has the token knows it; without one (loopback only) each visitor gets one, for the forms' sake.
+ * Who uses the dashboard. A session is a signed cookie, `id.expiry.role`. With an API token, signing in makes it, and every process
+ * that has the token accepts it; without one (this machine only) each visitor gets one, so that forms are protected as well.
  */
 
 import crypto from 'node:crypto';
+import cookies from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hours } from '../../core/time.ts';
-import { isSame, type Role, type Tokens } from '../api/tokens.ts';
+import { isSameOrigin, namesThisMachine } from '../api/authenticate.ts';
+import { Rejected } from '../api/envelope.ts';
+import { attemptLimit, type Role, roleOfToken, type Tokens } from '../api/tokens.ts';
+import { type Page, signIn } from './layout.ts';
 
 export interface Session {
-  /** Names the session; in the cookie, readable by nobody but server and browser. */
-  readonly nonce: string;
-  readonly expiresAt: Date;
+  readonly id: string;
+  readonly expiresMs: number;
   readonly role: Role;
-  /** What each form of this session must carry. */
-  readonly csrf: string;
+  /** What @fastify/csrf-protection makes the tokens of this session's forms from: secret, as the cookie is. */
+  readonly _csrf: string;
 }
 
-export interface Sessions {
-  /** Without a token nobody has to sign in. */
-  readonly needsToken: boolean;
-  /** The cookie's name: processes with different keys on one host do not overwrite each other's. */
-  readonly cookie: string;
-  /** What a token allows; undefined: it is none of ours. Compared in constant time. */
-  roleOf(given: string): Role | undefined;
-  /** A new session and the cookie's value. */
-  open(role: Role): { readonly session: Session; readonly value: string };
-  /** The session of a `Cookie` header; undefined if there is none, or it is forged, over or closed. */
-  read(header: string | undefined): Session | undefined;
-  /** Ends a session before its time, in this process. */
-  close(session: Session): void;
-  isCsrf(session: Session, given: string): boolean;
+declare module 'fastify' {
+  interface FastifyRequest {
+    session: Session | undefined;
+  }
+  interface FastifyContextConfig {
+    /** Answered without a session: assets and the sign-in. */
+    readonly isOpen?: boolean;
+    /** A form that changes nothing but the session: the read role may send it. */
+    readonly isReading?: boolean;
+  }
 }
-
-const roles: readonly Role[] = ['operate', 'read', 'local'];
 
 /** As long as a working day with overtime. */
-const lasts = hours(12);
+const lifetime = hours(12);
 
-export function sessions({ operate, read }: Tokens, now: () => Date): Sessions {
-  const token = operate ?? read;
-  const key = crypto
-    .createHmac(
-      'sha256',
-      token === undefined ? crypto.randomBytes(32) : `${operate?.length ?? 0} ${operate ?? ''}${read ?? ''}`,
-    )
-    .update('tidemark dashboard')
-    .digest();
-  const sign = (text: string): string => crypto.createHmac('sha256', key).update(text).digest('base64url');
-  const cookie = `tidemark_${sign('name')
-    .replace(/[^a-zA-Z0-9]/g, '')
-    .slice(0, 8)}`;
-  const closed = new Map<string, number>();
-  const sessionOf = (nonce: string, expiresMs: number, role: Role): Session => ({
-    nonce,
-    role,
-    expiresAt: new Date(expiresMs),
-    csrf: sign(`csrf ${nonce}`),
+interface SessionDeps {
+  readonly tokens: Tokens;
+  readonly now: () => Date;
+  readonly trouble: (what: string) => void;
+  readonly show: (reply: FastifyReply, page: Page, status?: number) => FastifyReply;
+}
+
+const needsToken = ({ operate, read }: Tokens): boolean => operate !== undefined || read !== undefined;
+
+/** Adds headers, sessions, sign-in and sign-out to every route of this scope. */
+export async function sessions(app: FastifyInstance, deps: SessionDeps): Promise<void> {
+  const key = keyOf(deps.tokens);
+  await app.register(helmet, headers);
+  await app.register(cookies, { secret: key });
+  await app.register(csrf, {
+    sessionPlugin: '@fastify/session',
+    getToken: ({ body }) => field(body, '_csrf'),
   });
+  const cookie = cookieOf(key, deps.now);
+  checks(app, deps, cookie);
+  signing(app, deps, cookie);
+}
+
+type Cookie = ReturnType<typeof cookieOf>;
+
+/** The sessions as cookies, and those that ended before their time. */
+function cookieOf(key: string, now: () => Date) {
+  // Processes with different tokens on one host do not overwrite each other's cookies.
+  const name = `tidemark_${crypto.createHash('sha256').update(`name ${key}`).digest('hex').slice(0, 8)}`;
+  const options = { path: '/', httpOnly: true, sameSite: 'strict', secure: 'auto' } as const;
+  const ended = new Map<string, number>();
   return {
-    needsToken: token !== undefined,
-    cookie,
-    roleOf(given) {
-      // Both are always compared: the time says nothing of which one was meant.
-      const operates = operate !== undefined && isSame(given, operate);
-      const reads = read !== undefined && isSame(given, read);
-      return operates ? 'operate' : reads ? 'read' : undefined;
+    open(reply: FastifyReply, role: Role): Session {
+      const id = crypto.randomBytes(18).toString('base64url');
+      const expiresMs = now().getTime() + lifetime;
+      const value = `${id}.${expiresMs}.${role}`;
+      reply.setCookie(name, value, { ...options, signed: true, maxAge: lifetime / 1000 });
+      return { id, expiresMs, role, _csrf: id };
     },
-    open(role) {
-      const nonce = crypto.randomBytes(18).toString('base64url');
-      const expiresMs = now().getTime() + lasts;
-      const body = `${nonce}.${expiresMs}.${role}`;
-      return { session: sessionOf(nonce, expiresMs, role), value: `${body}.${sign(body)}` };
-    },
-    read(header) {
-      const [nonce, expires, word, signature, ...more] = (cookieOf(header, cookie) ?? '').split('.');
-      if (nonce === undefined || expires === undefined || signature === undefined || more.length > 0)
-        return undefined;
-      if (!isSame(signature, sign(`${nonce}.${expires}.${word}`))) return undefined;
-      const role = roles.find((each) => each === word);
+    /** Undefined: there is none, or it is forged, over or ended. */
+    read(request: FastifyRequest): Session | undefined {
+      const { valid, value } = request.unsignCookie(request.cookies[name] ?? '');
+      const [id = '', expires, role] = (valid && value ? value : '').split('.');
       const expiresMs = Number(expires);
-      if (role === undefined || !(expiresMs > now().getTime()) || closed.has(nonce)) return undefined;
-      return sessionOf(nonce, expiresMs, role);
+      if (!isRole(role) || !(expiresMs > now().getTime()) || ended.has(id)) return undefined;
+      return { id, expiresMs, role, _csrf: id };
     },
-    close({ nonce, expiresAt }) {
-      for (const [old, until] of closed) if (until < now().getTime()) closed.delete(old);
-      closed.set(nonce, expiresAt.getTime());
+    /** Ends it here as well: a copy of the cookie is worth nothing. */
+    end(reply: FastifyReply, session: Session | undefined): void {
+      for (const [id, until] of ended) if (until < now().getTime()) ended.delete(id);
+      if (session !== undefined) ended.set(session.id, session.expiresMs);
+      reply.clearCookie(name, options);
     },
-    isCsrf: (session, given) => isSame(given, session.csrf),
   };
 }
 
-/** The value of one cookie; undefined if it is not there. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const pair of header?.split(';') ?? []) {
-    const at = pair.indexOf('=');
-    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
-  }
-  return undefined;
+/**
+ * Finds the session of every request, and refuses: a foreign host name where no token is set (421, DNS rebinding), a page without a
+ * session (sign-in), a form from another site, of the read role, or without its session's token (403).
+ */
+function checks(app: FastifyInstance, { tokens }: SessionDeps, cookie: Cookie): void {
+  app.decorateRequest('session', undefined);
+  app.addHook('onRequest', async (request, reply) => {
+    const { host, origin } = request.headers;
+    reply.header('cache-control', 'no-store');
+    if (!needsToken(tokens) && !namesThisMachine(host))
+      throw new Rejected(421, 'Without an API token the dashboard answers to names of this machine only.');
+    request.session = cookie.read(request);
+    if (request.session === undefined && !needsToken(tokens) && isPage(request))
+      request.session = cookie.open(reply, 'local');
+    const mustSignIn = needsToken(tokens) && request.routeOptions.config.isOpen !== true;
+    if (request.session === undefined && mustSignIn) {
+      if (!isPage(request)) throw new Rejected(401, 'Sign in first.');
+      return reply.redirect(`/login?next=${encodeURIComponent(request.url)}`, 303);
+    }
+    if (request.method === 'POST' && !isSameOrigin(origin, host))
+      throw new Rejected(403, 'This form was sent from another site.');
+    return undefined;
+  });
+  app.addHook('preHandler', (request, reply, done) => {
+    const { isOpen, isReading } = request.routeOptions.config;
+    // The sign-in has no session yet, so it has no token to carry; its origin was checked.
+    if (request.method !== 'POST' || isOpen === true) return done();
+    if (request.session?.role === 'read' && isReading !== true)
+      return done(new Rejected(403, 'This token is read-only.'));
+    if (request.session === undefined) return done(new Rejected(403, 'This page has expired: reload it.'));
+    return app.csrfProtection(request, reply, done);
+  });
 }
 
-/** A `Set-Cookie` that scripts cannot read and other sites cannot send. `seconds` 0 removes it. */
-export const setCookie = (name: string, value: string, seconds: number, secure: boolean): string =>
-  `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure ? '; Secure' : ''}`;
+function signing(app: FastifyInstance, { tokens, trouble, show }: SessionDeps, cookie: Cookie): void {
+  const guesses = attemptLimit();
+  app.get<{ Querystring: { next?: string } }>('/login', { config: { isOpen: true } }, (request, reply) => {
+    const next = nextOf(request.query.next);
+    return request.session === undefined ? show(reply, signIn(next)) : reply.redirect(next, 303);
+  });
+  app.post('/login', { config: { isOpen: true } }, ({ ip, body }, reply) => {
+    const next = nextOf(field(body, 'next'));
+    const wait = guesses.waitOf(ip);
+    if (wait > 0) {
+      reply.header('retry-after', wait);
+      return show(reply, signIn(next, `Too many wrong tokens. Try again in ${wait} s.`), 429);
+    }
+    const role = roleOfToken(tokens, field(body, 'token') ?? '');
+    if (role === undefined) {
+      const isHeldBack = guesses.failed(ip);
+      trouble(`${ip} signed in with a wrong token${isHeldBack ? ' once too often; it is held back' : ''}`);
+      return show(reply, signIn(next, 'That is not the token.'), 403);
+    }
+    cookie.open(reply, role);
+    return reply.redirect(next, 303);
+  });
+  app.post('/logout', { config: { isReading: true } }, ({ session }, reply) => {
+    cookie.end(reply, session);
+    return reply.redirect('/login', 303);
+  });
+}
+
+/** Derived from the tokens: a changed token ends all sessions. */
+const keyOf = ({ operate, read }: Tokens): string =>
+  operate === undefined && read === undefined
+    ? crypto.randomBytes(32).toString('hex')
+    : crypto
+        .createHmac('sha256', `${operate?.length ?? 0} ${operate ?? ''}${read ?? ''}`)
+        .update('tidemark')
+        .digest('hex');
+
+const isRole = (text: string | undefined): text is Role => ['operate', 'read', 'local'].includes(text ?? '');
+
+const isPage = ({ method, headers: { accept } }: FastifyRequest): boolean =>
+  method === 'GET' && accept?.includes('text/html') === true;
+
+/** Styles and scripts come from our own files only, images also from Pico's `data:`; no page may be framed. */
+const headers = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      'default-src': ["'self'"],
+      'img-src': ["'self'", 'data:'],
+      'base-uri': ["'none'"],
+      'object-src': ["'none'"],
+      'form-action': ["'self'"],
+      'frame-ancestors': ["'none'"],
+    },
+  },
+  frameguard: { action: 'deny' as const },
+  referrerPolicy: { policy: 'same-origin' as const },
+  // Usually served without TLS on this machine.
+  hsts: false,
+};
+
+/** Where to go after signing in: a path of ours, whatever the address says. */
+export const nextOf = (given: string | undefined): string =>
+  given !== undefined && /^\/(?![/\\])[^\\\s]*$/.test(given) && !given.startsWith('/login') ? given : '/';
+
+/** A field of a form; undefined if it is absent or holds what the warehouse cannot take as text. */
+export function field(body: unknown, name: string): string | undefined {
+  const value = body instanceof URLSearchParams ? body.get(name) : null;
+  return value === null || value.includes('\0') ? undefined : value;
+}

@@ -54,7 +54,7 @@ const pattern = (text: string, flags = ''): RegExp => new RegExp(text, flags);
 // One story: each test finds what the ones before it left.
 describe('from nothing to a known warehouse', () => {
   test('before the first sync every question has a polite answer', async () => {
-    expect(await run('status')).toMatchObject({ code: 0, out: 'Nothing has been synced yet.\n' });
+    expect(await run('status')).toMatchObject({ code: 0, out: 'No data yet. Run the first sync: `tidemark sync`.\n' });
     expect((await run('runs')).out).toBe('No run yet.\n');
     expect((await run('rejects list')).out).toBe('No open rejects.\n');
     expect(await run('streams nothing')).toMatchObject({ code: 2, out: '' });
@@ -132,7 +132,9 @@ describe('from nothing to a known warehouse', () => {
 
   test('status is one sentence of truth, then a table', async () => {
     const { out } = await run('status');
-    expect(lines(out)[0]).toMatch(/^All 13 streams fresh; last run \d\d:\d\d UTC, .* s\.$/);
+    expect(lines(out)[0]).toMatch(
+      /^All 13 streams fresh\. The last run began at \d\d:\d\d UTC, took .* s and changed .* rows?\.$/,
+    );
     expect(out).toMatch(/^tracker\.issues +fresh /m);
     const told = await json('status');
     expect(told).toMatchObject({ fresh: true, lastRun: { status: 'succeeded' } });
@@ -415,11 +417,11 @@ describe('from nothing to a known warehouse', () => {
     expect(code).toBe(3);
     expect(out).toMatch(/^tracker: partly failed\./);
     expect(out).toMatch(/^ {2}boards: failed: .*404/m);
-    expect((await run('status')).out).toContain('(partly failed)');
+    expect((await run('status')).out).toContain('ended partly failed.');
     // What makes only a part of it good hides nothing.
     expect((await run('sync --stream projects')).code).toBe(0);
     const { out: told } = await run('status');
-    expect(told).toContain('(partly failed)');
+    expect(told).toContain('ended partly failed.');
     expect(told).toMatch(/^Run \d+ said: GET .*board answered 404/m);
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noCounts } from '../../../src/core/run.ts';
 import type { StreamState } from '../../../src/queries/freshness.ts';
 import type { RunLine } from '../../../src/queries/run-history.ts';
-import { receiptText, sentence } from '../../../src/queries/summary-text.ts';
+import { receiptProblem, receiptText, sentence } from '../../../src/queries/summary-text.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const stream: StreamState = {
@@ -41,49 +41,77 @@ const run = (runId: string, kind: string, more: Partial<RunLine> = {}): RunLine 
 });
 const lost = { status: 'running', alive: false, finishedAt: null } as const;
 
+const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
+const told = (streams: readonly Partial<StreamState>[], ...runs: readonly RunLine[]) =>
+  sentence(
+    streams.map((each) => ({ ...stream, ...each })),
+    runs.length === 0 ? [run('1', 'sync')] : runs,
+    now,
+  );
+
 test('the last run of the sentence is the last of every stream, or else the last run that ended', () => {
-  const last = (...runs: readonly RunLine[]) => sentence([stream], runs, now);
-  expect(last(run('2', 'reconcile'), run('1', 'sync'))).toContain('; last run 02:00 UTC, 3.0 s.');
-  expect(last(run('3', 'reconcile'), run('2', 'backfill'))).toContain('; last reconcile 02:00 UTC, 3.0 s.');
-  expect(last(run('3', 'reconcile', lost), run('2', 'backfill'))).toContain('; last backfill 02:00 UTC');
-  expect(last(run('3', 'sync', lost))).toContain('; run 3 ended without an error message.');
+  const last = (...runs: readonly RunLine[]) => told([{}], ...runs);
+  expect(last(run('2', 'reconcile'), run('1', 'sync'))).toBe(
+    'All 1 stream fresh. The last run began at 02:00 UTC, took 3.0 s and changed 0 rows.',
+  );
+  expect(last(run('3', 'reconcile'), run('2', 'backfill'))).toContain(
+    'The last reconcile began at 02:00 UTC',
+  );
+  expect(last(run('3', 'reconcile', lost), run('2', 'backfill'))).toContain(
+    'The last backfill began at 02:00',
+  );
+  expect(last(run('3', 'sync', lost))).toContain('No run has ended yet.');
 });
 
-test('the sentence begins with what is wrong: which stream, what, and since when', () => {
-  const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
-  const told = (...streams: readonly Partial<StreamState>[]) =>
-    sentence(
-      streams.map((each) => ({ ...stream, ...each })),
-      [run('1', 'sync')],
-      now,
-    ).split('; last run')[0];
-  const failed = {
-    runId: '1',
-    kind: 'sync',
-    finishedAt: ago(3),
-    receipt: { expected: null, fetched: 0, landed: 0 },
-  };
-  expect(told({}, {})).toBe('All 2 streams fresh');
-  expect(told({}, { freshness: 'unavailable' }, { freshness: 'excluded' })).toBe(
-    'All 1 stream fresh, 1 not available from the source, 1 excluded',
+test('the sentence begins with what is wrong: a source, a stream, or a run', () => {
+  expect(sentence([], [], now)).toMatch(/^No data yet\./);
+  expect(told([{}, {}])).toMatch(/^All 2 streams fresh\. /);
+  expect(told([{}, { freshness: 'unavailable' }, { freshness: 'excluded' }])).toMatch(
+    /^All 1 stream fresh, 1 not available from the source, 1 excluded\. /,
   );
-  expect(told({ freshness: 'unavailable' })).toBe('No stream to keep fresh, 1 not available from the source');
-  expect(told({}, { stream: 'boards', freshness: 'stale', freshAt: ago(5) })).toBe(
-    '1 of 2 streams needs attention (tracker.boards stale, as of 5 h ago), 1 fresh',
+  expect(told([{ freshness: 'unavailable' }])).toMatch(/^No stream to keep fresh, 1 not available/);
+  const late = {
+    stream: 'boards',
+    freshness: 'stale',
+    freshAt: ago(49),
+    reason: 'account 7 answers 403',
+  } as const;
+  expect(told([{}, late])).toMatch(
+    /^tracker\.boards is 2 d 1 h old: account 7 answers 403\. 1 of 2 streams fresh and complete\. /,
   );
+  const failed = { runId: '1', kind: 'sync', finishedAt: ago(3), status: 'failed' };
+  const receipt = { expected: null, fetched: 0, landed: 0 };
   expect(
-    told(
+    told([
       {},
-      { stream: 'users', last: { ...failed, status: 'failed' } },
+      { stream: 'users', last: { ...failed, receipt } },
       { stream: 'epics', freshness: 'forbidden', freshAt: null },
       { stream: 'boards', freshness: 'never', freshAt: null },
-    ),
-  ).toBe(
-    '3 of 4 streams need attention (tracker.boards never loaded; tracker.epics forbidden, never loaded; ' +
-      'tracker.users failed 3 h ago, as of just now), 2 fresh',
+    ]),
+  ).toMatch(
+    /^tracker\.boards was never loaded\. tracker\.epics is forbidden, and was never loaded\. tracker\.users failed 3 h ago\. 1 of 4/,
   );
-  const late = { freshness: 'stale', freshAt: ago(30) } as const;
-  expect(told(late, late, late, late, late)).toContain('; and 2 more), 0 fresh');
+  expect(told([late, late, late, late, late])).toContain('2 more streams need attention.');
+  const error = { code: 'unreachable', message: 'connect ECONNREFUSED' };
+  expect(told([late, {}], run('2', 'sync', { status: 'failed', error }))).toMatch(
+    /^tracker is not answering \(connect ECONNREFUSED, since 02:00 UTC\)\. 1 stream needs attention\. 1 of 2/,
+  );
+  expect(told([{}], run('2', 'sync', { status: 'partly_failed' }))).toMatch(
+    /^Run 2 of tracker ended partly failed\. All 1/,
+  );
+});
+
+test('an active run says how long it runs, and how long it may take', () => {
+  const active = {
+    status: 'running',
+    alive: true,
+    finishedAt: null,
+    seconds: 60,
+    startedAt: ago(1 / 60),
+  } as const;
+  expect(told([{}], run('2', 'sync', active), run('1', 'sync', { seconds: 300 }))).toMatch(
+    /^Run 2 \(tracker sync\) has been running for 1 m, about 4 m left\. All 1 stream fresh\./,
+  );
 });
 
 test('a receipt says what its numbers are', () => {
@@ -91,4 +119,16 @@ test('a receipt says what its numbers are', () => {
     'expected 5,000 · read 5,000 · stored 4,999',
   );
   expect(receiptText({ expected: null, fetched: 5, landed: 5 })).toBe('expected – · read 5 · stored 5');
+});
+
+test('a receipt that does not match is said in words', () => {
+  expect(receiptProblem({ expected: 5, fetched: 5, landed: 5 })).toBeUndefined();
+  expect(receiptProblem({ expected: null, fetched: 5, landed: 5 })).toBeUndefined();
+  expect(receiptProblem({ expected: 5, fetched: 5, landed: 4 })).toBe('1 record fewer stored than read');
+  expect(receiptProblem({ expected: 5, fetched: 3, landed: 3 })).toBe(
+    '2 records fewer read than the source stated',
+  );
+  expect(receiptProblem({ expected: 3, fetched: 5, landed: 5 })).toBe(
+    '2 records more read than the source stated',
+  );
 });

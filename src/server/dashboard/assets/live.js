@@ -1,121 +1,71 @@
-// Keeps a page true: when the server says that something changed, the page is fetched again, and the parts that differ are put in place.
+// Keeps a page current: when the server says that something changed, the page is fetched again, and the parts that differ are replaced.
 
-const ages = [
-  [60, 1, 's'],
-  [3600, 60, 'm'],
-  [172800, 3600, 'h'],
-  [Number.POSITIVE_INFINITY, 86400, 'd'],
-];
+/** Markup as the server sent it: what this script changed since does not count. */
+const sent = new WeakMap();
+const parts = (root) => [...root.querySelectorAll('[data-live]')];
+for (const part of parts(document)) sent.set(part, part.innerHTML);
 
-/** As the server words it, see relative() in src/core/format.ts. */
-function relative(then, now) {
-  const seconds = Math.round((now - then) / 1000);
-  const size = Math.abs(seconds);
-  if (size < 5) return 'just now';
-  const [, per, unit] = ages.find(([below]) => size < below);
-  const text = `${Math.floor(size / per)} ${unit}`;
-  return seconds < 0 ? `in ${text}` : `${text} ago`;
-}
+const scrolling = '.scroll, .log';
+const focusable = 'a, button, input, select, summary, [tabindex]';
+/** Within a line of its end. */
+const isAtEnd = (each) => each.scrollHeight - each.scrollTop - each.clientHeight < 40;
 
-function tellAges(root = document) {
-  for (const time of root.querySelectorAll('time[data-ago]')) {
-    const text = relative(new Date(time.dateTime).getTime(), Date.now());
-    if (time.textContent !== text) time.textContent = text;
-  }
-}
-
-/** What a person did to a part must survive its replacement: opened details, the place in a scrolled table, the focus. */
+/** Replaces a part, but keeps opened details, scroll positions (a log stays at its end) and the focus. */
 function replace(part, fresh) {
   const opened = [...part.querySelectorAll('details')].map((each) => each.open);
-  const scrolled = [...part.querySelectorAll('.scroll')].map((each) => each.scrollLeft);
-  const focused = part.contains(document.activeElement) ? placeOf(part, document.activeElement) : undefined;
+  const scrolled = [...part.querySelectorAll(scrolling)].map((each) => [
+    each.scrollLeft,
+    isAtEnd(each) ? Number.MAX_SAFE_INTEGER : each.scrollTop,
+  ]);
+  const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
   part.replaceChildren(...fresh.childNodes);
   part.querySelectorAll('details').forEach((each, at) => {
-    if (opened[at] !== undefined) each.open = opened[at];
+    each.open = opened[at] ?? each.open;
   });
-  part.querySelectorAll('.scroll').forEach((each, at) => {
-    each.scrollLeft = scrolled[at] ?? 0;
+  part.querySelectorAll(scrolling).forEach((each, at) => {
+    each.scrollTo(...(scrolled[at] ?? [0, 0]));
   });
-  if (focused !== undefined) [...part.querySelectorAll(focusable)][focused]?.focus({ preventScroll: true });
-  tellAges(part);
-  document.dispatchEvent(new CustomEvent('tidemark:replaced', { detail: part }));
+  if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
 }
-
-const focusable = 'a, button, input, select, summary, [tabindex]';
-const placeOf = (part, element) => {
-  const at = [...part.querySelectorAll(focusable)].indexOf(element);
-  return at < 0 ? undefined : at;
-};
-
-/** Markup as the server sent it, so that what scripts changed since does not count. */
-const sent = new WeakMap();
-const textOf = (part) => sent.get(part) ?? part.innerHTML;
-for (const part of document.querySelectorAll('[data-live]')) sent.set(part, part.innerHTML);
-
-const pulse = document.getElementById('pulse');
-const say = (text, tone = '') => {
-  pulse.textContent = text;
-  pulse.dataset.tone = tone;
-};
-const clock = () => new Date().toISOString().slice(11, 19);
-
-let fetching = false;
-let again = false;
 
 async function refresh() {
-  if (fetching) {
-    again = true;
-    return;
-  }
-  fetching = true;
-  try {
-    const answer = await fetch(location.href, {
-      headers: { accept: 'text/html' },
-      credentials: 'same-origin',
-    });
-    if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
-      location.reload();
-      return;
-    }
-    if (!answer.ok) throw new Error(String(answer.status));
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    const main = document.getElementById('main');
-    const parts = [...main.querySelectorAll('[data-live]')];
-    const fresh = [...page.querySelectorAll('main [data-live]')];
-    if (parts.map((each) => each.id).join() !== fresh.map((each) => each.id).join()) {
-      // The page has other parts now, e.g. a request became a run.
-      location.reload();
-      return;
-    }
-    parts.forEach((part, at) => {
-      const text = fresh[at].innerHTML;
-      if (text === textOf(part)) return;
-      sent.set(part, text);
-      replace(part, fresh[at]);
-    });
-    const badge = page.getElementById('open-rejects');
-    const shown = document.getElementById('open-rejects');
-    if (badge && shown) shown.replaceChildren(...badge.childNodes);
-    say(`live, as of ${clock()}`);
-  } catch {
-    say('out of reach; what you see may be old', 'bad');
-  } finally {
-    fetching = false;
-    if (again) {
-      again = false;
-      setTimeout(refresh, 400);
-    }
-  }
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const fresh = parts(page);
+  const shown = parts(document);
+  // Other parts: the session is over, or a request became a run.
+  if (shown.map((each) => each.id).join() !== fresh.map((each) => each.id).join()) return location.reload();
+  shown.forEach((part, at) => {
+    const text = fresh[at].innerHTML;
+    if (text === sent.get(part)) return;
+    sent.set(part, text);
+    replace(part, fresh[at]);
+  });
 }
 
-const events = new EventSource('/events');
-events.addEventListener('change', refresh);
-events.addEventListener('trouble', (event) => say(`${event.data}; what you see may be old`, 'bad'));
-events.addEventListener('open', () => say(`live, as of ${clock()}`));
-events.addEventListener('error', () => say('out of reach; trying again', 'bad'));
-// Bars that grow with time.
-setInterval(() => {
-  if (document.querySelector('[data-going]')) refresh();
-}, 5000);
-setInterval(tellAges, 10_000);
-addEventListener('pagehide', () => events.close());
+const updated = document.getElementById('updated');
+let last;
+let looks = 0;
+
+async function follow() {
+  if (!document.hidden) {
+    try {
+      const answer = await fetch('/changes');
+      if (answer.status === 401) return location.reload();
+      if (!answer.ok) throw new Error('the warehouse does not answer');
+      const token = await answer.text();
+      // An active run changes all the time, and every minute the ages on a page are out of date.
+      looks += 1;
+      if (token !== last || looks % 30 === 0 || document.querySelector('[data-going]')) await refresh();
+      last = token;
+      updated.textContent = `live, as of ${new Date().toISOString().slice(11, 19)}`;
+    } catch (error) {
+      updated.textContent = `not current: ${error.message}`;
+    }
+  }
+  setTimeout(follow, 2000);
+}
+
+for (const log of document.querySelectorAll('.log')) log.scrollTop = log.scrollHeight;
+follow();

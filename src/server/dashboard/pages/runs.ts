@@ -1,23 +1,13 @@
 /** The runs of the past, filtered by the address. */
 
-import { count } from '../../../core/format.ts';
+import { count, duration } from '../../../core/format.ts';
+import type { Counters } from '../../../queries/db.ts';
 import { type RunLine, runs } from '../../../queries/run-history.ts';
-import { address } from '../address.ts';
-import type { DashboardDeps } from '../deps.ts';
-import { runFigures } from '../figures/runs.ts';
-import { table } from '../figures/table.ts';
-import { ago, lasting, spoken, state } from '../format.ts';
+import { address, ago, isActive, lasting, notes, requestPath, spoken, state, table } from '../components.ts';
+import type { Asked, DashboardDeps } from '../deps.ts';
+import { bars, type Series } from '../figures.ts';
 import { type Html, html } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { isActive } from '../requests.ts';
-
-/** What the address may say. */
-export interface RunsAsked {
-  readonly pipeline?: string | undefined;
-  readonly kind?: string | undefined;
-  readonly status?: string | undefined;
-  readonly before?: string | undefined;
-}
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
@@ -31,69 +21,67 @@ const statuses = [
   'needs_attention',
 ];
 
-export async function runsPage({ db, control }: DashboardDeps, view: View, asked: RunsAsked): Promise<Page> {
-  const before = asked.before !== undefined && /^\d{1,18}$/.test(asked.before) ? asked.before : undefined;
+export async function runsPage({ db, control }: DashboardDeps, view: View, { query }: Asked): Promise<Page> {
+  const { pipeline, kind, status } = query;
+  const before = query.before !== undefined && isNumber(query.before) ? query.before : undefined;
   const [found, dags] = await Promise.all([
     runs(db, {
-      pipeline: asked.pipeline,
-      ...(asked.kind === undefined ? {} : { kinds: [asked.kind] }),
-      status: asked.status,
+      pipeline,
+      kinds: kind === undefined ? undefined : [kind],
+      status,
       before,
       limit: perPage + 1,
     }),
     control.list(),
   ]);
   const shown = found.slice(0, perPage);
-  const queued = dags.flatMap((dag) =>
-    dag.last !== null && isActive(dag.last) && dag.last.runs.length === 0 ? [dag.last] : [],
+  const queued = dags.flatMap(({ last }) =>
+    last !== null && isActive(last) && last.runs.length === 0 && before === undefined ? [last] : [],
   );
   const last = shown.at(-1);
-  const more = found.length > perPage && last !== undefined ? { ...asked, before: last.runId } : undefined;
   return {
     title: 'Runs',
     at: '/runs',
     body: html`<h1>Runs</h1>
 <form class="filters" method="get" action="/runs">
-${choice('pipeline', 'Pipeline', [...new Set([...dags.map((dag) => dag.name), ...shown.map((run) => run.pipeline)])], asked.pipeline)}
-${choice('kind', 'Kind', kinds, asked.kind)}
-${choice('status', 'State', statuses, asked.status)}
-<button>Filter</button>${Object.values(asked).some((each) => each !== undefined) && html` <a href="/runs">show all</a>`}
-</form>
-${live(
-  'runs',
-  html`${
-    before === undefined &&
-    queued.length > 0 &&
-    html`<ul class="notes">${queued.map(
-      (run) =>
-        html`<li>${state(run.status)} <a href="/requests/${run.pipeline}/${run.runId}">${run.pipeline} ${run.does}</a>, asked for ${ago(run.queuedAt, view.now)}</li>`,
-    )}</ul>`
-  }${runFigures(shown)}
-${table(
-  'Runs, the newest first',
-  [
-    { name: 'Run', cell: (run: RunLine) => html`<a href="/runs/${run.runId}">${run.runId}</a>` },
-    { name: 'Pipeline', cell: (run) => html`${run.pipeline} <span class="soft">${run.kind}</span>` },
-    { name: 'State', cell: (run) => stateOf(run) },
-    { name: 'Began', cell: (run) => ago(run.startedAt, view.now) },
-    { name: 'Took', number: true, cell: (run) => lasting(run.seconds) },
-    { name: 'Received', number: true, wide: true, cell: (run) => count(run.counts.received) },
-    {
-      name: 'Changed',
-      number: true,
-      cell: (run) => count(run.counts.inserted + run.counts.updated + run.counts.deleted),
-    },
-    { name: 'Rejected', number: true, wide: true, cell: (run) => count(run.counts.rejected) },
-    { name: 'Requests', number: true, wide: true, cell: (run) => count(run.requests) },
-    { name: 'By', wide: true, cell: (run) => run.trigger },
-  ],
-  shown,
-  'No run fits.',
-)}`,
+${choice(
+  'pipeline',
+  'Pipeline',
+  dags.map(({ name }) => name),
+  pipeline,
 )}
-${more !== undefined && html`<p><a class="button" href="${address('/runs', { ...more })}">Older runs</a></p>`}`,
+${choice('kind', 'Kind', kinds, kind)}
+${choice('status', 'State', statuses, status)}
+<button>Filter</button>
+</form>
+${live('runs', html`${notes(queued.map((run) => html`${state(run.status)} <a href="${requestPath(run)}">${run.pipeline} ${run.does}</a>, requested ${ago(run.queuedAt, view.now)}`))}${runFigures(shown)}${runTable(shown, view)}`)}
+${found.length > perPage && html`<p><a href="${address('/runs', { pipeline, kind, status, before: last?.runId })}">Older runs</a></p>`}`,
   };
 }
+
+export const isNumber = (text: string): boolean => /^\d{1,18}$/.test(text);
+
+/** Runs, newest first. */
+export const runTable = (shown: readonly RunLine[], { now }: View, empty = 'No run matches.'): Html =>
+  table(
+    'Runs, newest first',
+    [
+      ['Run', ({ runId }) => html`<a href="/runs/${runId}">${runId}</a>`],
+      ['Pipeline', ({ pipeline, kind }) => html`${pipeline} <span class="soft">${kind}</span>`],
+      ['State', stateOf],
+      ['Began', (run) => ago(run.startedAt, now)],
+      ['Took', (run) => lasting(run.seconds), 'n'],
+      ['Received', ({ counts }) => count(counts.received), 'n wide'],
+      ['Changed', ({ counts }) => count(changed(counts)), 'n'],
+      ['Rejected', ({ counts }) => count(counts.rejected), 'n wide'],
+      ['Requests', (run) => count(run.requests), 'n wide'],
+      ['By', (run) => run.trigger, 'wide'],
+    ],
+    shown,
+    empty,
+  );
+
+export const changed = ({ inserted, updated, deleted }: Counters): number => inserted + updated + deleted;
 
 /** A running one whose process is gone is not running. */
 export const stateOf = (run: RunLine): Html =>
@@ -103,3 +91,18 @@ const choice = (name: string, label: string, values: readonly string[], chosen: 
   html`<label>${label}<select name="${name}"><option value="">any</option>${values.map(
     (value) => html`<option value="${value}"${value === chosen && html` selected`}>${spoken(value)}</option>`,
   )}</select></label>`;
+
+export const changeSeries = (of: readonly { readonly counts: Counters }[]): readonly Series[] => [
+  { name: 'inserted', tone: 'good', values: of.map(({ counts }) => counts.inserted) },
+  { name: 'updated', tone: 'going', values: of.map(({ counts }) => counts.updated) },
+  { name: 'deleted', tone: 'warn', values: of.map(({ counts }) => counts.deleted) },
+  { name: 'rejected', tone: 'bad', values: of.map(({ counts }) => counts.rejected) },
+];
+
+/** Rows changed and duration of runs that are over. `shown`: newest first. */
+export function runFigures(shown: readonly RunLine[]): Html {
+  const ended = shown.filter((run) => run.finishedAt !== null).reverse();
+  const names = ended.map(({ runId, kind }) => `run ${runId} (${kind})`);
+  const seconds: Series = { name: 'duration', tone: 'going', values: ended.map((run) => run.seconds) };
+  return html`<div class="cards">${bars('Rows changed', names, changeSeries(ended))}${bars('Duration', names, [seconds], duration)}</div>`;
+}

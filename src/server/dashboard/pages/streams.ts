@@ -1,92 +1,206 @@
-/** Every stream with its table. */
+/** The streams with their freshness, and one stream: its state, its runs, its columns. */
 
-import { count, duration, plural } from '../../../core/format.ts';
-import { streamNights } from '../../../queries/daily-status.ts';
-import type { Db } from '../../../queries/db.ts';
+import { count, duration } from '../../../core/format.ts';
+import { type Night, streamNights } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import { type RowCount, rowCount, tableName } from '../../../queries/stream-history.ts';
-import { inOrder, receiptText } from '../../../queries/summary-text.ts';
-import type { DashboardDeps } from '../deps.ts';
-import { spark } from '../figures/spark.ts';
-import { firstShown, strip, stripKey } from '../figures/strip.ts';
-import { table } from '../figures/table.ts';
-import { ago, orDash, state } from '../format.ts';
-import { type Html, html } from '../html.ts';
+import { type SchemaChange, schemaChanges } from '../../../queries/schema-changes.ts';
+import {
+  type ColumnLine,
+  columns,
+  type ReceiptLine,
+  receipts,
+  rowCount,
+  tableName,
+} from '../../../queries/stream-history.ts';
+import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
+import { address, ago, at, facts, lasting, notes, orDash, state, table, tabs } from '../components.ts';
+import type { Asked, DashboardDeps } from '../deps.ts';
+import { bars, firstShown, strip, stripKey } from '../figures.ts';
+import { type Html, html, lines, type Part } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
+import { changeSeries } from './runs.ts';
 
 export async function streamsPage(
   { db }: DashboardDeps,
   view: View,
-  pipeline: string | undefined,
+  { query: { pipeline } }: Asked,
 ): Promise<Page> {
-  const all = await streamStates(db);
-  const shown = inOrder(pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline));
-  const [rows, found] = await Promise.all([
-    Promise.all(shown.map((each) => rowsOf(db, each))),
+  const [all, days, changes] = await Promise.all([
+    streamStates(db),
     streamNights(db, firstShown(view.now)),
+    schemaChanges(db, { limit: 50 }),
   ]);
-  const rowsByStream = new Map(shown.map((each, place) => [each, rows[place]]));
-  const nightsOf = (each: StreamState) =>
-    found.filter((night) => night.pipeline === each.pipeline && night.stream === each.stream);
+  const shown = pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline);
+  const names = [...new Set(all.map((each) => each.pipeline))];
   return {
     title: 'Streams',
     at: '/streams',
-    body: html`<h1>Streams</h1>${pipelineTabs(all, pipeline)}
-${live(
-  'streams',
-  html`${table(
-    'Streams',
-    [
-      {
-        name: 'Stream',
-        cell: (each: StreamState) =>
-          html`<a href="/streams/${each.pipeline}/${each.stream}"><span class="soft wide">${each.pipeline}.</span>${each.stream}</a>`,
-      },
-      { name: 'State', cell: (each) => state(each.freshness) },
-      { name: 'As of', cell: (each) => ago(each.freshAt, view.now) },
-      { name: 'Promise', wide: true, cell: (each) => duration(each.promiseSeconds), number: true },
-      { name: 'Rows', number: true, cell: (each) => rowText(rowsByStream.get(each)) },
-      {
-        name: 'Changed',
-        wide: true,
-        cell: (each) => {
-          const days = nightsOf(each);
-          return spark(
-            `rows changed on ${plural(days.length, 'day')}, ${count(days.reduce((sum, night) => sum + night.changed, 0))} in all`,
-            days.map((night) => night.changed),
-          );
-        },
-      },
-      { name: '30 nights', wide: true, cell: (each) => strip(each.stream, nightsOf(each), view.now) },
-      {
-        name: 'Receipt',
-        wide: true,
-        number: true,
-        cell: (each) => orDash(each.last === null ? null : receiptText(each.last.receipt)),
-      },
-    ],
-    shown,
-    'No stream is known yet: run a pipeline.',
-  )}${shown.length > 0 && stripKey()}
-<p class="soft">A receipt reads: what the source said it has = what was fetched = what is accounted for in the warehouse.</p>`,
-)}`,
+    body: html`<h1>Streams</h1>${tabs(names, pipeline, (name) => address('/streams', { pipeline: name }), true)}
+${live('streams', html`${streamTable(shown, days, view)}${stripKey()}`)}
+${live('changes', html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type at the source. New fields are kept in <code>_extra</code>.</p>${changeTable(changes)}`)}`,
   };
 }
 
-export async function rowsOf(db: Db, stream: StreamState, exactly = false): Promise<RowCount | undefined> {
+const link = ({ pipeline, stream }: { readonly pipeline: string; readonly stream: string }): Html =>
+  html`<a href="/streams/${pipeline}/${stream}"><span class="soft wide">${pipeline}.</span>${stream}</a>`;
+
+/** The receipt, and in words what does not match in it. */
+export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): Part => {
+  const problem = receiptProblem(receipt);
+  return html`${receiptText(receipt)}${problem !== undefined && html` <strong class="bad">${problem}</strong>`}`;
+};
+
+/** Those in trouble first. `days`: what became of each day. */
+export const streamTable = (streams: readonly StreamState[], days: readonly Night[], { now }: View): Html =>
+  table(
+    'Streams',
+    [
+      ['Stream', link],
+      ['State', (each) => state(each.freshness)],
+      ['As of', (each) => ago(each.freshAt, now)],
+      [
+        'Last run',
+        ({ last }) =>
+          orDash(last && html`<a href="/runs/${last.runId}">${last.runId}</a> ${state(last.status)}`),
+        'wide',
+      ],
+      ['Receipt', ({ last }) => orDash(last && receiptCell(last.receipt)), 'wraps wide'],
+      [
+        '30 days',
+        ({ pipeline, stream }) =>
+          strip(
+            stream,
+            days.filter((day) => day.pipeline === pipeline && day.stream === stream),
+            now,
+          ),
+        'wide',
+      ],
+      ['Rejects', rejectsLink, 'n'],
+      [
+        'Why',
+        (each) => (each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason),
+        'wraps',
+      ],
+    ],
+    inOrder(streams),
+    'No stream is known yet: run a pipeline.',
+  );
+
+const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
+  openRejects === 0
+    ? '0'
+    : html`<a href="${address('/rejects', { pipeline, stream })}">${count(openRejects)}</a>`;
+
+const changeTable = (changes: readonly SchemaChange[]): Html =>
+  table(
+    'Schema changes, newest first',
+    [
+      ['Seen', (each) => at(each.detectedAt)],
+      ['Stream', link],
+      ['Change', (each) => each.note, 'wraps'],
+      ['Run', ({ runId }) => html`<a href="/runs/${runId}">${runId}</a>`, 'n'],
+    ],
+    changes,
+    'No changes found.',
+  );
+
+/** How many of its runs are shown. */
+const remembered = 60;
+
+export async function streamPage(
+  { db }: DashboardDeps,
+  view: View,
+  { param }: Asked,
+): Promise<Page | undefined> {
+  const stream = (await streamStates(db)).find(
+    (each) => each.pipeline === param('pipeline') && each.stream === param('stream'),
+  );
+  if (stream === undefined) return undefined;
   const target = tableName(stream.target);
-  return target === undefined ? undefined : rowCount(db, target, exactly);
+  const [rows, shape, past] = await Promise.all([
+    target && rowCount(db, target),
+    target === undefined ? [] : columns(db, target),
+    receipts(db, stream.pipeline, stream.stream, remembered),
+  ]);
+  return {
+    title: `${stream.pipeline}.${stream.stream}`,
+    at: '/streams',
+    body: html`<p><a href="/streams">Streams</a> / ${stream.pipeline}</p>
+<h1>${stream.stream}</h1><p class="soft">${stream.about}</p>
+${live(
+  'state',
+  html`${notes(problems(stream))}${facts({
+    State: state(stream.freshness),
+    'As of': ago(stream.freshAt, view.now),
+    Promise: `at most ${duration(stream.promiseSeconds)} old`,
+    Rows: orDash(
+      rows && `${rows.exact ? '' : '~'}${count(rows.live)}, and ${count(rows.deleted)} deleted at the source`,
+    ),
+    Receipt: orDash(stream.last && receiptCell(stream.last.receipt)),
+    Rejects: rejectsLink(stream),
+    Watermark: at(stream.watermark),
+    'Last full read': at(stream.fullAt),
+    Table: html`<code>${stream.target}</code>`,
+    'Read from': html`<code>${stream.endpoint}</code>`,
+  })}`,
+)}
+${live('runs', html`<h2>Runs</h2>${figures(past)}${runTable(past, view)}`)}
+<h2>Example query</h2><pre><code>${lines(query(stream.target, shape))}</code></pre>
+<h2>Columns</h2>${columnTable(shape)}`,
+  };
 }
 
-/** `12,345`, or `~12,345` where it was estimated. */
-export const rowText = (rows: RowCount | undefined): Html =>
-  rows === undefined ? orDash(null) : html`${!rows.exact && '~'}${count(rows.live)}`;
+const problems = ({ freshness, last, reason }: StreamState): readonly Part[] =>
+  reason === null || (freshness === 'fresh' && last?.status === 'ok') ? [] : [reason];
 
-function pipelineTabs(all: readonly StreamState[], chosen: string | undefined): Html | undefined {
-  const names = [...new Set(all.map((each) => each.pipeline))];
-  if (names.length < 2) return undefined;
-  return html`<nav class="tabs" aria-label="Pipeline"><ul><li><a href="/streams"${chosen === undefined && html` aria-current="true"`}>all</a></li>${names.map(
-    (name) =>
-      html`<li><a href="/streams?pipeline=${name}"${name === chosen && html` aria-current="true"`}>${name}</a></li>`,
-  )}</ul></nav>`;
+function figures(past: readonly ReceiptLine[]): Html {
+  const ended = past.filter((each) => each.finishedAt !== null).reverse();
+  const names = ended.map((each) => `run ${each.runId} (${each.kind})`);
+  return html`<div class="cards">${bars('Rows in the table after each run', names, [
+    { name: 'rows', tone: 'going', values: ended.map((each) => each.rows ?? 0) },
+  ])}${bars('Rows changed', names, changeSeries(ended))}</div>`;
+}
+
+const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
+  table(
+    'Runs of the stream, newest first',
+    [
+      ['Run', ({ runId, kind }) => html`<a href="/runs/${runId}">${runId}</a> ${kind}`],
+      ['State', (each) => state(each.status)],
+      ['Began', (each) => ago(each.startedAt, now)],
+      ['Took', (each) => lasting(each.seconds), 'n wide'],
+      ['Receipt', (each) => receiptCell(each.receipt), 'wraps wide'],
+      ['Inserted', ({ counts }) => count(counts.inserted), 'n'],
+      ['Updated', ({ counts }) => count(counts.updated), 'n'],
+      ['Deleted', ({ counts }) => count(counts.deleted), 'n wide'],
+      ['Rejected', ({ counts }) => count(counts.rejected), 'n wide'],
+      ['Why', (each) => each.reason, 'wraps'],
+    ],
+    past,
+    'It has not run yet.',
+  );
+
+const columnTable = (shape: readonly ColumnLine[]): Html =>
+  table(
+    'Columns',
+    [
+      ['Column', ({ column, key }) => html`<code>${column}</code>${key && ' (key)'}`],
+      ['Type', (each) => html`<code>${each.type}</code>`, 'wide'],
+      ['Meaning', (each) => orDash(each.comment), 'wraps'],
+    ],
+    shape,
+    'The table does not exist yet.',
+  );
+
+/** The newest live rows, with the first columns. */
+function query(target: string, shape: readonly ColumnLine[]): string {
+  const names = shape.map(({ column }) => column);
+  const shown = names.filter((name) => !name.startsWith('_') && name !== 'source_id').slice(0, 6);
+  return [
+    `select ${shown.join(', ') || '*'}`,
+    `from ${target}`,
+    ...(names.includes('_deleted_at') ? ['where _deleted_at is null'] : []),
+    ...(names.includes('_synced_at') ? ['order by _synced_at desc'] : []),
+    'limit 20;',
+  ].join('\n');
 }

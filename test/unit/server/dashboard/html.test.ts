@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quantile } from '../../../../src/server/dashboard/figures/numbers.ts';
-import { data, html, lines } from '../../../../src/server/dashboard/html.ts';
-import { nextOf } from '../../../../src/server/dashboard/pages/message.ts';
+import { html, lines } from '../../../../src/server/dashboard/html.ts';
 import { indented } from '../../../../src/server/dashboard/pages/rejects.ts';
+import { nextOf } from '../../../../src/server/dashboard/session.ts';
 
 test('whatever text is put into a template stays text', () => {
   fc.assert(
@@ -21,17 +20,6 @@ test('control characters and marks that reorder text are written out', () => {
 
 test('null, undefined and false are nothing, zero is a number', () => {
   expect(html`${null}${undefined}${false}${0}`.text).toBe('0');
-});
-
-test('data in an attribute comes back as it went in', () => {
-  const given = { quote: `"'<&>`, list: [1, null] };
-  const back = data(given)
-    .text.replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
-  expect(JSON.parse(back)).toEqual(given);
 });
 
 test('a record is indented without changing what it says, numbers beyond 2^53 included', () => {
@@ -62,11 +50,4 @@ test('after signing in one lands on a page of ours only', () => {
   ])
     expect(nextOf(bad)).toBe('/');
   expect(nextOf('/runs?pipeline=tracker')).toBe('/runs?pipeline=tracker');
-});
-
-test('a quantile lies between the values next to it', () => {
-  expect(quantile([], 0.5)).toBeUndefined();
-  expect(quantile([3], 0.95)).toBe(3);
-  expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
-  expect(quantile([10, 20, 30], 0.95)).toBeCloseTo(29);
 });

@@ -38,13 +38,11 @@ export async function openScene({
   await app.register(dashboard, {
     control,
     db: rig.database.warehouse.db,
-    token,
-    readToken,
+    tokens: { operate: token, read: readToken },
     now,
     version: 'test',
     trouble: (what: string, error?: unknown) =>
       troubles.push(error === undefined ? what : `${what}: ${String(error)}`),
-    pulseMs: 100,
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {

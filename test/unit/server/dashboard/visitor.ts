@@ -17,7 +17,7 @@ export interface Visitor {
     headers?: Readonly<Record<string, string>>,
   ): Promise<Seen>;
   /** Loads a page and sends a form with the session's hidden field. */
-  send(from: string, path: string, fields: Readonly<Record<string, string>>): Promise<Seen>;
+  send(from: string, path: string, fields?: Readonly<Record<string, string>>): Promise<Seen>;
   signIn(token: string): Promise<Seen>;
 }
 
@@ -57,9 +57,9 @@ export function visitor(app: FastifyInstance): Visitor {
     get: (path, headers = {}) => ask('GET', path, headers),
     post: (path, fields, headers = {}) =>
       ask('POST', path, { ...form, ...headers }, new URLSearchParams(fields).toString()),
-    async send(from, path, fields) {
+    async send(from, path, fields = {}) {
       const { body } = await one.get(from);
-      return one.post(path, { csrf: csrfOf(body), ...fields });
+      return one.post(path, { _csrf: csrfOf(body), ...fields });
     },
     signIn: (token) => one.post('/login', { token, next: '/' }),
   };
@@ -68,7 +68,7 @@ export function visitor(app: FastifyInstance): Visitor {
 
 /** The hidden field of a page's forms. Throws where the page has none. */
 export function csrfOf(page: string): string {
-  const found = /name="csrf" value="([^"]+)"/.exec(page)?.[1];
+  const found = /name="_csrf" value="([^"]+)"/.exec(page)?.[1];
   if (found === undefined) throw new Error('the page has no form');
   return found;
 }

@@ -1,0 +1,118 @@
+/** What pages are made of: states, times, tables, facts, buttons. */
+
+import { duration, minute, relative } from '../../core/format.ts';
+import type { DagRun } from '../../scheduler/control.ts';
+import { type Html, html, type Part } from './html.ts';
+import type { View } from './layout.ts';
+
+/** Four colours and none: good, needs attention, bad, active, and nothing to say. */
+export type Tone = 'good' | 'warn' | 'bad' | 'going' | 'none';
+
+/** The states of each tone, whichever part of the program names them. */
+const states: Readonly<Record<Tone, string>> = {
+  good: 'fresh succeeded ok done resolved replayed',
+  warn: 'stale never forbidden partly_failed partial needs_attention attention interrupted stopped open unknown',
+  bad: 'stuck lost failed',
+  going: 'running reading queued stopping pending starting started',
+  none: '',
+};
+
+const signs: Readonly<Record<Tone, string>> = { good: '●', warn: '▲', bad: '✕', going: '◐', none: '○' };
+
+export const toneOf = (state: string): Tone =>
+  (Object.keys(states) as readonly Tone[]).find((tone) => states[tone].split(' ').includes(state)) ?? 'none';
+
+/** `partly_failed` → `partly failed` */
+export const spoken = (state: string): string => state.replaceAll('_', ' ');
+
+/** The sign of a tone: colour alone must not say anything. */
+export const sign = (tone: Tone): Html =>
+  html`<span class="sign ${tone}" aria-hidden="true">${signs[tone]}</span>`;
+
+/** A state as sign and word. */
+export const state = (name: string): Html =>
+  html`<span class="state ${toneOf(name)}">${sign(toneOf(name))}${spoken(name)}</span>`;
+
+const none = html`<span class="soft">–</span>`;
+
+/** `2 h ago`, with the instant as title. */
+export const ago = (instant: Date | null, now: Date): Html =>
+  instant === null
+    ? none
+    : html`<time datetime="${instant.toISOString()}" title="${minute(instant)} UTC">${relative(instant, now)}</time>`;
+
+/** `2026-11-21 02:00` */
+export const at = (instant: Date | null): Html =>
+  instant === null ? none : html`<time datetime="${instant.toISOString()}">${minute(instant)}</time>`;
+
+export const lasting = (seconds: number | null | undefined): Html =>
+  orDash(typeof seconds === 'number' ? duration(seconds) : null);
+
+/** Text that may be missing. */
+export const orDash = (text: Part): Html =>
+  text === null || text === undefined || text === '' ? none : html`${text}`;
+
+/** `kind`: `n` aligns digits; `wide` is left out on narrow screens; `wraps` may break into lines. */
+export type Column<R> = readonly [
+  name: string,
+  cell: (row: R) => Part,
+  kind?: 'n' | 'wide' | 'n wide' | 'wraps' | 'wraps wide',
+];
+
+/** A table, or a sentence if it would be empty. `caption` is for screen readers. */
+export function table<R>(
+  caption: string,
+  columns: readonly Column<R>[],
+  rows: readonly R[],
+  empty = 'Nothing yet.',
+): Html {
+  if (rows.length === 0) return html`<p class="soft">${empty}</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<thead><tr>${columns.map(([name, , kind]) => html`<th scope="col" class="${kind}">${name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) => html`<tr>${columns.map(([, cell, kind]) => html`<td class="${kind}">${cell(row)}</td>`)}</tr>\n`,
+  )}</tbody></table></div>`;
+}
+
+/** Names and values, e.g. the head of a page; without a value the pair is left out. */
+export const facts = (pairs: Readonly<Record<string, Part>>): Html =>
+  html`<dl class="facts">${Object.entries(pairs).map(
+    ([name, value]) =>
+      value !== undefined && value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+
+/** A list of notes; nothing if there are none. */
+export const notes = (found: readonly Part[]): Html =>
+  found.length === 0 ? html`` : html`<ul class="notes">${found.map((each) => html`<li>${each}</li>`)}</ul>`;
+
+/** A button that posts to `path` with the form of the frame; nothing for sessions that may not change anything. */
+export const button = (view: View, path: string, word: string, isDisabled = false): Part =>
+  view.mayChange &&
+  html`<button form="action" formaction="${path}"${isDisabled && html` disabled`}>${word}</button>`;
+
+/** Links to the same page for each of several names. `link` of undefined: all of them. */
+export const tabs = (
+  names: readonly string[],
+  chosen: string | undefined,
+  link: (name: string | undefined) => string,
+  hasAll = false,
+): Part =>
+  names.length > 1 &&
+  html`<nav aria-label="Pipeline"><ul>${[...(hasAll ? [undefined] : []), ...names].map(
+    (name) =>
+      html`<li><a href="${link(name)}"${name === chosen && html` aria-current="true"`}>${name ?? 'all'}</a></li>`,
+  )}</ul></nav>`;
+
+/** An address with those of the parameters that have a value. */
+export function address(path: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runId'>): string =>
+  `/requests/${encodeURIComponent(pipeline)}/${encodeURIComponent(runId)}`;
+
+/** Waits, runs, or will be taken up again by itself. */
+export const isActive = (request: DagRun): boolean => request.finishedAt === null;
