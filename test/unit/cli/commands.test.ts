@@ -54,7 +54,10 @@ const pattern = (text: string, flags = ''): RegExp => new RegExp(text, flags);
 // One story: each test finds what the ones before it left.
 describe('from nothing to a known warehouse', () => {
   test('before the first sync every question has a polite answer', async () => {
-    expect(await run('status')).toMatchObject({ code: 0, out: 'No data yet. Run the first sync: `tidemark sync`.\n' });
+    expect(await run('status')).toMatchObject({
+      code: 0,
+      out: 'No data yet. Run the first sync: `tidemark sync`.\n',
+    });
     expect((await run('runs')).out).toBe('No run yet.\n');
     expect((await run('rejects list')).out).toBe('No open rejects.\n');
     expect(await run('streams nothing')).toMatchObject({ code: 2, out: '' });
