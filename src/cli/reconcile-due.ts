@@ -1,7 +1,7 @@
 /** Whether `nightly` has a reconciliation to do. */
 
 import { type Kysely, sql } from 'kysely';
-import { due } from '../scheduler/cron.ts';
+import { due } from '../scheduler/schedule.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { jobsOf } from './pipelines.ts';
 
@@ -17,5 +17,5 @@ export async function reconcileDue(db: Kysely<AnyDatabase>, pipeline: string): P
       clock_timestamp() as now
     from ops.runs where pipeline = ${pipeline}`.execute(db);
   const { since, now } = rows[0] ?? { since: null, now: new Date() };
-  return since !== null && due(job.on).between(since, now, 1).length > 0;
+  return since !== null && due(job.on).next(since) <= now;
 }

@@ -1,156 +1,183 @@
-/** What may be asked of the pipelines from outside: the API, the dashboard and the scheduler all ask here, and nowhere else. */
+/** What the API, the dashboard and the command line may ask of the pipelines. The warehouse answers: any process gives the same answer. */
 
-import type { Observe, RunKind, RunReport } from '../core/run.ts';
+import crypto from 'node:crypto';
+import { Misconfigured } from '../core/errors.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type Catalogue, checkAsk, dagOf, type KnownDag } from './pipelines.ts';
+import type { Queue } from './queue.ts';
+import { readLog } from './request-log.ts';
+import { activeRun, askOfRun, dagRun, dagRuns, databaseNow, stepsOf } from './request-records.ts';
+import { cancelRetries, enqueue, lockPipeline, type NewRequest, stopRequest } from './requests.ts';
+import {
+  type Ask,
+  Conflict,
+  type DagRun,
+  NotFound,
+  normalized,
+  paramsOf,
+  type Runner,
+} from './run-request.ts';
+import { due } from './schedule.ts';
 
-/** What a run is to do. */
-export interface Ask {
-  /** Pipeline by name; `nightly` means every configured one, then reconcile where due, then the hand-off. */
-  readonly pipeline: string;
-  readonly does: 'sync' | 'full' | 'reconcile' | 'backfill';
-  /** Only these streams; absent: all. */
-  readonly streams?: readonly string[];
-  /** A backfill's window, half-open, UTC. */
-  readonly window?: { readonly from: Date; readonly to: Date };
-}
+export type * from './run-request.ts';
 
-/** Runs one job of one pipeline in this process, from lease to goodbye; made by `main.ts`. Throws as `sync` of src/run does. */
-export interface Runner {
-  run(
-    ask: Ask,
-    how: {
-      readonly trigger: 'schedule' | 'api';
-      readonly signal: AbortSignal;
-      readonly observe: Observe;
-      /** What of it succeeded already, before its process ended or before it was asked for again. */
-      readonly done?: readonly Done[];
+export type Control = ReturnType<typeof openControl>;
+
+export type DagStatus = Awaited<ReturnType<Control['status']>>;
+export type Dag = DagStatus['dag'];
+
+/** Run ids that callers may give. Those of the command line's runs are not among them. */
+const ids = /^(?!manual-)[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
+
+/** Requests that may be retried. */
+const retryable: readonly DagRun['status'][] = ['failed', 'partly_failed', 'stopped', 'lost', 'interrupted'];
+
+/** `preview` plans a backfill; it makes requests to the source. */
+export function openControl(
+  { db }: Pick<Warehouse, 'db'>,
+  catalogue: Catalogue,
+  queue: Queue,
+  preview: Runner['preview'],
+) {
+  const schedules = new Map(
+    catalogue.dags.map((dag) => [dag.name, dag.configured ? dag.timed.map(due) : []]),
+  );
+
+  /** The DAG with its next tick over all its schedules and its newest request (null if there is none). */
+  const shown = async ({ name, about, configured, timed }: KnownDag) => {
+    const now = new Date(await databaseNow(db));
+    const next = (schedules.get(name) ?? []).map((each) => each.next(now).getTime());
+    const schedule = timed.map(({ does, cron, timeZone }) => ({ does, cron, timeZone }));
+    const nextAt = next.length === 0 ? null : new Date(Math.min(...next));
+    const [last = null] = await dagRuns(db, name, { limit: 1 });
+    return { name, about, configured, schedule, nextAt, last };
+  };
+
+  const check = async (ask: Ask): Promise<void> => checkAsk(catalogue, ask, new Date(await databaseNow(db)));
+
+  /** Throws NotFound. */
+  const known = async (name: string, runId: string): Promise<DagRun> => {
+    dagOf(catalogue, name);
+    return (await dagRun(db, runId, name)) ?? unknown(runId);
+  };
+
+  /** Queues a request unless the pipeline is busy. `isGiven`: its id came from the caller, and the same ask again is the same run. */
+  const add = async (request: NewRequest, isGiven = false): Promise<DagRun> => {
+    const { id, ask } = request;
+    const { pipeline } = ask;
+    const queued = await db.transaction().execute(async (trx) => {
+      await lockPipeline(trx, pipeline);
+      const before = isGiven ? await askOfRun(trx, id) : undefined;
+      if (before === undefined) {
+        const active = await activeRun(trx, pipeline);
+        if (active !== undefined) throw new Conflict(inTheWay(pipeline, active), active);
+        // False where another pipeline took the id in this moment.
+        if (!(await enqueue(trx, queue, request))) throw taken(id);
+      } else if (!isSame(before, ask)) throw taken(id);
+      return (await dagRun(trx, id)) ?? unknown(id);
+    });
+    queue.wake(pipeline);
+    return queued;
+  };
+
+  return {
+    list: () => Promise.all(catalogue.dags.map(shown)),
+
+    /** Throws `NotFound`. */
+    async status(name: string) {
+      const dag = await shown(dagOf(catalogue, name));
+      const run = (await activeRun(db, name)) ?? dag.last;
+      return { dag, run, steps: run === null ? [] : await stepsOf(db, run.runs) };
     },
-  ): Promise<RunReport>;
-  /** Names of the pipelines that are configured here. */
-  readonly configured: readonly string[];
-  /** What a backfill would do, without doing it: slices, requests and seconds as far as they can be told. */
-  preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
+
+    /** Queues durably. Throws `NotFound`, `Conflict` (with the active run) or `Misconfigured` (what is wrong with the ask). */
+    async start(
+      asked: Ask,
+      { runId, params, by }: { readonly runId?: string; readonly params?: string; readonly by: string },
+    ): Promise<DagRun> {
+      await check(asked);
+      if (runId !== undefined && !ids.test(runId))
+        throw new Misconfigured(
+          'runId: give 1 to 100 letters, digits, dots, colons, hyphens or underscores, a letter or digit first',
+        );
+      const ask = normalized(asked);
+      const id = runId ?? newId(ask);
+      return add({ id, ask, params: params ?? paramsOf(asked), trigger: 'api', by }, runId !== undefined);
+    },
+
+    /**
+     * Asks the active run to stop, or cancels a retry that waits; the answer is that run. Stopping one that is stopping or over is no error.
+     * Throws `NotFound`, `Conflict`.
+     */
+    async stop(name: string, { by }: { readonly by: string }): Promise<DagRun> {
+      dagOf(catalogue, name);
+      const active = await activeRun(db, name);
+      if (active === undefined) {
+        await cancelRetries(db, { pipeline: name }, `stop requested by ${by}`);
+        const [last] = await dagRuns(db, name, { limit: 1 });
+        return last ?? refuse(`${name} has never run: there is nothing to stop`);
+      }
+      const { runId, pipeline, trigger } = active;
+      if (trigger === 'manual')
+        return refuse(`${name}: ${runId} was started from a command line; stop it there (Ctrl-C)`);
+      if (pipeline !== name) return refuse(`${name} runs as a part of ${pipeline} (${runId}); stop that`);
+      await stopRequest(db, runId, by);
+      return (await dagRun(db, runId)) ?? unknown(runId);
+    },
+
+    /** Queues the same ask again. Throws `NotFound`, and `Conflict` if it did not fail or the pipeline is busy. */
+    async retry(name: string, runId: string, { by }: { readonly by: string }): Promise<DagRun> {
+      const before = await known(name, runId);
+      const { does, pipeline, finishedAt, status, params } = before;
+      if (does === 'replay')
+        return refuse(`${runId} was a replay of rejects; use \`tidemark rejects replay\``);
+      if (pipeline !== name)
+        return refuse(`${runId} is a run of ${pipeline}, of which ${name} is a part; retry it there`);
+      if (finishedAt !== null && !retryable.includes(status))
+        return refuse(`${runId} ${status.replaceAll('_', ' ')}: there is nothing to retry; start a new run`);
+      const ask = normalized((await askOfRun(db, runId)) ?? unknown(runId));
+      await check(ask);
+      return add({ id: newId(ask), ask, params, trigger: 'api', by, retryOf: runId });
+    },
+
+    /** Newest first. `before`: continue after this run. */
+    async history(name: string, page: { readonly limit: number; readonly before?: string }) {
+      dagOf(catalogue, name);
+      if (page.before !== undefined) await known(name, page.before);
+      return dagRuns(db, name, page);
+    },
+
+    run: known,
+
+    async log(name: string, runId: string, from: { readonly after?: number; readonly tail?: number }) {
+      await known(name, runId);
+      return readLog(db, runId, from);
+    },
+
+    /** What a backfill would do. Throws as `start`. */
+    async plan(ask: Ask, signal: AbortSignal) {
+      await check(ask);
+      return preview(ask, signal);
+    },
+  };
 }
 
-/** A run that a request became. */
-export interface Done {
-  readonly pipeline: string;
-  readonly kind: RunKind;
+const newId = ({ pipeline, does }: Ask): string => `${pipeline}-${does}-${crypto.randomUUID()}`;
+
+const isSame = (a: Ask, b: Ask): boolean =>
+  a.pipeline === b.pipeline && a.does === b.does && paramsOf(a) === paramsOf(b);
+
+const taken = (id: string): Conflict => new Conflict(`run id ${id} was used for something else before`);
+
+function unknown(id: string): never {
+  throw new NotFound(`there is no run ${ids.test(id) ? id : 'of that id'} here`);
 }
 
-/** One stream's part in a plan. */
-export interface PlanLine {
-  readonly stream: string;
-  readonly slices: number;
-  /** Records, if the source can say. */
-  readonly records?: number;
-  readonly requests?: number;
-  readonly seconds?: number;
-  /** In words, e.g. `created 2024-01-01 to 2024-02-01`. */
-  readonly about: string;
+function refuse(message: string): never {
+  throw new Conflict(message);
 }
 
-/**
- * queued (durably, waits for a worker) · running · succeeded · partly_failed · failed · interrupted (resumes) · stopped (asked to, over) ·
- * lost (its process died; taken up again) · needs_attention · stuck (runs without progress).
- */
-export type DagRunStatus =
-  | 'queued'
-  | 'running'
-  | 'succeeded'
-  | 'partly_failed'
-  | 'failed'
-  | 'interrupted'
-  | 'stopped'
-  | 'lost'
-  | 'needs_attention'
-  | 'stuck';
-
-/** One request to run, from the moment it was queued to its end. */
-export interface DagRun {
-  /** Given by the caller or made here; unique over all pipelines. */
-  readonly runId: string;
-  readonly pipeline: string;
-  /** A replay of rejects is never queued: it is a run of the command line. */
-  readonly does: Ask['does'] | 'replay';
-  readonly trigger: 'schedule' | 'api' | 'manual';
-  readonly status: DagRunStatus;
-  /** As asked, e.g. `FROM=2024-01-01 TO=2024-02-01`. */
-  readonly params: string;
-  readonly queuedAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-  /** Rows of `ops.runs` it became; several for `nightly` and after a worker was lost. */
-  readonly runs: readonly string[];
-  readonly received: number;
-  readonly changed: number;
-  readonly rejected: number;
-  readonly error: { readonly code: string; readonly message: string } | null;
-  /** A person asked it to stop and it has not ended yet. */
-  readonly stopping: boolean;
-  /** It failed of what may pass by itself, and is asked for again then; null of every other, and once that began. */
-  readonly againAt: Date | null;
-}
-
-/** A slice in progress, or a stream where it has no slices yet. */
-export interface Step {
-  readonly stream: string;
-  readonly slice: string | null;
-  readonly status: string;
-  readonly startedAt: Date | null;
-  readonly received: number;
-  readonly expected: number | null;
-}
-
-export interface Dag {
-  readonly name: string;
-  readonly about: string;
-  readonly configured: boolean;
-  readonly schedule: readonly { readonly does: string; readonly cron: string; readonly timeZone: string }[];
-  /** The next tick over all its schedules. */
-  readonly nextAt: Date | null;
-  /** The newest request to run; null if there never was one. */
-  readonly last: DagRun | null;
-}
-
-export interface DagStatus {
-  readonly dag: Dag;
-  readonly run: DagRun | null;
-  readonly steps: readonly Step[];
-}
-
-/** One line of a run's log. `seq` grows; a reader continues behind the last one it saw. */
-export interface LogLine {
-  readonly seq: number;
-  readonly at: Date;
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-}
-
-/** Every method reads and writes the warehouse: it does not matter which process answers. */
-export interface Control {
-  list(): Promise<readonly Dag[]>;
-  /** Throws `UnknownDag`. */
-  status(name: string): Promise<DagStatus>;
-  /** Queues durably. Throws `UnknownDag`, `AlreadyActive` (with the active run) or `Misconfigured` (which says what is wrong with the ask). */
-  start(
-    ask: Ask,
-    how: { readonly runId?: string; readonly params?: string; readonly by: string },
-  ): Promise<DagRun>;
-  /** Asks the active run to stop; the answer is that run. Stopping one that is stopping or over is no error: its state is the answer. Throws `UnknownDag`, `NothingActive`. */
-  stop(name: string, how: { readonly by: string }): Promise<DagRun>;
-  /** Queues the same ask again (failed, partly failed, stopped, lost or interrupted runs only). Throws `UnknownRun`, `AlreadyActive`. */
-  retry(name: string, runId: string, how: { readonly by: string }): Promise<DagRun>;
-  /** Newest first. `before`: continue behind this run. */
-  history(
-    name: string,
-    page: { readonly limit: number; readonly before?: string },
-  ): Promise<readonly DagRun[]>;
-  /** Throws `UnknownRun`. */
-  run(name: string, runId: string): Promise<DagRun>;
-  log(
-    name: string,
-    runId: string,
-    from: { readonly after?: number; readonly tail?: number },
-  ): Promise<readonly LogLine[]>;
-  plan(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
+function inTheWay(name: string, { pipeline, runId, stopping, status }: DagRun): string {
+  if (pipeline !== name) return `${name} is being run by ${pipeline}: ${runId}`;
+  return `${name} is ${stopping ? 'stopping' : status === 'queued' ? 'queued' : 'active'} already: ${runId}`;
 }

@@ -1,8 +1,8 @@
 /** Which DAGs there are, as the pipeline files and the configuration have it. */
 
 import { Misconfigured } from '../core/errors.ts';
-import type { Ask } from './control.ts';
-import { UnknownDag } from './request-errors.ts';
+
+import { type Ask, NotFound } from './run-request.ts';
 
 /** A thing that a DAG does at its times. */
 export interface Timed {
@@ -32,14 +32,14 @@ export interface Catalogue {
   readonly dags: readonly KnownDag[];
 }
 
-/** Throws UnknownDag. The name is not repeated: it may be anything. */
+/** Throws NotFound. The name is not repeated: it may be anything. */
 export function dagOf({ dags }: Catalogue, name: string): KnownDag {
   const found = dags.find((each) => each.name === name);
   if (found !== undefined) return found;
-  throw new UnknownDag(`there is no such DAG; there are ${dags.map((each) => each.name).join(', ')}`);
+  throw new NotFound(`there is no such DAG; there are ${dags.map((each) => each.name).join(', ')}`);
 }
 
-/** Throws UnknownDag, or Misconfigured with what is wrong with the ask. `now`: by the database clock. */
+/** Throws NotFound, or Misconfigured with what is wrong with the ask. `now`: by the database clock. */
 export function checkAsk(catalogue: Catalogue, ask: Ask, now: Date): void {
   const dag = dagOf(catalogue, ask.pipeline);
   if (!dag.configured) throw new Misconfigured(`${dag.name} is not configured here: it needs ${dag.needs}`);

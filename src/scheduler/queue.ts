@@ -1,141 +1,59 @@
 /**
- * The queue of run requests: pg-boss on the warehouse's own Postgres, one queue for each pipeline, at most one active job in each. A job is a
- * hint that a request waits; `ops.dag_runs` is the record of the request. Both are written in the same transaction.
+ * The queue of run requests: pg-boss on the warehouse's Postgres, one queue for each pipeline with at most one active job. A job only says that a
+ * request waits; `ops.dag_runs` is the record of the request. Both are written in the same transaction.
  */
 
 import type { Kysely } from 'kysely';
 import { fromKysely, PgBoss } from 'pg-boss';
-import { hours } from '../core/time.ts';
+import { hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase, Warehouse } from '../warehouse/connect.ts';
+
+/** The warehouse's Kysely, or a transaction of it. */
+export type Trx = Kysely<AnyDatabase>;
 
 /** Schema of pg-boss in the warehouse. */
 export const queueSchema = 'pgboss';
 
-/** A job without a heartbeat for so long belongs to a dead worker (seconds; pg-boss allows no less). */
-const heartbeatSeconds = 10;
-
-/** How often a worker shows that it lives, in seconds. */
-export const refreshSeconds = 3;
+/** How often pg-boss shows that a worker lives, ms. */
+export const refreshMs = seconds(3);
 
 /** A run longer than this is put back and goes on as another job: pg-boss ends jobs after a day. */
 export const longestMs = hours(23);
 
-/** After the death of a worker its job waits so long, after the next one twice as long, and so on (seconds). */
-const retrySeconds = 5;
-
-/** A job in the hands of a worker. */
-export interface Job {
+/** A request to be done, and the job that says so. */
+export interface Task {
   readonly pipeline: string;
-  /** The job's own id. */
-  readonly jobId: string;
-  /** pg-boss counts the attempts of a job. A worker ends or fails only the attempt that it took, never that of its successor. */
-  readonly attempt: number;
-  /** Id of the request in `ops.dag_runs`. */
   readonly requestId: string;
+  /** How often the request failed of a passing cause before. */
+  readonly failures?: number | undefined;
+  /** Of a retry: the claim that failed. Where the request was claimed or cancelled since, the retry has no effect. */
+  readonly failedClaim?: number | undefined;
 }
 
-/** What the scheduler knows of pg-boss. Every method that takes `trx` writes in that transaction. */
-export interface Queue {
-  /** Makes the pipeline's queue unless it exists. Call it before the transaction that offers the first job. */
-  prepare(pipeline: string): Promise<void>;
-  /** Adds a job. No worker takes it before `pauseMs` have passed. */
-  offer(trx: Kysely<AnyDatabase>, job: Pick<Job, 'pipeline' | 'requestId'>, pauseMs?: number): Promise<void>;
-  /** Ends a job whose request is over, or was put back with a job of its own. */
-  complete(trx: Kysely<AnyDatabase>, job: Job): Promise<void>;
-  /** Gives a job up: another worker takes it after a pause. */
-  fail(trx: Kysely<AnyDatabase>, job: Job): Promise<void>;
-  /** Takes the pipeline's jobs, one at a time, until `pause`. Calling it again changes nothing. What `handle` throws counts as the death of its worker. */
-  work(pipeline: string, handle: (job: Job) => Promise<void>): Promise<void>;
-  /** A job was offered in this process: look at once. */
-  wake(pipeline: string): void;
-  /** Gives the jobs of dead workers back to their queues. */
-  reap(pipelines: readonly string[]): Promise<void>;
-  /** Takes no further job. Jobs in hand go on. */
-  pause(): Promise<void>;
-  end(): Promise<void>;
+/** A job in the hands of a worker. pg-boss counts attempts: a worker ends only its own attempt, never that of its successor. */
+export interface Job extends Task {
+  readonly jobId: string;
+  readonly attempt: number;
 }
 
-/**
- * Opens the queue over the warehouse's connections and installs pg-boss's schema where it is missing or older. `trouble` hears of what goes
- * wrong beside the calls, e.g. a poll while the warehouse is away.
- */
-export function openQueue(
-  { pool }: Pick<Warehouse, 'pool'>,
-  trouble: (error: unknown) => void,
-  pollMs = 1000,
-): Queue {
-  const boss = bossOver(pool);
-  boss.on('error', trouble);
-  const started = memoize(() => boss.start());
-  const prepared = new Map<string, Promise<void>>();
-  const workers = new Map<string, string>();
-  const prepare = (pipeline: string): Promise<void> => {
-    const known = prepared.get(pipeline);
-    if (known !== undefined) return known;
-    const made = started().then(() => boss.createQueue(pipeline, policy));
-    prepared.set(pipeline, made);
-    made.catch(() => prepared.delete(pipeline));
-    return made;
-  };
-  return {
-    prepare,
-    async offer(trx, { pipeline, requestId }, pauseMs = 0) {
-      await boss.send(
-        pipeline,
-        { requestId },
-        { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) },
-      );
-    },
-    async complete(trx, { pipeline, jobId, attempt }) {
-      await boss.complete(pipeline, { id: jobId, retryCount: attempt }, null, { db: fromKysely(trx) });
-    },
-    async fail(trx, { pipeline, jobId, attempt }) {
-      await boss.fail(pipeline, { id: jobId, retryCount: attempt }, null, { db: fromKysely(trx) });
-    },
-    async work(pipeline, handle) {
-      if (workers.has(pipeline)) return;
-      await prepare(pipeline);
-      const options = {
-        pollingIntervalSeconds: Math.max(0.5, pollMs / 1000),
-        heartbeatRefreshSeconds: refreshSeconds,
-      };
-      const worker = await boss.work<{ requestId: string }>(pipeline, options, async ([job]) => {
-        if (job === undefined) return;
-        await handle({
-          pipeline,
-          jobId: job.id,
-          attempt: job.retryCount,
-          requestId: job.data.requestId,
-        });
-      });
-      workers.set(pipeline, worker);
-    },
-    wake(pipeline) {
-      const worker = workers.get(pipeline);
-      if (worker !== undefined) boss.notifyWorker(worker);
-    },
-    async reap(pipelines) {
-      await started();
-      for (const pipeline of pipelines) await boss.supervise(pipeline, { reindex: false });
-    },
-    async pause() {
-      await Promise.all([...workers.keys()].map((pipeline) => boss.offWork(pipeline, { wait: false })));
-    },
-    async end() {
-      await boss.stop({ graceful: false, close: false });
-    },
-  };
-}
+export type Queue = Awaited<ReturnType<typeof openQueue>>;
 
-/** Makes pg-boss's schema, or brings it up to date. Every process that opens the queue does so by itself. */
-export async function installQueue({ pool }: Pick<Warehouse, 'pool'>): Promise<void> {
-  const boss = bossOver(pool);
-  await boss.start();
-  await boss.stop({ graceful: false, close: false });
-}
+const policy = {
+  policy: 'singleton',
+  // A job without a heartbeat for ten seconds (the least that pg-boss allows) belongs to a dead worker.
+  heartbeatSeconds: 10,
+  // A request is parked by `ops.dag_runs.losses`, not by pg-boss.
+  retryLimit: 1000,
+  retryDelay: 5,
+  retryBackoff: true,
+  retryDelayMax: 120,
+  expireInSeconds: 24 * 3600 - 1,
+  deleteAfterSeconds: 86_400,
+} as const;
 
-const bossOver = (pool: Warehouse['pool']): PgBoss =>
-  new PgBoss({
+/** Opens pg-boss over the warehouse's connections, and makes or upgrades its schema. */
+export async function openBoss({ pool }: Pick<Warehouse, 'pool'>): Promise<PgBoss> {
+  const boss = new PgBoss({
     db: { executeSql: (text, values) => pool.query(text, values) },
     schema: queueSchema,
     schedule: false,
@@ -143,27 +61,87 @@ const bossOver = (pool: Warehouse['pool']): PgBoss =>
     registerInstance: false,
     monitorIntervalSeconds: 1,
   });
+  await boss.start();
+  return boss;
+}
 
-const policy = {
-  policy: 'singleton',
-  heartbeatSeconds,
-  // A request is parked by `ops.dag_runs.losses`, not by pg-boss.
-  retryLimit: 1000,
-  retryDelay: retrySeconds,
-  retryBackoff: true,
-  retryDelayMax: 120,
-  // The most that pg-boss allows. The worker puts a longer run back in time (`longestMs`).
-  expireInSeconds: 24 * 3600 - 1,
-  deleteAfterSeconds: 86_400,
-} as const;
-
-const memoize = <T>(make: () => Promise<T>): (() => Promise<T>) => {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
+/**
+ * Opens the queues of these pipelines. `trouble` gets errors outside of calls, e.g. of a poll while the warehouse is away. Methods that take a
+ * `trx` write in that transaction.
+ */
+export async function openQueue(
+  warehouse: Pick<Warehouse, 'pool'>,
+  pipelines: readonly string[],
+  trouble: (error: unknown) => void,
+  pollMs = 1000,
+) {
+  const boss = await openBoss(warehouse);
+  boss.on('error', trouble);
+  for (const pipeline of pipelines) await boss.createQueue(pipeline, policy);
+  const workers = new Map<string, string>();
+  return {
+    /** Adds a job. No worker takes it before `pauseMs` have passed. */
+    async offer(trx: Trx, { pipeline, requestId, failures, failedClaim }: Task, pauseMs = 0): Promise<void> {
+      const options = { db: fromKysely(trx), startAfter: Math.ceil(pauseMs / 1000) };
+      await boss.send(pipeline, { requestId, failures, failedClaim }, options);
+    },
+    /** Ends a job whose request is over, or was put back with a job of its own. */
+    async complete(trx: Trx, { pipeline, jobId: id, attempt: retryCount }: Job): Promise<void> {
+      await boss.complete(pipeline, { id, retryCount }, null, { db: fromKysely(trx) });
+    },
+    /** Takes the pipeline's jobs, one at a time, until `pause`. Calling it again changes nothing. An error of `handle` fails the job. */
+    async work(pipeline: string, handle: (job: Job) => Promise<void>): Promise<void> {
+      if (workers.has(pipeline)) return;
+      const options = {
+        pollingIntervalSeconds: Math.max(0.5, pollMs / 1000),
+        heartbeatRefreshSeconds: refreshMs / 1000,
+      };
+      const worker = await boss.work<Omit<Task, 'pipeline'>>(pipeline, options, async ([job]) => {
+        if (job) await handle({ ...job.data, pipeline, jobId: job.id, attempt: job.retryCount });
+      });
+      workers.set(pipeline, worker);
+    },
+    /** A job was offered in this process: look at once. */
+    wake(pipeline: string): void {
+      const worker = workers.get(pipeline);
+      if (worker !== undefined) boss.notifyWorker(worker);
+    },
+    /** Gives the jobs of dead workers back to their queues. */
+    async reap(): Promise<void> {
+      for (const pipeline of pipelines) await boss.supervise(pipeline, { reindex: false });
+    },
+    /** Takes no further job. Jobs in hand go on. */
+    async pause(): Promise<void> {
+      await Promise.all([...workers.keys()].map((pipeline) => boss.offWork(pipeline, { wait: false })));
+    },
+    async end(): Promise<void> {
+      await boss.stop({ graceful: false, close: false });
+    },
   };
+}
+
+/** Durations of the scheduler, ms. */
+export const usualTimes = {
+  /** Between looks for requests; pg-boss allows no less than half a second. */
+  pollMs: seconds(1),
+  /** Between looks at the schedules. */
+  tickMs: seconds(5),
+  /** Between reports of progress and writes of log lines; a stop is noticed as often. */
+  heartbeatMs: seconds(1),
+  /** How long the end of a request is tried to be written while the warehouse is away. */
+  leaseMs: seconds(30),
+  /** Between looks for workers that died. */
+  reapMs: seconds(3),
+  /** A request whose pipeline is held by another run waits so long before the next try. */
+  heldMs: seconds(5),
+  /** Pauses before the retries of a scheduled request that failed of a passing cause. */
+  againMs: [minutes(5), minutes(15), minutes(30), hours(1), hours(2)] as readonly number[],
+  /** A run without progress for so long is stuck. */
+  stuckMs: minutes(15),
+  /** Between looks for what to send messages about. */
+  lookMs: minutes(1),
+  /** A service that ends waits so long for its runs to end in good order. */
+  endMs: seconds(12),
 };
+
+export type Times = Readonly<typeof usualTimes>;

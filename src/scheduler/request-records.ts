@@ -1,73 +1,48 @@
-/** Requests to run as the warehouse holds them, and runs of the command line beside them, as `DagRun`s. */
+/** Reads of run requests, and of runs of the command line in the same shape. */
 
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../queries/db.ts';
-import type { DagRun } from './control.ts';
-import { isLater } from './retry.ts';
-import { type AskRow, paramsOf } from './run-request.ts';
+import { retryAt } from './requests.ts';
+import { type Ask, type AskRow, askOf, type DagRun, type Step } from './run-request.ts';
 
-interface Row {
-  readonly dag_run_id: string;
-  readonly pipeline: string;
-  readonly does: DagRun['does'];
-  readonly trigger: DagRun['trigger'];
-  readonly status: DagRun['status'];
-  readonly params: string | null;
-  readonly asked: {
-    readonly streams?: readonly string[] | null;
-    readonly from?: string;
-    readonly to?: string;
-  } | null;
-  readonly queued_at: Date;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-  readonly stopping: boolean;
-  readonly again_at: Date | null;
-  readonly runs: readonly string[];
-  readonly received: number;
-  readonly changed: number;
-  readonly rejected: number;
-  readonly error_code: string | null;
-  readonly error_message: string | null;
-}
+/** Whether `r` (a running row of `ops.runs`) has a living process, by the lease that it writes under. */
+const isAlive = sql<boolean>`exists (select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
+  and (a.backend_start is null or a.backend_start = l.backend_start)
+  where l.pipeline = r.pipeline and l.epoch = r.epoch and l.holder is not null and l.expires_at > clock_timestamp())`;
 
-/** What a run of the command line is called among requests. */
-export const manualId = (runId: string): string => `manual-${runId}`;
+const errorOf = sql`case when coalesce(error_code, error_message) is not null then
+  jsonb_build_object('code', coalesce(error_code, 'internal'), 'message', coalesce(error_message, '')) end`;
 
-/** Whether `run` (a row of `ops.runs` that says `running`) has a living process, by the lease that it writes under. */
-export const isAlive = (run: string): RawBuilder<boolean> => {
-  const [epoch, pipeline] = [sql.ref(`${run}.epoch`), sql.ref(`${run}.pipeline`)];
-  return sql<boolean>`exists (select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
-    and (a.backend_start is null or a.backend_start = l.backend_start)
-    where l.pipeline = ${pipeline} and l.epoch = ${epoch} and l.holder is not null and l.expires_at > clock_timestamp())`;
-};
+/** Params of a run of the command line, in the words of `paramsOf`. */
+const manualParams = sql`concat_ws(' ', 'FROM=' || replace(params->>'from', 'T00:00:00.000Z', ''),
+  'TO=' || replace(params->>'to', 'T00:00:00.000Z', ''),
+  'STREAMS=' || (select string_agg(s, ',') from jsonb_array_elements_text(
+    case jsonb_typeof(params->'streams') when 'array' then params->'streams' end) s),
+  case kind when 'full' then 'FULL=true' when 'reconcile' then 'DOES=reconcile' end)`;
 
-/** Both kinds in one shape. `where` is asked of `d`, which has these columns. */
-const selected = (where: RawBuilder<unknown>): RawBuilder<Row> => sql<Row>`
+/** Requests and runs of the command line as `DagRun`s, newest first. `which` selects from `d`. */
+const selectDagRuns = (which: RawBuilder<unknown>): RawBuilder<DagRun> => sql<DagRun>`
   with d as (
-    select d.dag_run_id, d.pipeline, d.does, d.trigger,
-      case when d.status = 'running' and d.stuck_since is not null then 'stuck' else d.status end as status,
-      d.params, null::jsonb as asked, d.queued_at, d.started_at, d.finished_at,
-      d.stop_asked_at is not null and d.finished_at is null as stopping, d.error_code, d.error_message,
-      (select l.not_before from ops.dag_runs l where l.retry_of = d.dag_run_id and ${isLater('l')}) as again_at,
-      null::bigint as run_id
-    from ops.dag_runs d where not ${isLater('d')}
+    select dag_run_id, pipeline, does, trigger,
+      case when status = 'running' and stuck_since is not null then 'stuck' else status end as status,
+      params, queued_at, started_at, finished_at, ${errorOf} as error,
+      stop_asked_at is not null and finished_at is null as stopping, ${retryAt} as again_at, null::bigint as run_id
+    from ops.dag_runs
     union all
-    select 'manual-' || r.run_id, r.pipeline, r.kind, 'manual',
-      case when r.status = 'running' and not ${isAlive('r')} then 'lost' else r.status end,
-      null, r.params, r.started_at, r.started_at, r.finished_at, false, r.error_code, r.error_message, null, r.run_id
-    from ops.runs r where r.trigger = 'manual')
-  select d.dag_run_id, d.pipeline, d.does, d.trigger, d.status, d.params, d.asked, d.queued_at, d.started_at,
-    d.finished_at, d.stopping, d.error_code, d.error_message, d.again_at, coalesce(n.runs, '{}') as runs,
-    coalesce(n.received, 0)::float8 as received, coalesce(n.changed, 0)::float8 as changed,
-    coalesce(n.rejected, 0)::float8 as rejected
-  from (select * from d where ${where}) d
-  left join lateral (
-    select array_agg(distinct i.run_id::text order by i.run_id::text) as runs, sum(s.received) as received,
-      sum(s.inserted + s.updated + s.deleted) as changed, sum(s.rejected) as rejected
-    from (select d.run_id where d.run_id is not null
-      union all select l.run_id from ops.dag_run_runs l where l.dag_run_id = d.dag_run_id) i
-    left join ops.run_streams s using (run_id)) n on true
+    select 'manual-' || run_id, pipeline, kind, 'manual',
+      case when status = 'running' and not ${isAlive} then 'lost' else status end,
+      ${manualParams}, started_at, started_at, finished_at, ${errorOf}, false, null, run_id
+    from ops.runs r where trigger = 'manual')
+  select dag_run_id as "runId", pipeline, does, trigger, status, params, queued_at as "queuedAt",
+    started_at as "startedAt", finished_at as "finishedAt", coalesce(n.runs::text[], '{}') as runs, s.*, error, stopping,
+    again_at as "againAt"
+  from (select * from d where ${which}) d
+  cross join lateral (select array_agg(run_id order by run_id) as runs from (
+    select d.run_id where d.run_id is not null
+    union all select l.run_id from ops.dag_run_runs l where l.dag_run_id = d.dag_run_id) i) n
+  cross join lateral (select coalesce(sum(received), 0)::float8 as received,
+    coalesce(sum(inserted + updated + deleted), 0)::float8 as changed, coalesce(sum(rejected), 0)::float8 as rejected
+    from ops.run_streams where run_id = any (n.runs)) s
   order by d.queued_at desc, d.dag_run_id desc`;
 
 /** What concerns a pipeline: its own requests and runs, and those of `nightly` that came to it. */
@@ -75,90 +50,48 @@ const concerns = (pipeline: string): RawBuilder<unknown> => sql`(d.pipeline = ${
   select from ops.dag_run_runs l join ops.runs r using (run_id)
   where l.dag_run_id = d.dag_run_id and r.pipeline = ${pipeline}))`;
 
-/** One of them by its id; undefined if there is none that concerns the pipeline. */
-export async function dagRun(db: Db, pipeline: string, id: string): Promise<DagRun | undefined> {
-  const { rows } = await selected(sql`d.dag_run_id = ${id} and ${concerns(pipeline)}`).execute(db);
-  return rows[0] && dagRunOf(rows[0]);
+/** The one of that id; with `pipeline` only if it concerns that. */
+export async function dagRun(db: Db, id: string, pipeline?: string): Promise<DagRun | undefined> {
+  const which = pipeline === undefined ? sql`true` : concerns(pipeline);
+  return (await selectDagRuns(sql`d.dag_run_id = ${id} and ${which}`).execute(db)).rows[0];
 }
 
-/** One of them by its id alone. */
-export async function anyDagRun(db: Db, id: string): Promise<DagRun | undefined> {
-  const { rows } = await selected(sql`d.dag_run_id = ${id}`).execute(db);
-  return rows[0] && dagRunOf(rows[0]);
-}
-
-/** The newest first; `before`: only those behind this one. */
+/** The newest that concern the pipeline; `before`: only those older than this one. */
 export async function dagRuns(
   db: Db,
   pipeline: string,
-  page: { readonly limit: number; readonly before?: string },
+  { limit, before }: { readonly limit: number; readonly before?: string },
 ): Promise<readonly DagRun[]> {
-  const { before, limit } = page;
-  // Asked of the row itself: its instant has microseconds, a Date has not.
-  const behind =
+  // Compared with the row itself: its instant has microseconds, a Date has not.
+  const older =
     before === undefined
-      ? sql``
-      : sql`and (d.queued_at, d.dag_run_id) < (select b.queued_at, b.dag_run_id from d b where b.dag_run_id = ${before})`;
-  const { rows } = await selected(
-    sql`${concerns(pipeline)} ${behind} order by d.queued_at desc, d.dag_run_id desc limit ${limit}`,
-  ).execute(db);
-  return rows.map(dagRunOf);
+      ? sql`true`
+      : sql`(d.queued_at, d.dag_run_id) < (select b.queued_at, b.dag_run_id from d b where b.dag_run_id = ${before})`;
+  const which = sql`${concerns(pipeline)} and ${older} order by d.queued_at desc, d.dag_run_id desc limit ${limit}`;
+  return (await selectDagRuns(which).execute(db)).rows;
 }
 
 /**
- * The one that counts as active: what runs, before what waits; a run of `nightly` or of the command line that holds the pipeline now counts,
- * too. Undefined: a start finds nothing in its way.
+ * The one that counts as active: what runs, before what waits. A run of `nightly` or of the command line that holds the pipeline now counts, too.
+ * Undefined: a start has nothing in its way.
  */
 export async function activeRun(db: Db, pipeline: string): Promise<DagRun | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from (
-      select dag_run_id as id, case status when 'running' then 0 else 2 end as rank, seq from ops.dag_runs d
-      where pipeline = ${pipeline} and status in ('queued', 'running', 'interrupted', 'lost') and not ${isLater('d')}
+      select dag_run_id as id, case status when 'running' then 0 else 2 end as rank, seq from ops.dag_runs
+      where pipeline = ${pipeline} and status in ('queued', 'running', 'interrupted', 'lost')
       union all
       select coalesce(n.dag_run_id, 'manual-' || r.run_id), 1, r.run_id
       from ops.runs r left join ops.dag_run_runs n using (run_id)
       where r.pipeline = ${pipeline} and r.status = 'running' and (n.dag_run_id is not null or r.trigger = 'manual')
-        and ${isAlive('r')}) active
+        and ${isAlive}) active
     order by rank, seq limit 1`.execute(db);
   const id = rows[0]?.id;
-  return id === undefined ? undefined : anyDagRun(db, id);
+  return id === undefined ? undefined : dagRun(db, id);
 }
 
-const dagRunOf = (row: Row): DagRun => ({
-  runId: row.dag_run_id,
-  pipeline: row.pipeline,
-  does: row.does,
-  trigger: row.trigger,
-  status: row.status,
-  params: row.params ?? paramsOf(askOfManual(row)),
-  queuedAt: row.queued_at,
-  startedAt: row.started_at,
-  finishedAt: row.finished_at,
-  runs: [...row.runs].sort((a, b) => Number(a) - Number(b)),
-  received: row.received,
-  changed: row.changed,
-  rejected: row.rejected,
-  error:
-    row.error_code === null && row.error_message === null
-      ? null
-      : { code: row.error_code ?? 'internal', message: row.error_message ?? '' },
-  stopping: row.stopping,
-  againAt: row.again_at,
-});
-
-/** What a run of the command line was asked, from `ops.runs.params`. */
-function askOfManual({ pipeline, does, asked }: Row) {
-  const { streams, from, to } = asked ?? {};
-  return {
-    pipeline,
-    does,
-    ...(streams ? { streams } : {}),
-    ...(from !== undefined && to !== undefined ? { window: { from: new Date(from), to: new Date(to) } } : {}),
-  };
-}
-
-/** The ask of a request or of a run of the command line, to be queued again; undefined if there is none of that id. */
-export async function askRow(db: Db, id: string): Promise<AskRow | undefined> {
+/** What a request or a run of the command line was asked to do; undefined if there is none of that id. */
+export async function askOfRun(db: Db, id: string): Promise<Ask | undefined> {
   const { rows } = await sql<AskRow>`
     select pipeline, does, streams, window_from, window_to from ops.dag_runs where dag_run_id = ${id}
     union all
@@ -166,5 +99,35 @@ export async function askRow(db: Db, id: string): Promise<AskRow | undefined> {
         then array(select jsonb_array_elements_text(params->'streams')) end,
       (params->>'from')::timestamptz, (params->>'to')::timestamptz
     from ops.runs where 'manual-' || run_id = ${id} and trigger = 'manual'`.execute(db);
-  return rows[0];
+  return rows[0] && askOf(rows[0]);
+}
+
+/** What a slice covers, e.g. `board_id 7 · 2024-01-01T00:00:00Z to now`; `all` if it is the whole stream. */
+const sliceText = sql`coalesce(nullif(concat_ws(' · ',
+  (select string_agg(key || ' ' || value, ' · ') from jsonb_each_text(
+    case jsonb_typeof(l.partition) when 'object' then l.partition end)),
+  case when coalesce(l.window_from, l.window_to) is not null then
+    coalesce(to_char(l.window_from at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'the beginning') || ' to ' ||
+    coalesce(to_char(l.window_to at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'now') end), ''), 'all')`;
+
+/** The streams of these runs with their status, and the slices that are being read now. */
+export async function stepsOf(db: Db, runs: readonly string[]): Promise<readonly Step[]> {
+  const { rows } = await sql<Step>`
+    select stream, slice, status, started_at as "startedAt", received::float8, expected::float8 from (
+      select s.stream, null as slice, case when s.status = 'running' then r.status else s.status end as status,
+        s.started_at, s.received, s.expected, s.run_id, 0 as slice_id
+      from ops.run_streams s join ops.runs r using (run_id) where s.run_id = any (${[...runs]}::bigint[])
+      union all
+      select w.stream, ${sliceText}, 'running', l.started_at, coalesce(l.fetched, 0), l.expected, l.run_id, l.slice_id
+      from ops.slices l join ops.walks w using (walk_id) join ops.runs r on r.run_id = l.run_id and r.status = 'running'
+      where l.run_id = any (${[...runs]}::bigint[]) and l.status = 'pending' and l.started_at is not null) steps
+    order by run_id, stream, slice_id limit 500`.execute(db);
+  return rows;
+}
+
+/** The database clock, epoch milliseconds. */
+export async function databaseNow(db: Db): Promise<number> {
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  return rows[0]?.ms ?? Number.NaN;
 }

@@ -1,46 +1,138 @@
-/** What a run is asked to do, in words and as columns. */
+/** A request to run a pipeline: what is asked, what is answered, and why an ask is refused. */
 
-import type { Ask, DagRun } from './control.ts';
+import { TidemarkError } from '../core/errors.ts';
+import type { Observe, RunReport, RunStatus } from '../core/run.ts';
+
+/** What a run is to do. */
+export interface Ask {
+  /** A pipeline by name; `nightly` is every configured one, then reconcile where due, then the hand-off. */
+  readonly pipeline: string;
+  readonly does: 'sync' | 'full' | 'reconcile' | 'backfill';
+  /** Only these streams; absent: all. */
+  readonly streams?: readonly string[];
+  /** A backfill's window, half open, UTC. */
+  readonly window?: { readonly from: Date; readonly to: Date };
+}
+
+/** A part of a request that succeeded. */
+export type Done = Pick<RunReport, 'pipeline' | 'kind'>;
+
+/** Runs asks in this process; `main.ts` and the command line make it. */
+export interface Runner {
+  /** `done`: what of it succeeded before its process ended or before it was retried. Throws as `sync` of the engine does. */
+  run(
+    ask: Ask,
+    how: {
+      readonly trigger: 'schedule' | 'api';
+      readonly signal: AbortSignal;
+      readonly observe: Observe;
+      readonly done?: readonly Done[];
+    },
+  ): Promise<RunReport>;
+  /** Names of the pipelines that are configured here. */
+  readonly configured: readonly string[];
+  /** What a backfill would do, without doing it. */
+  preview(ask: Ask, signal: AbortSignal): Promise<readonly PlanLine[]>;
+}
+
+/** One stream's part in a plan; figures that the source does not state are absent. `about`: e.g. `created 2024-01-01 to 2024-02-01`. */
+export interface PlanLine {
+  readonly stream: string;
+  readonly slices: number;
+  readonly records?: number;
+  readonly requests?: number;
+  readonly seconds?: number;
+  readonly about: string;
+}
+
+/** One request from the moment it was queued to its end; a run of the command line has the same shape. */
+export interface DagRun {
+  /** Given by the caller or made here; unique over all pipelines. */
+  readonly runId: string;
+  readonly pipeline: string;
+  /** `replay` is a run of the command line only. */
+  readonly does: Ask['does'] | 'replay';
+  readonly trigger: 'schedule' | 'api' | 'manual';
+  /** queued, interrupted and lost wait for a worker; stuck runs without progress. */
+  readonly status: RunStatus | 'queued' | 'stopped' | 'stuck';
+  /** As asked, e.g. `FROM=2024-01-01 TO=2024-02-01`. */
+  readonly params: string;
+  readonly queuedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  /** Rows of `ops.runs` it became; several for `nightly`, after a worker was lost, and after a retry. */
+  readonly runs: readonly string[];
+  readonly received: number;
+  readonly changed: number;
+  readonly rejected: number;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** A stop was requested and it has not ended yet. */
+  readonly stopping: boolean;
+  /** It failed of a passing cause and is retried then. */
+  readonly againAt: Date | null;
+}
+
+/** A stream of a running request, or a slice of it that is being read. */
+export interface Step {
+  readonly stream: string;
+  readonly slice: string | null;
+  readonly status: string;
+  readonly startedAt: Date | null;
+  readonly received: number;
+  readonly expected: number | null;
+}
+
+/** One line of a request's log. `seq` grows; a reader continues after the last one it saw. */
+export interface LogLine {
+  readonly seq: number;
+  readonly at: Date;
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+}
 
 /** An ask as `ops.dag_runs` holds it. */
-export interface AskRow {
-  readonly pipeline: string;
-  readonly does: Ask['does'];
+export interface AskRow extends Pick<Ask, 'pipeline' | 'does'> {
   readonly streams: readonly string[] | null;
   readonly window_from: Date | null;
   readonly window_to: Date | null;
 }
 
-export const rowOf = ({ pipeline, does, streams = [], window }: Ask): AskRow => ({
-  pipeline,
-  does,
-  // The order of the names says nothing.
-  streams: streams.length === 0 ? null : [...new Set(streams)].sort(),
-  window_from: window?.from ?? null,
-  window_to: window?.to ?? null,
-});
-
 export const askOf = ({ pipeline, does, streams, window_from: from, window_to: to }: AskRow): Ask => ({
   pipeline,
   does,
-  ...(streams === null ? {} : { streams }),
-  ...(from === null || to === null ? {} : { window: { from, to } }),
+  ...(streams && { streams }),
+  ...(from && to && { window: { from, to } }),
 });
 
-export const sameAsk = (a: AskRow, b: AskRow): boolean =>
-  JSON.stringify(askOf(a)) === JSON.stringify(askOf(b));
+/** The same ask with its streams sorted: their order means nothing, and no name means all. */
+export const normalized = ({ streams = [], ...ask }: Ask): Ask =>
+  streams.length === 0 ? ask : { ...ask, streams: [...new Set(streams)].sort() };
 
-/** As the API's `params` would say it: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
-export function paramsOf({ does, streams = [], window }: Omit<Ask, 'does'> & Pick<DagRun, 'does'>): string {
+/** As the API's `params` say it: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues`. */
+export function paramsOf({ does, streams = [], window }: Ask): string {
+  const day = (instant: Date): string => instant.toISOString().replace('T00:00:00.000Z', '');
   return [
-    ...(window === undefined ? [] : [`FROM=${dayOf(window.from)}`, `TO=${dayOf(window.to)}`]),
+    ...(window === undefined ? [] : [`FROM=${day(window.from)}`, `TO=${day(window.to)}`]),
     ...(streams.length === 0 ? [] : [`STREAMS=${streams.join(',')}`]),
     ...(does === 'full' ? ['FULL=true'] : []),
     ...(does === 'reconcile' ? ['DOES=reconcile'] : []),
   ].join(' ');
 }
 
-const dayOf = (instant: Date): string => {
-  const text = instant.toISOString();
-  return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
-};
+/** What a run of the command line is called among requests. */
+export const manualId = (runId: string): string => `manual-${runId}`;
+
+/** No pipeline, or no run of it, of that name. HTTP 404. Messages of these errors are fit for an answer of the API. */
+export class NotFound extends TidemarkError {
+  readonly code = 'not_found';
+}
+
+/** The state of a run does not allow what was asked, or a run id is taken. HTTP 409. `active`: the run in the way of a start. */
+export class Conflict extends TidemarkError {
+  readonly code = 'conflict';
+  readonly active: DagRun | undefined;
+  constructor(message: string, active?: DagRun) {
+    super(message);
+    this.active = active;
+  }
+}

@@ -8,7 +8,7 @@ import { unprivileged } from '../../src/embedded/data-directory.ts';
 import { copied, installed, runsAs } from '../../src/embedded/native.ts';
 import { running } from '../../src/embedded/pid-file.ts';
 import { freePort } from '../../src/embedded/ports.ts';
-import { installQueue } from '../../src/scheduler/queue.ts';
+import { openBoss } from '../../src/scheduler/queue.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { placeOfData } from './memory.ts';
@@ -177,7 +177,8 @@ async function prepare(
     const warehouse = await connect(url(template), { max: 1 });
     try {
       const broken = await migrate(warehouse, shippedTables)
-        .then(() => installQueue(warehouse))
+        .then(() => openBoss(warehouse))
+        .then((boss) => boss.stop({ graceful: false, close: false }))
         .then(
           () => undefined,
           (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),

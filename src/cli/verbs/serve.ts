@@ -3,12 +3,11 @@ import { Misconfigured } from '../../core/errors.ts';
 import { bareHost, isThisMachine } from '../../core/this-machine.ts';
 import { minutes, seconds } from '../../core/time.ts';
 import { connectionsFor } from '../../engine/context/concurrency.ts';
-import { due } from '../../scheduler/cron.ts';
-import { openControl } from '../../scheduler/open-control.ts';
+import { openControl } from '../../scheduler/control.ts';
 import type { Catalogue } from '../../scheduler/pipelines.ts';
-import { openQueue } from '../../scheduler/queue.ts';
-import { type Times, usualTimes } from '../../scheduler/schedule-times.ts';
-import { type Service, startService, type Told } from '../../scheduler/service.ts';
+import { openQueue, type Times, usualTimes } from '../../scheduler/queue.ts';
+import { due } from '../../scheduler/schedule.ts';
+import { type Service, type ServiceDeps, startService } from '../../scheduler/service.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { catalogueOf } from '../catalogue.ts';
 import type { Context, Settings, Verb } from '../context.ts';
@@ -64,8 +63,9 @@ export const serve: Verb<{
   let service: Service | undefined;
   const { hurried } = await import('../../warehouse/connect.ts');
   const asked: Warehouse = { ...warehouse, db: hurried(warehouse, askedPatience) };
-  const queue = openQueue(warehouse, (error) => trouble('the queue of runs', error), times.pollMs);
-  const control = openControl({ warehouse: asked, catalogue, preview: runner.preview, queue });
+  const names = catalogue.dags.map(({ name: dag }) => dag);
+  const queue = await openQueue(warehouse, names, (error) => trouble('the queue of runs', error), times.pollMs);
+  const control = openControl(asked, catalogue, queue, runner.preview);
   const { buildApp } = await import('../../server/api/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
@@ -100,13 +100,15 @@ export const serve: Verb<{
       runner,
       name,
       times,
-      told: told(context, config, warehouse, say, trouble),
+      ...events(context, config, warehouse, say),
+      trouble,
     });
     announce(context, url, catalogue, config);
     await untilStopped(signal);
   } finally {
     // Who asks meanwhile is still answered; what is asked for waits in the warehouse.
-    if (service !== undefined && service.busy > 0) say(`ending ${plural(service.busy, 'run')} in good order`);
+    if (service !== undefined && service.busy() > 0)
+      say(`ending ${plural(service.busy(), 'run')} in good order`);
     if (service !== undefined && !(await service.end())) {
       say(
         'the warehouse does not answer: what ran here is taken up when its lease is over, here or elsewhere',
@@ -181,16 +183,14 @@ function troubles({ err, verbose }: Context): (what: string, error?: unknown) =>
   };
 }
 
-function told(
+function events(
   context: Context,
   config: Settings,
   warehouse: Warehouse,
   say: (text: string) => void,
-  trouble: Told['trouble'],
-): Told {
+): Pick<ServiceDeps, 'ticked' | 'ended' | 'look'> {
   const outbound = outboundOf(warehouse, config);
   return {
-    trouble,
     ticked: ({ pipeline, does, scheduledFor, covers, dagRunId, joined }) =>
       say(
         `${pipeline} ${does}: due at ${minute(scheduledFor)} UTC${covers > 1 ? ` (the newest of ${covers} that were missed)` : ''}, ${joined ? 'joins' : 'queued as'} ${dagRunId}`,

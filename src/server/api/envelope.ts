@@ -3,13 +3,7 @@
 import { AuthFailed, Misconfigured, TidemarkError, Transient, Unreachable } from '../../core/errors.ts';
 import { escaped, withoutSecrets } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
-import {
-  AlreadyActive,
-  NothingActive,
-  RunIdTaken,
-  UnknownDag,
-  UnknownRun,
-} from '../../scheduler/request-errors.ts';
+import { Conflict, NotFound } from '../../scheduler/run-request.ts';
 import { isPassing, isUnwritable } from '../../warehouse/pg-errors.ts';
 
 export interface Failure {
@@ -45,8 +39,8 @@ type ErrorClass = abstract new (...args: never[]) => Error;
 
 /** What our own errors are answered with; absent message: their own, which the caller may read. */
 const rules: readonly (readonly [types: readonly ErrorClass[], code: number, message?: string])[] = [
-  [[AlreadyActive, NothingActive, RunIdTaken], 409],
-  [[UnknownDag, UnknownRun], 404],
+  [[Conflict], 409],
+  [[NotFound], 404],
   [[Misconfigured], 400],
   [[AuthFailed, Unreachable, Transient], 503, 'the source or the warehouse does not answer; try again later'],
   [[TidemarkError], 500],
@@ -60,7 +54,7 @@ export function refusalOf(error: unknown): Refusal {
   const body = failure(message);
   return {
     code,
-    body: error instanceof AlreadyActive ? { ...body, active: error.active } : body,
+    body: error instanceof Conflict && error.active ? { ...body, active: error.active } : body,
     isOurs: code >= 500,
   };
 }

@@ -21,7 +21,7 @@ interface Names {
   readonly runId: string;
 }
 
-/** A stream that ends when the run is over and all lines are sent, the reader leaves, or the service ends. Throws UnknownRun, Rejected. */
+/** A stream that ends when the run is over and all lines are sent, the reader leaves, or the service ends. Throws NotFound, Rejected. */
 export async function streamLog(
   deps: ServerDeps,
   { params, query }: { readonly params: Names; readonly query: { readonly after?: string | undefined } },

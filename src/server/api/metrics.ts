@@ -5,7 +5,6 @@
 
 import { type RawBuilder, sql } from 'kysely';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { isLater } from '../../scheduler/retry.ts';
 import { lastComplete } from '../../warehouse/freshness.ts';
 import type { ServerDeps } from './deps.ts';
 
@@ -46,7 +45,7 @@ const metrics: readonly Metric[] = [
     from ops.sources s left join ops.runs r on r.source_id = s.source_id and r.status = 'running' group by 1 order by 1`],
   ['queue_length', 'gauge', 'Requests that wait for a worker.', sql`
     select count(*)::float8 as value from ops.dag_runs d
-    where status in ('queued', 'interrupted', 'lost') and not ${isLater('d')}`],
+    where status in ('queued', 'interrupted', 'lost')`],
   ['stuck_runs', 'gauge', 'Requests that run without progress.', sql`
     select count(*)::float8 as value from ops.dag_runs where status = 'running' and stuck_since is not null`],
   ['stream_last_success_timestamp_seconds', 'gauge', 'The warehouse holds everything of the stream up to here, Unix time.',

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
-import { AlreadyActive } from '../../scheduler/request-errors.ts';
+import { Conflict } from '../../scheduler/run-request.ts';
 import { paramsOf } from '../../scheduler/run-request.ts';
 import { audit, fieldsOf } from '../api/audit.ts';
 import { Rejected } from '../api/envelope.ts';
@@ -37,7 +37,8 @@ export function actions(app: FastifyInstance, deps: DashboardDeps): void {
       return led(reply, await control.start(ask, { params: paramsOf(ask), by }));
     } catch (error) {
       // The same run is active already: that is the page that the person wants to see.
-      if (error instanceof AlreadyActive && sameAsk(error.active, ask)) return led(reply, error.active);
+      const active = error instanceof Conflict ? error.active : undefined;
+      if (active !== undefined && sameAsk(active, ask)) return led(reply, active);
       throw error;
     }
   };

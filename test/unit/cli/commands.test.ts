@@ -621,7 +621,7 @@ describe('an address that cannot be had is told as such', () => {
 
   test('serve names the flag and the variable, and has taken nothing up', async () => {
     const known = catalogue(dag('tracker'));
-    const { runId } = await controlOf(database.warehouse, known).start(
+    const { runId } = await (await controlOf(database.warehouse, known)).start(
       { pipeline: 'tracker', does: 'sync' },
       { by: 'test' },
     );

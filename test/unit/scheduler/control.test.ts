@@ -2,15 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Misconfigured } from '../../../src/core/errors.ts';
 import { takeLease, usualTimes } from '../../../src/engine/state/lease.ts';
 import type { Ask, Control } from '../../../src/scheduler/control.ts';
-import { due } from '../../../src/scheduler/cron.ts';
-import {
-  AlreadyActive,
-  NothingActive,
-  RunIdTaken,
-  UnknownDag,
-  UnknownRun,
-} from '../../../src/scheduler/request-errors.ts';
-import { append } from '../../../src/scheduler/request-log.ts';
+import { append, RunLog } from '../../../src/scheduler/request-log.ts';
+import { Conflict, NotFound } from '../../../src/scheduler/run-request.ts';
+import { due } from '../../../src/scheduler/schedule.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -25,26 +19,22 @@ import {
   timed,
 } from './orchestra.ts';
 
+const known = catalogue(
+  dag('nightly', { streams: [], parts: ['tracker', 'ads'], timed: [timed('0 2 * * *')] }),
+  dag('tracker', {
+    timed: [timed('0 2 * * *', { starts: false }), timed('0 0 * * 0', { does: 'reconcile', starts: false })],
+  }),
+  dag('ads', { hasReconcile: false }),
+  dag('workflow', { configured: false, needs: 'WORKFLOW_BASE_URL' }),
+);
+
 let database: TestDatabase;
 let warehouse: Warehouse;
 let control: Control;
 beforeAll(async () => {
   database = await testDatabase({ max: 20 });
   warehouse = database.warehouse;
-  control = controlOf(
-    warehouse,
-    catalogue(
-      dag('nightly', { streams: [], parts: ['tracker', 'ads'], timed: [timed('0 2 * * *')] }),
-      dag('tracker', {
-        timed: [
-          timed('0 2 * * *', { starts: false }),
-          timed('0 0 * * 0', { does: 'reconcile', starts: false }),
-        ],
-      }),
-      dag('ads'),
-      dag('workflow', { configured: false, needs: 'WORKFLOW_BASE_URL' }),
-    ),
-  );
+  control = await controlOf(warehouse, known);
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
@@ -83,6 +73,7 @@ test('a start is in the warehouse before it is answered', async () => {
 });
 
 test('five starts at once and a tick are one run, and every answer names it', async () => {
+  const queue = await queueOf(warehouse, known);
   for (let round = 0; round < 5; round++) {
     await query('truncate ops.dag_runs, ops.ticks, pgboss.job');
     await query(`insert into ops.schedules (pipeline, does, cron, time_zone, seen_to)
@@ -90,17 +81,12 @@ test('five starts at once and a tick are one run, and every answer names it', as
       on conflict (pipeline, does) do update set seen_to = excluded.seen_to`);
     const when = { cron: '* * * * *', timeZone: 'UTC' };
     const [made, ...starts] = await Promise.all([
-      tick(
-        warehouse.db,
-        queueOf(warehouse),
-        { ...timed('* * * * *'), pipeline: 'tracker', due: due(when) },
-        'here',
-      ),
+      tick(warehouse.db, queue, { ...timed('* * * * *'), pipeline: 'tracker', due: due(when) }, 'here'),
       ...Array.from({ length: 5 }, () =>
         control.start(sync(), { by }).then(
           ({ runId }) => runId,
           (error: unknown) => {
-            if (error instanceof AlreadyActive) return error.active.runId;
+            if (error instanceof Conflict) return error.active?.runId;
             throw error;
           },
         ),
@@ -129,13 +115,11 @@ test('the same run id with the same ask is the same run, at once, later, and whe
 test('the same run id with another ask is refused, whatever the pipeline', async () => {
   await control.start(sync(), { by, runId: 'x' });
   await expect(control.start({ pipeline: 'tracker', does: 'full' }, { by, runId: 'x' })).rejects.toThrow(
-    RunIdTaken,
+    Conflict,
   );
-  await expect(control.start(sync('ads'), { by, runId: 'x' })).rejects.toThrow(RunIdTaken);
+  await expect(control.start(sync('ads'), { by, runId: 'x' })).rejects.toThrow(Conflict);
   const both = await Promise.allSettled(
-    ['tracker', 'ads'].map((name) =>
-      control.start({ pipeline: name, does: 'reconcile' }, { by, runId: 'y' }),
-    ),
+    ['tracker', 'ads'].map((name) => control.start({ pipeline: name, does: 'full' }, { by, runId: 'y' })),
   );
   expect(both.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
 });
@@ -147,55 +131,26 @@ test.each(['manual-1', '', 'a b', '../x', 'ä', 'x'.repeat(101), "x';drop"])(
   },
 );
 
-test('a reconciliation of what has none is refused, and nothing is queued', async () => {
-  const without = controlOf(warehouse, catalogue(dag('ads', { hasReconcile: false })));
-  const refused = without.start({ pipeline: 'ads', does: 'reconcile' }, { by });
-  await expect(refused).rejects.toThrow(Misconfigured);
-  await expect(refused).rejects.toThrow('there is no reconciliation of ads');
-  expect(await query('select from ops.dag_runs')).toEqual([]);
+const backfill = (from: string, to: string): Ask => ({
+  pipeline: 'tracker',
+  does: 'backfill',
+  window: { from: new Date(from), to: new Date(to) },
 });
 
 test.each<[string, Ask, string]>([
-  ['a stream that is not there', { pipeline: 'tracker', does: 'sync', streams: ['isues'] }, 'isues'],
-  ['streams of nightly', { pipeline: 'nightly', does: 'sync', streams: ['issues'] }, 'takes no STREAMS'],
+  ['an unknown stream', { ...sync(), streams: ['isues'] }, 'isues'],
+  ['a stream of nightly', { ...sync('nightly'), streams: ['issues'] }, 'takes no STREAMS'],
   ['a backfill without a window', { pipeline: 'tracker', does: 'backfill' }, 'FROM and TO'],
+  ['a window turned round', backfill('2024-02-01', '2024-01-01'), 'half open'],
+  ['an empty window', backfill('2024-02-01', '2024-02-01'), 'half open'],
+  ['a window in the future', backfill('2999-01-01', '2999-02-01'), 'future'],
+  ['a window for a sync', { ...backfill('2024-01-01', '2024-02-01'), does: 'sync' }, 'backfill'],
   [
-    'a window turned round',
-    {
-      pipeline: 'tracker',
-      does: 'backfill',
-      window: { from: new Date('2024-02-01'), to: new Date('2024-01-01') },
-    },
-    'half open',
+    'a reconciliation where there is none',
+    { pipeline: 'ads', does: 'reconcile' },
+    'no reconciliation of ads',
   ],
-  [
-    'an empty window',
-    {
-      pipeline: 'tracker',
-      does: 'backfill',
-      window: { from: new Date('2024-02-01'), to: new Date('2024-02-01') },
-    },
-    'half open',
-  ],
-  [
-    'a window in the future',
-    {
-      pipeline: 'tracker',
-      does: 'backfill',
-      window: { from: new Date('2999-01-01'), to: new Date('2999-02-01') },
-    },
-    'future',
-  ],
-  [
-    'a window for a sync',
-    {
-      pipeline: 'tracker',
-      does: 'sync',
-      window: { from: new Date('2024-01-01'), to: new Date('2024-02-01') },
-    },
-    'backfill',
-  ],
-  ['what is not configured', sync('workflow'), 'WORKFLOW_BASE_URL'],
+  ['a pipeline that is not configured', sync('workflow'), 'WORKFLOW_BASE_URL'],
 ])('%s is refused, and nothing is queued', async (_, ask, message) => {
   const refused = control.start(ask, { by });
   await expect(refused).rejects.toThrow(Misconfigured);
@@ -204,13 +159,13 @@ test.each<[string, Ask, string]>([
 });
 
 test('a backfill of ten years is taken', async () => {
-  const window = { from: new Date('2014-01-01'), to: new Date('2024-01-01') };
-  const run = await control.start({ pipeline: 'tracker', does: 'backfill', window }, { by });
+  const ask = backfill('2014-01-01', '2024-01-01');
+  const run = await control.start(ask, { by });
   expect(run.params).toBe('FROM=2014-01-01 TO=2024-01-01');
-  expect((await take())?.ask).toMatchObject({ window_from: window.from, window_to: window.to });
+  expect((await take())?.ask).toEqual(ask);
 });
 
-test('what nobody knows is unknown to every question', async () => {
+test('an unknown DAG or run is not found by any question', async () => {
   const asks = [
     control.status('nope'),
     control.start(sync('nope'), { by }),
@@ -218,7 +173,7 @@ test('what nobody knows is unknown to every question', async () => {
     control.history('nope', { limit: 1 }),
   ];
   for (const each of await Promise.allSettled(asks))
-    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(UnknownDag) });
+    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
   const runs = [
     control.run('tracker', 'nope'),
     control.retry('tracker', 'nope', { by }),
@@ -226,13 +181,13 @@ test('what nobody knows is unknown to every question', async () => {
     control.history('tracker', { limit: 1, before: 'nope' }),
   ];
   for (const each of await Promise.allSettled(runs))
-    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(UnknownRun) });
+    expect(each).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
   const { runId } = await control.start(sync('ads'), { by });
-  await expect(control.run('tracker', runId)).rejects.toThrow(UnknownRun);
+  await expect(control.run('tracker', runId)).rejects.toThrow(NotFound);
 });
 
 test('a request that waits is stopped at once; stopping again, and what is over, answers with its state', async () => {
-  await expect(control.stop('tracker', { by })).rejects.toThrow(NothingActive);
+  await expect(control.stop('tracker', { by })).rejects.toThrow(Conflict);
   const { runId } = await control.start(sync(), { by });
   expect(await control.stop('tracker', { by })).toMatchObject({ runId, status: 'stopped', stopping: false });
   expect(await control.stop('tracker', { by })).toMatchObject({ runId, status: 'stopped' });
@@ -247,20 +202,15 @@ test('a request that runs is asked to stop; a start meanwhile is told of it', as
   expect(await control.stop('tracker', { by: 'another' })).toMatchObject({ runId, stopping: true });
   expect(await query('select stop_asked_at from ops.dag_runs')).toEqual([first]);
   await expect(control.start(sync(), { by })).rejects.toMatchObject({
-    code: 'already_active',
+    code: 'conflict',
     active: { runId, stopping: true },
   });
 });
 
 test('only what did not end well is retried, with the same ask', async () => {
-  const ask: Ask = {
-    pipeline: 'tracker',
-    does: 'backfill',
-    streams: ['issues'],
-    window: { from: new Date('2024-01-01'), to: new Date('2024-02-01') },
-  };
+  const ask: Ask = { ...backfill('2024-01-01', '2024-02-01'), streams: ['issues'] };
   const { runId } = await control.start(ask, { by, params: 'FROM=2024-01-01 TO=2024-02-01 STREAMS=issues' });
-  await expect(control.retry('tracker', runId, { by })).rejects.toThrow(AlreadyActive);
+  await expect(control.retry('tracker', runId, { by })).rejects.toThrow(Conflict);
   await end('failed');
   const both = await Promise.allSettled([
     control.retry('tracker', runId, { by }),
@@ -282,7 +232,7 @@ test('only what did not end well is retried, with the same ask', async () => {
   ]);
   await end('succeeded');
   const [newest] = await control.history('tracker', { limit: 1 });
-  await expect(control.retry('tracker', newest?.runId ?? '', { by })).rejects.toThrow(NothingActive);
+  await expect(control.retry('tracker', newest?.runId ?? '', { by })).rejects.toThrow(Conflict);
 });
 
 test('history is paged without a gap or a repetition, though many were queued in one moment', async () => {
@@ -357,17 +307,11 @@ test('lines of a log become visible in the order of their numbers, whoever write
     }
   })();
   await Promise.all(
-    Array.from({ length: 20 }, (_, writer) =>
-      append(
-        warehouse.db,
-        runId,
-        Array.from({ length: 10 }, (_line, n) => ({
-          at: new Date(),
-          level: 'info' as const,
-          message: `${writer} ${n}`,
-        })),
-      ),
-    ),
+    Array.from({ length: 20 }, (_, writer) => {
+      const log = new RunLog(warehouse.db, runId);
+      for (let n = 0; n < 10; n++) log.add('info', `${writer} ${n}`);
+      return log.flush();
+    }),
   );
   writing = false;
   await reading;
@@ -381,9 +325,7 @@ test('lines of a log become visible in the order of their numbers, whoever write
 
 test('a log holds nothing that moves a terminal, and no password', async () => {
   const { runId } = await control.start(sync(), { by });
-  await append(warehouse.db, runId, [
-    { at: new Date(), level: 'warn', message: '\u001b[2J\u0000\r\npostgres://me:hunter2@db/x' },
-  ]);
+  await append(warehouse.db, runId, 'warn', '\u001b[2J\u0000\r\npostgres://me:hunter2@db/x');
   const [line] = await control.log('tracker', runId, {});
   expect(line?.message).toBe('\\x1b[2J\\x00\\r\\npostgres://***@db/x');
 });

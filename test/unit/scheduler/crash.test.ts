@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { due } from '../../../src/scheduler/cron.ts';
+import { due } from '../../../src/scheduler/schedule.ts';
 import { tick } from '../../../src/scheduler/ticks.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Cut, postgresProxy } from '../../support/postgres-proxy.ts';
 import { type Running, run, until } from '../../support/processes.ts';
-import { catalogue, conduct, dag, queueOf, report, runnerOf, timed } from './orchestra.ts';
+import {
+  catalogue,
+  conduct,
+  dag,
+  emptyRequests,
+  queueOf,
+  recently,
+  report,
+  runnerOf,
+  timed,
+} from './orchestra.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,25 +26,15 @@ afterAll(() => database.drop());
 const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
 const program = new URL('./programs/schedule.ts', import.meta.url);
 
-/** Due once a day, and the last time two minutes ago. */
-const recently = (() => {
-  const at = new Date(Date.now() - 120_000);
-  return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
-})();
+const tracker = catalogue(dag('tracker', { timed: [timed(recently)] }));
 
-/** One tick is due, and nobody has seen it. */
-beforeEach(again);
-async function again(): Promise<void> {
-  await query(
-    'truncate ops.schedules, ops.ticks, ops.dag_runs, ops.dag_run_runs, ops.run_log, public.done, pgboss.job',
-  );
-  const when = { cron: recently, timeZone: 'UTC' };
-  await tick(
-    database.warehouse.db,
-    queueOf(database.warehouse),
-    { ...timed(recently), pipeline: 'tracker', due: due(when) },
-    'before',
-  );
+/** One tick is due, and no process has made it. */
+beforeEach(begin);
+async function begin(): Promise<void> {
+  await emptyRequests(database.warehouse);
+  await query('truncate public.done');
+  const schedule = { ...timed(recently), pipeline: 'tracker', due: due(timed(recently)) };
+  await tick(database.warehouse.db, await queueOf(database.warehouse, tracker), schedule, 'before');
   await query(`update ops.schedules set seen_to = clock_timestamp() - interval '5 minutes'`);
 }
 
@@ -59,7 +59,7 @@ async function victim(cut?: Cut): Promise<{ readonly messages: number; readonly 
     await until(
       'it is done or dead',
       async () => isOver || (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1,
-      15_000,
+      60_000,
     );
     return { messages: wire.heard.length, struck: wire.cut };
   } finally {
@@ -84,7 +84,7 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
   for (const [index, n] of points.entries()) {
     const cut: Cut = { n, side: index % 2 === 0 ? 'before' : 'after' };
     const at = `${cut.side} message ${n} of ${whole.messages}`;
-    await again();
+    await begin();
     struck += (await victim(cut)).struck ? 1 : 0;
     // At once: a tick without its run, or a run without its tick, would be one that is lost, or one that nobody asked for.
     expect(
@@ -93,19 +93,14 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
       ),
       at,
     ).toEqual([]);
-    const known = catalogue(dag('tracker', { timed: [timed(recently)] }));
-    const heir = conduct(
-      database.warehouse,
-      known,
-      runnerOf(['tracker'], async (ask) => report(ask)),
-      { name: 'heir' },
-    );
+    const runner = runnerOf(['tracker'], async (ask) => report(ask));
+    const heir = await conduct(database.warehouse, tracker, runner, { name: 'heir' });
     try {
       await until(
         `it converges: ${at}`,
         async () => (await query(`select from ops.dag_runs where status = 'succeeded'`)).length === 1,
         // Killed between its claim and the note of its session, it is believed until the claim expires.
-        45_000,
+        90_000,
       );
     } finally {
       await heir.service.end();
@@ -114,7 +109,7 @@ test('killed before or after any message to the warehouse, a scheduler leaves a 
     expect(await query('select from ops.dag_runs'), at).toHaveLength(1);
   }
   expect(struck).toBeGreaterThan(3);
-}, 180_000);
+}, 400_000);
 
 test('two hundred requests in one process leave no connection, timer or handle behind', async () => {
   let wished = 0;
@@ -123,7 +118,7 @@ test('two hundred requests in one process leave no connection, timer or handle b
     if (wished % 5 === 0) throw new Error('a defect');
     return report(ask);
   });
-  const { service, control } = conduct(database.warehouse, catalogue(dag('tracker')), runner, {
+  const { service, control } = await conduct(database.warehouse, catalogue(dag('tracker')), runner, {
     times: { pollMs: 5 },
   });
   const some = async (count: number): Promise<void> => {

@@ -1,20 +1,17 @@
-import { PgBoss } from 'pg-boss';
 import type { RunReport } from '../../../src/core/run.ts';
 import { noCounts } from '../../../src/core/run.ts';
-import type { Ask, Control, Runner } from '../../../src/scheduler/control.ts';
-import { openControl } from '../../../src/scheduler/open-control.ts';
+import { type Ask, type Control, openControl, type Runner } from '../../../src/scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../../../src/scheduler/pipelines.ts';
-import { openQueue, type Queue } from '../../../src/scheduler/queue.ts';
+import { openBoss, openQueue, type Queue, type Times, usualTimes } from '../../../src/scheduler/queue.ts';
 import {
   type Claimed,
   claim,
   type Ended,
-  finish,
   type Lost,
   markLost,
+  settle,
 } from '../../../src/scheduler/requests.ts';
-import { type Times, usualTimes } from '../../../src/scheduler/schedule-times.ts';
-import { type Service, startService, type Told } from '../../../src/scheduler/service.ts';
+import { type Service, type ServiceDeps, startService } from '../../../src/scheduler/service.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 
 /**
@@ -23,57 +20,37 @@ import type { Warehouse } from '../../../src/warehouse/connect.ts';
  */
 export const quick: Times = {
   ...usualTimes,
-  pollMs: 20,
-  heartbeatMs: 50,
-  reapMs: 50,
-  heldMs: 100,
-  againMs: [],
-  lookMs: 50,
-  logMs: 20,
+  ...{ pollMs: 20, tickMs: 50, heartbeatMs: 50, reapMs: 50, heldMs: 100, againMs: [], lookMs: 50 },
 };
 
 /** A DAG that is configured and starts nothing by itself. */
 export const dag = (name: string, more: Partial<KnownDag> = {}): KnownDag => ({
-  name,
-  about: `About ${name}.`,
-  configured: true,
-  needs: 'nothing',
-  timed: [],
-  streams: ['issues', 'projects'],
-  parts: [name],
+  ...{ name, about: `About ${name}.`, configured: true, needs: 'nothing', timed: [] },
+  ...{ streams: ['issues', 'projects'], parts: [name] },
   ...more,
 });
 
 export const timed = (cron: string, more: Partial<Timed> = {}): Timed => ({
-  does: 'sync',
-  cron,
-  timeZone: 'UTC',
-  starts: true,
+  ...{ does: 'sync', cron, timeZone: 'UTC', starts: true },
   ...more,
 });
 
 export const catalogue = (...dags: readonly KnownDag[]): Catalogue => ({ dags });
 
-/** A report as a run of that status would give it. */
+/** Due once a day, and the last time two minutes ago: no test can meet its next instant. */
+export const recently = (() => {
+  const at = new Date(Date.now() - 120_000);
+  return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
+})();
+
+/** A report as a run of that status gives it. */
 export const report = (ask: Ask, status: RunReport['status'] = 'succeeded'): RunReport => ({
-  runId: null,
-  pipeline: ask.pipeline,
-  kind: ask.does,
-  status,
-  streams: [],
-  counts: noCounts,
-  deleted: 0,
-  requests: 0,
-  retries: 0,
-  throttledMs: 0,
-  seconds: 0,
+  ...{ runId: null, pipeline: ask.pipeline, kind: ask.does, status, streams: [], counts: noCounts },
+  ...{ deleted: 0, requests: 0, retries: 0, throttledMs: 0, seconds: 0 },
 });
 
-/** A runner that does what it is told for each request. */
 export const runnerOf = (configured: readonly string[], run: Runner['run']): Runner => ({
-  configured,
-  run,
-  preview: async () => [],
+  ...{ configured, run, preview: async () => [] },
 });
 
 /** A scheduler and worker over a warehouse, as one process has it; `troubles` fills with what went wrong beside the runs. */
@@ -81,53 +58,42 @@ export interface Conductor {
   readonly service: Service;
   readonly control: Control;
   readonly troubles: readonly string[];
-  readonly looks: readonly unknown[];
+  /** What messages would be sent about. */
+  readonly findings: readonly unknown[];
 }
 
-export function conduct(
+export async function conduct(
   warehouse: Warehouse,
   known: Catalogue,
   runner: Runner,
-  how: { readonly name?: string; readonly times?: Partial<Times>; readonly told?: Partial<Told> } = {},
-): Conductor {
+  { times = {}, ...how }: Partial<Omit<ServiceDeps, 'times'>> & { readonly times?: Partial<Times> } = {},
+): Promise<Conductor> {
   const troubles: string[] = [];
-  const looks: unknown[] = [];
-  const queue = openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`), quick.pollMs);
+  const findings: unknown[] = [];
+  const queue = await queueOf(warehouse, known, troubles);
   const service = startService({
-    warehouse,
-    queue,
-    catalogue: known,
-    runner,
-    name: how.name ?? 'here',
-    times: { ...quick, ...how.times },
-    told: {
-      ticked: () => undefined,
-      ended: async () => undefined,
-      look: async (findings) => {
-        looks.push(...findings);
-      },
-      trouble: (what, error) => {
-        troubles.push(`${what}: ${String(error)}`);
-      },
-      ...how.told,
-    },
+    ...{ warehouse, queue, catalogue: known, runner, name: 'here', times: { ...quick, ...times } },
+    ticked: () => undefined,
+    ended: async () => undefined,
+    look: async (found) => void findings.push(...found),
+    trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),
+    ...how,
   });
-  const control = openControl({ warehouse, catalogue: known, preview: runner.preview, queue });
-  return { service, control, troubles, looks };
+  return { service, control: openControl(warehouse, known, queue, runner.preview), troubles, findings };
 }
 
-const queues = new Map<Warehouse, Queue>();
-
-/** A queue that offers without a worker. */
-export const queueOf = (warehouse: Warehouse): Queue => {
-  const known = queues.get(warehouse) ?? openQueue(warehouse, () => undefined);
-  queues.set(warehouse, known);
-  return known;
-};
+/** A queue for these DAGs; without a service it has no worker. */
+export const queueOf = (warehouse: Warehouse, { dags }: Catalogue, troubles: string[] = []): Promise<Queue> =>
+  openQueue(
+    warehouse,
+    dags.map(({ name }) => name),
+    (error) => troubles.push(`queue: ${String(error)}`),
+    quick.pollMs,
+  );
 
 /** Asks without a worker. */
-export const controlOf = (warehouse: Warehouse, known: Catalogue): Control =>
-  openControl({ warehouse, catalogue: known, preview: async () => [], queue: queueOf(warehouse) });
+export const controlOf = async (warehouse: Warehouse, known: Catalogue): Promise<Control> =>
+  openControl(warehouse, known, await queueOf(warehouse, known), async () => []);
 
 /** Takes the first job of these pipelines and claims its request, as a worker does; undefined where none waits. */
 export async function take(
@@ -135,12 +101,7 @@ export async function take(
   pipelines: readonly string[],
   worker = 'w',
 ): Promise<Claimed | undefined> {
-  const boss = new PgBoss({
-    db: { executeSql: (text, values) => warehouse.pool.query(text, values) },
-    schedule: false,
-    supervise: false,
-  });
-  await boss.start();
+  const boss = await openBoss(warehouse);
   try {
     for (const pipeline of pipelines) {
       if ((await boss.getQueue(pipeline)) === null) continue;
@@ -148,7 +109,7 @@ export async function take(
       if (job !== undefined)
         return await claim(
           warehouse.db,
-          { pipeline, jobId: job.id, attempt: job.retryCount, requestId: job.data.requestId },
+          { ...job.data, pipeline, jobId: job.id, attempt: job.retryCount },
           worker,
         );
     }
@@ -159,29 +120,29 @@ export async function take(
 }
 
 /** Ends a claimed request. */
-export const close = (
+export const close = async (
   warehouse: Warehouse,
   claimed: Claimed,
   ended: Ended,
   runs: readonly string[] = [],
-  also: Parameters<typeof finish>[5] = async () => undefined,
-): Promise<boolean> => finish(warehouse.db, queueOf(warehouse), claimed, runs, ended, also);
+  also: Parameters<typeof settle>[5] = async () => undefined,
+): Promise<void> => settle(warehouse.db, await queueOf(warehouse, { dags: [] }), claimed, runs, ended, also);
 
 /** Makes the workers of all active jobs look dead: their last sign of life was a minute ago. */
 export const silenceWorkers = async ({ pool }: Warehouse): Promise<void> => {
   await pool.query(`update pgboss.job set heartbeat_on = now() - interval '1 minute' where state = 'active'`);
 };
 
-/** Lets jobs that wait for a retry go at once. */
-export const hurryRetries = async ({ pool }: Warehouse): Promise<void> => {
-  await pool.query(`update pgboss.job set start_after = now() where state = 'retry'`);
+/** Lets jobs that wait for their time go at once. */
+export const hurryJobs = async ({ pool }: Warehouse): Promise<void> => {
+  await pool.query(`update pgboss.job set start_after = now() where state in ('retry', 'created')`);
 };
 
 /** What a service does about workers that died a minute ago: their jobs go back to the queue, their requests are lost. */
-export async function loseDead(warehouse: Warehouse, pipelines: readonly string[]): Promise<readonly Lost[]> {
+export async function loseDead(warehouse: Warehouse, known: Catalogue): Promise<readonly Lost[]> {
   await silenceWorkers(warehouse);
   await warehouse.pool.query(`update pgboss.queue set monitor_on = null, monitor_claim_on = null`);
-  await queueOf(warehouse).reap(pipelines);
+  await (await queueOf(warehouse, known)).reap();
   return markLost(warehouse.db);
 }
 

@@ -7,8 +7,7 @@ import { type RunDetail, type RunLine, run as readRun } from '../../../queries/r
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';
-import { UnknownDag, UnknownRun } from '../../../scheduler/request-errors.ts';
-import { manualId } from '../../../scheduler/request-records.ts';
+import { manualId, NotFound } from '../../../scheduler/run-request.ts';
 import {
   address,
   ago,
@@ -47,7 +46,7 @@ export async function runPage(deps: DashboardDeps, view: View, { param }: Asked)
   return run && page(await known(deps, run, await requestOf(deps, run)), view);
 }
 
-/** A request by its id, with the newest run that it became. Throws `UnknownDag`, `UnknownRun`. */
+/** A request by its id, with the newest run that it became. Throws `NotFound`. */
 export async function requestPage(deps: DashboardDeps, view: View, { param }: Asked): Promise<Page> {
   const request = await deps.control.run(param('pipeline'), param('run'));
   const newest = request.runs.at(-1);
@@ -66,7 +65,7 @@ async function requestOf({ control, db }: DashboardDeps, run: RunLine): Promise<
 
 /** A pipeline may no longer be one of this program. */
 const ofUnknown = (error: unknown): undefined => {
-  if (!(error instanceof UnknownDag || error instanceof UnknownRun)) throw error;
+  if (!(error instanceof NotFound)) throw error;
 };
 
 const hasLog = (request: DagRun | undefined): request is DagRun =>

@@ -13,9 +13,8 @@ const runner = runnerOf(dags, async (ask) => {
   await warehouse.pool.query('insert into public.done values ($1, $2)', [ask.pipeline, name]);
   return report(ask);
 });
-const { service, troubles } = conduct(warehouse, known, runner, {
+const { service, troubles } = await conduct(warehouse, known, runner, {
   name,
-  times: { leaseMs: 30_000, heartbeatMs: 1000 },
 });
 await once(process, 'SIGTERM');
 await service.end();

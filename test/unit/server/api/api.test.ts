@@ -215,7 +215,7 @@ test('list, one DAG, history in pages, one run, and a retry in both its forms', 
 test('the log is told by its tail, and followed as events or lines until the run is over', async () => {
   const { body } = await post(`${base}/dags/tracker/start`, { runId: 'logged' });
   const { db } = database.warehouse;
-  const line = (message: string) => append(db, 'logged', [{ at: new Date(), level: 'info', message }]);
+  const line = (message: string) => append(db, 'logged', 'info', message);
   await line('one');
   await line('two');
   const tail = await ask(`${base}/dags/tracker/runs/logged/log?tail=1`);

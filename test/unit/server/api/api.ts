@@ -29,7 +29,7 @@ export async function openApi({ warehouse }: TestDatabase, more: Partial<ServerD
   const troubles: string[] = [];
   const ending = new AbortController();
   const app = await buildApp({
-    control: controlOf(warehouse, known),
+    control: await controlOf(warehouse, known),
     db: warehouse.db,
     tokens: { operate, read },
     version: 'test',

@@ -4,11 +4,9 @@ import { nightly } from '../../../../pipelines/nightly.ts';
 import { tracker } from '../../../../pipelines/tracker.ts';
 import type { RunReport } from '../../../../src/core/run.ts';
 import { plan } from '../../../../src/engine/preview.ts';
-import type { Control, Runner } from '../../../../src/scheduler/control.ts';
-import { openControl } from '../../../../src/scheduler/open-control.ts';
+import { type Control, openControl, type Runner } from '../../../../src/scheduler/control.ts';
 import type { Catalogue } from '../../../../src/scheduler/pipelines.ts';
-import { openQueue } from '../../../../src/scheduler/queue.ts';
-import { usualTimes } from '../../../../src/scheduler/schedule-times.ts';
+import { openQueue, usualTimes } from '../../../../src/scheduler/queue.ts';
 import { startService } from '../../../../src/scheduler/service.ts';
 import { connect } from '../../../../src/warehouse/connect.ts';
 import type { Rig } from '../../../support/rig.ts';
@@ -61,22 +59,21 @@ export async function openTestControl(rig: Rig): Promise<TestControl> {
     },
   };
   const troubles: string[] = [];
-  const queue = openQueue(warehouse, (error) => troubles.push(`queue: ${String(error)}`), 500);
+  const names = catalogue.dags.map(({ name }) => name);
+  const queue = await openQueue(warehouse, names, (error) => troubles.push(`queue: ${String(error)}`), 500);
   const service = startService({
     warehouse,
     queue,
     catalogue,
     runner,
     name: 'the test',
-    times: { ...usualTimes, pollMs: 50, heartbeatMs: 50, logMs: 50 },
-    told: {
-      ticked: () => undefined,
-      ended: async () => undefined,
-      look: async () => undefined,
-      trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),
-    },
+    times: { ...usualTimes, pollMs: 50, heartbeatMs: 50 },
+    ticked: () => undefined,
+    ended: async () => undefined,
+    look: async () => undefined,
+    trouble: (what, error) => troubles.push(`${what}: ${String(error)}`),
   });
-  const control = openControl({ warehouse, catalogue, preview: runner.preview, queue });
+  const control = openControl(warehouse, catalogue, queue, runner.preview);
   return {
     control,
     asked: async () =>
