@@ -116,6 +116,7 @@ export const serve: Verb<{
       // What it was still about finds its connections closed.
       hasLeft = true;
     }
+    if (service === undefined) await queue.end();
     ending.abort();
     await app.close();
     shown.end();
