@@ -53,7 +53,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   embedded: 920,
   //
-  scheduler: 1850,
+  scheduler: 1200,
   //
   outbound: 700,
   //

@@ -64,7 +64,12 @@ export const serve: Verb<{
   const { hurried } = await import('../../warehouse/connect.ts');
   const asked: Warehouse = { ...warehouse, db: hurried(warehouse, askedPatience) };
   const names = catalogue.dags.map(({ name: dag }) => dag);
-  const queue = await openQueue(warehouse, names, (error) => trouble('the queue of runs', error), times.pollMs);
+  const queue = await openQueue(
+    warehouse,
+    names,
+    (error) => trouble('the queue of runs', error),
+    times.pollMs,
+  );
   const control = openControl(asked, catalogue, queue, runner.preview);
   const { buildApp } = await import('../../server/api/app.ts');
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');

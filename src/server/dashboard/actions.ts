@@ -2,8 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Ask, DagRun } from '../../scheduler/control.ts';
-import { Conflict } from '../../scheduler/run-request.ts';
-import { paramsOf } from '../../scheduler/run-request.ts';
+import { Conflict, paramsOf } from '../../scheduler/run-request.ts';
 import { audit, fieldsOf } from '../api/audit.ts';
 import { Rejected } from '../api/envelope.ts';
 import { requestPath } from './components.ts';
