@@ -13,8 +13,8 @@ export interface Request {
   readonly body?: Readonly<Record<string, unknown>>;
   /** The route as the contract writes it, e.g. `/rest/agile/1.0/sprint/{id}/issue`: label of logs, metrics and its rate bucket. */
   readonly endpoint: string;
-  /** True for what changes something at the source (a report job): never sent again by itself. */
-  readonly once?: true;
+  /** False for what changes something at the source (a report job): never sent again by itself. */
+  readonly idempotent?: false;
   /** The answer may hold at most so many bytes, however it came; absent: what the client allows. */
   readonly mostBytes?: number;
   /** A status by which this endpoint says that it took too long, beside those that say so everywhere. */

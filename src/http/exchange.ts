@@ -1,7 +1,10 @@
 /** One request, one complete answer: deadlines, sizes and completeness, on undici. No retry, no judgement of the content. */
 
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { type Body, collect } from './body.ts';
+import { either, orStopped } from '../core/abort.ts';
+import { TooLarge, UnexpectedContent } from '../core/errors.ts';
 import type { SizeLimits, Timeouts } from './http-options.ts';
 
 /** What is sent. */
@@ -27,89 +30,84 @@ export interface Received {
 export class Late extends Error {}
 
 /**
- * Sends and waits for the last byte. Rejects with the signal's reason when it aborts (at once, also while queued or connecting), with
- * `Late` at a deadline, with `TooLarge` or `UnexpectedContent` from the body, else with the network's own error.
+ * Sends and waits for the last byte. Rejects with the signal's reason when it aborts (at once, also while connecting), with
+ * `Late` at a deadline, `TooLarge` beyond a limit, `UnexpectedContent` for an encoding that was not asked for, zlib's error for
+ * damaged or truncated data, else with the network's own error.
  */
-export const exchange = (
+export const exchange = async (
   dispatcher: Dispatcher,
-  sent: Sent,
+  { headers: sentHeaders, body: sentBody, ...sent }: Sent,
   timeouts: Timeouts,
   limits: SizeLimits,
   signal: AbortSignal,
-): Promise<Received> =>
-  new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
-    let body: Body | undefined;
-    let over = false;
-    let timer: NodeJS.Timeout | undefined;
+): Promise<Received> => {
+  const late = new AbortController();
+  const stop = either(signal, late.signal);
+  let timer: NodeJS.Timeout | undefined;
+  const within = (ms: number, what: string): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => late.abort(new Late(`${what} did not come within ${ms / 1000} s`)), ms);
+  };
+  let answer: Dispatcher.ResponseData | undefined;
+  try {
+    within(timeouts.headersMs, 'the answer');
+    const request = { ...sent, headers: { ...sentHeaders }, body: sentBody ?? null, signal: stop.signal };
+    answer = await orStopped(dispatcher.request(request), stop.signal);
+    within(timeouts.bodyMs, 'the whole answer');
+    const headers = flat(answer.headers);
+    const raw = await collect(answer.body, headers, limits);
+    return { status: answer.statusCode, headers, raw, receivedAt: performance.now() };
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    stop.release();
+    answer?.body.on('error', () => {}).destroy();
+  }
+};
 
-    const end = (): void => {
-      over = true;
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-    const fail = (error: unknown): void => {
-      if (over) return;
-      end();
-      body?.destroy();
-      reject(error);
-      // After `reject`: undici calls back at once.
-      controller?.abort(error instanceof Error ? error : new Error('aborted'));
-    };
-    const onAbort = (): void => fail(signal.reason);
-    const within = (ms: number, what: string): void => {
-      clearTimeout(timer);
-      timer = setTimeout(() => fail(new Late(`${what} did not come within ${ms / 1000} s`)), ms);
-    };
-
-    if (signal.aborted) return fail(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-
-    dispatcher.dispatch(
-      {
-        method: sent.method,
-        origin: sent.origin,
-        path: sent.path,
-        headers: { ...sent.headers },
-        body: sent.body ?? null,
-      },
-      {
-        onRequestStart(started) {
-          controller = started;
-          if (over) started.abort(new Error('given up before it was sent'));
-          // From here, not from `dispatch`: waiting for a free connection is not the server's fault.
-          else within(timeouts.headersMs, 'the answer');
-        },
-        onResponseStart(started, status, rawHeaders) {
-          if (over || status < 200) return;
-          within(timeouts.bodyMs, 'the whole answer');
-          const headers = flat(rawHeaders);
-          try {
-            body = collect(headers, limits, started, fail, (raw) => {
-              if (over) return;
-              end();
-              resolve({ status, headers, raw, receivedAt: performance.now() });
-            });
-          } catch (error) {
-            fail(error);
-          }
-        },
-        onResponseData(_, chunk) {
-          if (!over) body?.write(chunk);
-        },
-        onResponseEnd() {
-          if (!over) body?.end();
-        },
-        onResponseError(_, error) {
-          fail(error);
-        },
-      },
-    );
-  });
-
-const flat = (headers: NodeJS.Dict<string | string[]>): Record<string, string> => {
+const flat = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> => {
   const one: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) one[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
   return one;
+};
+
+/** Below this a high ratio means nothing. */
+const ratioCounts = 4 * 1024 * 1024;
+
+const beyond = (limit: number, what: string): TooLarge =>
+  new TooLarge(`the answer is larger than ${limit} ${what}`);
+
+/** The bytes of a body, decompressed strictly; limits are checked while it streams. */
+const collect = async (
+  body: Dispatcher.ResponseData['body'],
+  headers: Readonly<Record<string, string>>,
+  { wireBytes, decodedBytes, ratio }: SizeLimits,
+): Promise<Buffer> => {
+  if (Number(headers['content-length'] ?? 0) > wireBytes) throw beyond(wireBytes, 'bytes');
+  const encoding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
+  if (encoding !== 'identity' && encoding !== 'gzip')
+    throw new UnexpectedContent(`content encoding '${encoding.slice(0, 40)}' was not asked for`);
+  const chunks: Buffer[] = [];
+  let wire = 0;
+  let bytes = 0;
+  async function* counted(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+    for await (const chunk of source) {
+      wire += chunk.length;
+      if (wire > wireBytes) throw beyond(wireBytes, 'bytes');
+      yield chunk;
+    }
+  }
+  const keep = async (source: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of source) {
+      bytes += chunk.length;
+      if (bytes > decodedBytes) throw beyond(decodedBytes, 'bytes decompressed');
+      if (bytes > ratioCounts && bytes > wire * ratio)
+        throw new TooLarge(`the answer decompresses to more than ${ratio} times its size`);
+      chunks.push(chunk);
+    }
+  };
+  await (encoding === 'gzip' ? pipeline(body, counted, createGunzip(), keep) : pipeline(body, counted, keep));
+  return Buffer.concat(chunks, bytes);
 };

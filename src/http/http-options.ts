@@ -1,6 +1,5 @@
-/** Everything an `Http` can be told. One right default each. */
+/** The options of an `Http`. One right default each. */
 
-import type { Request } from '../core/request.ts';
 import type { Proxies } from './proxy.ts';
 
 export interface HttpOptions {
@@ -25,9 +24,8 @@ export interface HttpOptions {
   readonly timeouts?: Partial<Timeouts>;
   readonly limits?: Partial<SizeLimits>;
   readonly retry?: Partial<RetryPolicy>;
-  readonly rate?: RateOptions;
-  /** Whether a request may be sent again after a fault. Default: all but those marked `once`; what else goes through `send` are reads. */
-  readonly idempotent?: (request: Request) => boolean;
+  /** The narrowest first; a request keeps to every one that covers its endpoint. */
+  readonly rates?: readonly Rate[];
   readonly observe?: (event: HttpEvent) => void;
   /** For tests: the dice, the monotonic clock (ms), the wall clock (epoch ms) and how to wait. */
   readonly random?: () => number;
@@ -37,11 +35,11 @@ export interface HttpOptions {
 }
 
 export interface Timeouts {
-  /** Until the connection stands, TLS included. */
+  /** Until the connection is there, TLS included. */
   readonly connectMs: number;
-  /** From sending the request to the end of the answer's headers. */
+  /** From the request, connecting included, to the end of the answer's headers. */
   readonly headersMs: number;
-  /** From the headers to the last byte of the body, however diligently the server drips. */
+  /** From the headers to the last byte of the body. */
   readonly bodyMs: number;
 }
 
@@ -65,50 +63,30 @@ export interface RetryPolicy {
   /** A source that wants us to wait longer ends the request as `RateLimited` at once. */
   readonly retryAfterMaxMs: number;
   /** What one `send` may wait for rate limits in all. */
-  readonly patienceMs: number;
+  readonly throttledMaxMs: number;
   /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed. */
   readonly budgetRatio: number;
   readonly budgetFloor: number;
-  /** What retries while nobody is answered may wait in all without counting against that. */
-  readonly awayMs: number;
+  /** What retries during outages of the source may wait in all without counting against that. */
+  readonly outageMs: number;
 }
 
-/** At most `perSecond` requests a second, `burst` of them at once. */
+/** At most `perSecond` requests a second to the endpoints that it covers, `burst` of them at once. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
-}
-
-export interface RateOptions {
-  /** By `Request.endpoint`. */
-  readonly perEndpoint?: Readonly<Record<string, Rate>>;
-  /** For each endpoint without one of its own; none: unlimited. */
-  readonly default?: Rate;
-  /** Limits that several endpoints share, the narrowest first; a request keeps to every one that covers its endpoint, besides its own. */
-  readonly shared?: readonly SharedRate[];
-}
-
-export interface SharedRate extends Rate {
   readonly covers: (endpoint: string) => boolean;
 }
 
 /** What happens between requests: for progress lines and the log. */
-export type HttpEvent =
-  /** One request is sent again after `waitMs`. `tries`: sent so far. */
+export type HttpEvent = { readonly endpoint: string; readonly reason: string } & (
   | {
-      readonly type: 'retry';
-      readonly endpoint: string;
+      /** Sent again after `waitMs`. `tries`: sent so far. */ readonly type: 'retry';
       readonly tries: number;
       readonly waitMs: number;
-      readonly reason: string;
     }
-  /** The source asked for quiet: no request leaves until then (epoch ms). */
-  | {
-      readonly type: 'throttled';
-      readonly endpoint: string;
-      readonly untilMs: number;
-      readonly reason: string;
-    };
+  | { /** No request leaves until then (epoch ms). */ readonly type: 'throttled'; readonly untilMs: number }
+);
 
 const mb = 1024 * 1024;
 
@@ -120,8 +98,8 @@ export const defaultRetry: RetryPolicy = {
   baseMs: 1_000,
   capMs: 60_000,
   retryAfterMaxMs: 15 * 60_000,
-  patienceMs: 60 * 60_000,
+  throttledMaxMs: 60 * 60_000,
   budgetRatio: 0.2,
   budgetFloor: 20,
-  awayMs: 5 * 60_000,
+  outageMs: 5 * 60_000,
 };

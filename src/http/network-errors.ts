@@ -3,19 +3,13 @@
 import { errors } from 'undici';
 import { TidemarkError, TimedOut, TooLarge, Transient, Unreachable } from '../core/errors.ts';
 import type { Request } from '../core/request.ts';
-import type { Failed } from './attempt.ts';
 import { Late } from './exchange.ts';
-import { proxyFault } from './proxy.ts';
+import { proxyFailure } from './proxy.ts';
+import type { Failed } from './with-retry.ts';
 
 /** The connection never came about. */
 const noConnection = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EAI_FAIL',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN'],
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
@@ -27,45 +21,39 @@ const broken =
 const tls =
   /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_)/;
 
-/** A failure of the exchange, through a proxy (`host:port`) or without; undefined for what is none (a defect of ours, an abort): that must be thrown on. */
-export const faultOf = (
+/** A failure of the exchange, through a proxy (`host:port`) or without. Undefined for a defect of ours or an abort, to be thrown on. */
+export const networkFailure = (
   request: Request,
   origin: string,
-  error: unknown,
+  cause: unknown,
   proxy?: string,
 ): Failed | undefined => {
   const what = `${request.method} ${request.endpoint}`;
-  if (error instanceof TooLarge)
-    return { error: new TooLarge(`${what}: ${error.message}`, { cause: error }), again: 'no' };
-  if (error instanceof TidemarkError) return { error, again: 'no' };
-  if (error instanceof Late)
-    return { error: new TimedOut(`${what}: ${error.message}`, { cause: error }), again: 'yes' };
-  const blamed = proxy === undefined ? undefined : proxyFault(origin, proxy, error);
-  if (blamed !== undefined) return blamed;
-  const facts = { cause: error };
+  if (cause instanceof TooLarge)
+    return { error: new TooLarge(`${what}: ${cause.message}`, { cause }), again: 'no' };
+  if (cause instanceof TidemarkError) return { error: cause, again: 'no' };
+  if (cause instanceof Late)
+    return { error: new TimedOut(`${what}: ${cause.message}`, { cause }), again: 'yes' };
+  const ofProxy = proxy === undefined ? undefined : proxyFailure(origin, proxy, cause);
+  if (ofProxy !== undefined) return ofProxy;
   // By its class: undici gives it no code.
-  if (error instanceof errors.HTTPParserError)
+  if (cause instanceof errors.HTTPParserError)
     return {
-      error: new Transient(`${what}: the answer is not HTTP (${error.message})`, facts),
+      error: new Transient(`${what}: the answer is not HTTP (${cause.message})`, { cause }),
       again: 'yes',
     };
-  const code = codeOf(error);
-  if (code === undefined) return undefined;
+  const code = codeOf(cause) ?? '';
   if (tls.test(code)) {
-    const message = `cannot make a trusted connection to ${origin}${proxy === undefined ? '' : ` through the proxy ${proxy}`} (${code}); the certificate must be valid for this host`;
-    return { error: new Unreachable(message, facts), again: 'no' };
+    const by = proxy === undefined ? '' : ` through the proxy ${proxy}`;
+    const message = `cannot make a trusted connection to ${origin}${by} (${code}); the certificate must be valid for this host`;
+    return { error: new Unreachable(message, { cause }), again: 'no' };
   }
-  if (noConnection.has(code))
-    return {
-      error: new Unreachable(
-        `cannot connect to ${proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`} (${code})`,
-        facts,
-      ),
-      again: 'connect',
-    };
-  if (broken.test(code))
-    return { error: new Transient(`${what}: the answer broke off (${code})`, facts), again: 'yes' };
-  return undefined;
+  if (noConnection.has(code)) {
+    const target = proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`;
+    return { error: new Unreachable(`cannot connect to ${target} (${code})`, { cause }), again: 'connect' };
+  }
+  if (!broken.test(code)) return undefined;
+  return { error: new Transient(`${what}: the answer broke off (${code})`, { cause }), again: 'yes' };
 };
 
 /** The system's or library's code. Several addresses that all failed come as one AggregateError. */

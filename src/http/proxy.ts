@@ -1,11 +1,11 @@
-/** The way to an origin: straight, or through the proxy that is configured for it. */
+/** How an origin is connected to: directly, or through the proxy that is configured for it. */
 
 import { isIP, type LookupFunction } from 'node:net';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
-import type { Failed } from './attempt.ts';
 import { rangesOf } from './public-address.ts';
+import type { Failed } from './with-retry.ts';
 
 /** Proxies as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them; `ProxyConfig` of src/config/config.ts is one. */
 export interface Proxies {
@@ -17,25 +17,25 @@ export interface Proxies {
   readonly except: readonly string[];
 }
 
-/** A way to one origin; its connections are opened when they are needed. */
-export interface Way {
+/** Connections to one origin, which are opened when they are needed. */
+export interface Route {
   readonly dispatcher: Dispatcher;
-  /** The proxy as `host:port`; undefined where the way is straight. */
+  /** The proxy as `host:port`; undefined for a direct connection. */
   readonly proxy: string | undefined;
 }
 
-/** How an origin is connected to. */
-export interface Connecting {
+/** How connections are made. */
+export interface ConnectOptions {
   /** At once. */
   readonly connections: number;
-  /** Until a connection stands, TLS and the proxy's consent included. */
+  /** Until a connection is there, TLS and the proxy's consent included. */
   readonly connectMs: number;
-  /** Resolves names on a straight way; on another the proxy does. */
+  /** Resolves names of direct connections; otherwise the proxy does. */
   readonly lookup?: LookupFunction;
 }
 
 /** Deadlines of answers are the caller's own. */
-export function wayTo(origin: string, proxies: Proxies | undefined, how: Connecting): Way {
+export function connectTo(origin: string, proxies: Proxies | undefined, how: ConnectOptions): Route {
   const { connections, connectMs, lookup } = how;
   const options = { connections, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
   const through = proxyFor(origin, proxies);
@@ -53,7 +53,7 @@ export function wayTo(origin: string, proxies: Proxies | undefined, how: Connect
   return { dispatcher, proxy: `${through.hostname}:${portOf(through)}` };
 }
 
-/** The proxy for an origin; undefined for none. This machine itself is always reached straight. */
+/** The proxy for an origin; undefined for none. This machine itself is always reached directly. */
 export function proxyFor(origin: string, proxies: Proxies | undefined): URL | undefined {
   const url = new URL(origin);
   const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http;
@@ -84,37 +84,33 @@ function isWithin(host: string, net: string, bits: number): boolean {
   return rangesOf(`${net}/${bits}`).check(host, version === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** A failure that the proxy is to blame for, by the errors of undici's `ProxyAgent`; undefined for any other. */
-export function proxyFault(origin: string, proxy: string, error: unknown): Failed | undefined {
+/** A failure of the proxy itself, by the errors of undici's `ProxyAgent`; undefined for any other. */
+export function proxyFailure(origin: string, proxy: string, error: unknown): Failed | undefined {
   if (!(error instanceof Error)) return undefined;
   const facts = { cause: error };
   const status = /^Proxy response \((\d{3})\)|^Proxy Authentication Required \((407)\)/.exec(error.message);
   if (status === null) {
     const code = 'code' in error ? error.code : undefined;
-    const what = told[String(code)];
+    const what = meanings[String(code)];
     if (what === undefined) return undefined;
     return { error: new Unreachable(`the proxy ${proxy} ${what}`, facts), again: 'connect' };
   }
-  const answered = status[1] ?? status[2];
-  if (answered === '407')
-    return {
-      error: new Misconfigured(
-        `the proxy ${proxy} wants a user and a password, or others: HTTPS_PROXY=http://user:password@${proxy} (HTTP_PROXY for http), special characters in them percent-encoded`,
-        facts,
-      ),
-      again: 'no',
-    };
-  const refused = new Unreachable(
-    `the proxy ${proxy} makes no way to ${origin} (it answered ${answered})`,
-    facts,
-  );
-  return { error: refused, again: Number(answered) >= 500 || busy.has(Number(answered)) ? 'connect' : 'no' };
+  const answered = Number(status[1] ?? status[2]);
+  if (answered === 407) {
+    const message = `the proxy ${proxy} wants a user and a password, or others: HTTPS_PROXY=http://user:password@${proxy} (HTTP_PROXY for http), special characters in them percent-encoded`;
+    return { error: new Misconfigured(message, facts), again: 'no' };
+  }
+  const message = `the proxy ${proxy} makes no connection to ${origin} (it answered ${answered})`;
+  return {
+    error: new Unreachable(message, facts),
+    again: answered >= 500 || busy.has(answered) ? 'connect' : 'no',
+  };
 }
 
 /** What a proxy answers that is asked too often, or too slowly. */
 const busy: ReadonlySet<number> = new Set([408, 425, 429]);
 
-const told: Readonly<Record<string, string>> = {
+const meanings: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'broke the connection off',
   UND_ERR_PRX_TLS: 'shows a certificate that is not valid for it',
   UND_ERR_HEADERS_TIMEOUT: 'did not answer in time',

@@ -1,9 +1,9 @@
-/** From a `Request` to what goes over the wire, and the guard that it goes nowhere but to the configured origin. */
+/** From a `Request` to the path that is sent, to the configured origin and nowhere else. */
 
 import { ForeignOrigin, Misconfigured } from '../core/errors.ts';
 import type { Request } from '../core/request.ts';
 
-/** The configured place: `origin` gets the credentials, `prefix` stands before every path ('' or `/ads/v3`). */
+/** `origin` gets the credentials, `prefix` comes before every path ('' or `/ads/v3`). */
 export interface Base {
   readonly origin: string;
   readonly prefix: string;
@@ -29,7 +29,7 @@ export const pathOf = (request: Request, base: Base): string => {
   const url = ownUrl(request.url, base.origin + path);
   if (url?.origin !== base.origin || url.username !== '' || url.password !== '')
     throw new ForeignOrigin(
-      `${request.endpoint}: the next page lies at ${url === undefined ? 'no readable URL' : url.origin}, not at ${base.origin}; not followed`,
+      `${request.endpoint}: the next page is at ${url === undefined ? 'no readable URL' : url.origin}, not at ${base.origin}; not followed`,
     );
   return (url.pathname === request.path ? path : url.pathname) + url.search;
 };

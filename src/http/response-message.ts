@@ -1,6 +1,7 @@
-/** What a server says when it says no, made fit for a log line. */
+/** A server's own words for an error, made fit for a log line. */
 
 import { parseJson } from '../core/json.ts';
+import { isObject } from '../core/record-object.ts';
 
 const longest = 300;
 const most = 5;
@@ -10,27 +11,17 @@ const most = 5;
  * `{error: {message}}`, `{message}`, `{messages}`, Spotify's `{messages, error_codes: [{code, definition}]}` and `{validation_errors}`, and
  * OAuth's `{error, error_description}`. Cleaned, at most five; none where the body is not JSON.
  */
-export const serverMessages = (
-  raw: Buffer,
-  type: string | undefined,
-  clean: (text: string) => string,
-): readonly string[] =>
-  texts(bodyOf(raw, type))
-    .map(clean)
-    .filter((text, place, all) => text !== '' && all.indexOf(text) === place)
-    .slice(0, most);
+export const serverMessages = (body: unknown, clean: (text: string) => string): readonly string[] =>
+  [...new Set(texts(body).map(clean))].filter((text) => text !== '').slice(0, most);
 
-/** The name by which the server's own people find the request again: Spotify's `sp_trace_id`, in the body or as a header. */
+/** The name by which the server's operators find the request again: Spotify's `sp_trace_id`, in the body or as a header. */
 export const traceOf = (
-  raw: Buffer,
+  body: unknown,
   headers: Readonly<Record<string, string>>,
   clean: (text: string) => string,
 ): string | undefined => {
-  const body = bodyOf(raw, headers['content-type']);
-  const named =
-    typeof body === 'object' && body !== null && 'sp_trace_id' in body ? body.sp_trace_id : undefined;
-  const trace = typeof named === 'string' && named !== '' ? named : headers.sp_trace_id;
-  return trace === undefined || trace.trim() === '' ? undefined : clip(clean(trace));
+  const named = isObject(body) && typeof body.sp_trace_id === 'string' ? body.sp_trace_id : '';
+  return clip(clean(named || (headers.sp_trace_id ?? ''))) || undefined;
 };
 
 /** The body of an error, where it is JSON. */
@@ -39,70 +30,40 @@ export const bodyOf = (raw: Buffer, type: string | undefined): unknown => {
   try {
     return parseJson(raw);
   } catch {
-    // An error page that is broken itself has nothing to say; the status is told in any case.
+    // An error page that is broken itself has no message; its status is reported in any case.
     return undefined;
   }
 };
 
-const texts = (body: unknown): readonly string[] => {
-  if (typeof body !== 'object' || body === null) return [];
-  const known = body as Readonly<Record<string, unknown>>;
-  const {
-    errorMessages,
-    errors,
-    title,
-    detail,
-    error,
-    message,
-    messages,
-    error_description,
-    validation_errors,
-  } = known;
-  const said = strings(messages);
+const texts = (value: unknown): readonly string[] => {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(texts);
+  if (!isObject(value)) return [];
+  if (typeof value.definition === 'string')
+    return [[value.code, value.definition].filter(Boolean).join(': ')];
   return [
-    ...strings(errorMessages),
-    ...fields(errors),
-    ...said,
-    ...(typeof error === 'object' ? texts(error).slice(0, most) : strings(error)),
-    ...strings(message),
-    ...strings(detail === undefined ? title : detail),
-    ...strings(error_description),
-    ...strings(known.code),
+    ...texts(value.errorMessages),
+    ...byField(value.errors),
+    ...[value.messages, value.error, value.message, value.detail ?? value.title].flatMap(texts),
+    ...[value.error_description, value.code].flatMap(texts),
     // Spotify writes the key in more than one way.
-    ...codes(known.error_codes ?? known.errorCodes ?? known.ERROR_CODES, said),
-    ...fields(validation_errors),
+    ...texts(value.error_codes ?? value.errorCodes ?? value.ERROR_CODES),
+    ...byField(value.validation_errors),
   ];
 };
 
-const strings = (value: unknown): readonly string[] =>
-  [value].flat().filter((text): text is string => typeof text === 'string');
-
-const fields = (errors: unknown): readonly string[] =>
-  Array.isArray(errors)
-    ? errors.flatMap((one) => (typeof one === 'string' ? [one] : texts(one)))
-    : typeof errors === 'object' && errors !== null
-      ? Object.entries(errors).flatMap(([field, text]) =>
-          typeof text === 'string' ? [`${field}: ${text}`] : [],
-        )
-      : [];
-
-/** `CODE: definition`, or whichever of the two is there; a definition that was said already is not said again. */
-const codes = (list: unknown, said: readonly string[]): readonly string[] =>
-  [list].flat().flatMap((one) => {
-    if (typeof one === 'string') return [one];
-    if (typeof one !== 'object' || one === null) return [];
-    const { code, definition } = one as Readonly<Record<string, unknown>>;
-    const words = [...strings(code), ...strings(definition).filter((text) => !said.includes(text))];
-    return words.length === 0 ? [] : [words.join(': ')];
-  });
+const byField = (errors: unknown): readonly string[] =>
+  isObject(errors)
+    ? Object.entries(errors).flatMap(([field, text]) => texts(text).map((one) => `${field}: ${one}`))
+    : texts(errors);
 
 /** A text as it fits into a line: at most 300 characters. */
 export const clip = (text: string): string =>
   text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 
 /**
- * Makes foreign text fit for a message: control characters (also line breaks, escapes of terminals and marks that turn text around) become
- * spaces, and whatever carries the credentials becomes `•••`: a server may echo what it was sent.
+ * Makes foreign text fit for a message: control characters (also line breaks, terminal escapes and bidirectional marks) become spaces, and
+ * whatever carries the credentials becomes `•••`: a server may echo what it was sent.
  */
 export const cleaner =
   (secrets: readonly string[]) =>

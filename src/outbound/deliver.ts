@@ -3,7 +3,7 @@
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { hours, minutes, seconds } from '../core/time.ts';
-import { type Proxies, proxyFault, wayTo } from '../http/proxy.ts';
+import { connectTo, type Proxies, proxyFailure } from '../http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { ChannelName } from './health.ts';
 import type { Message } from './message.ts';
@@ -76,7 +76,10 @@ function deliverOne(
 async function post(channel: Channel, pending: Pending, signal: AbortSignal): Promise<string | undefined> {
   const { body, headers } = shaped(channel, pending, new Date());
   const url = new URL(channel.url.reveal());
-  const { dispatcher, proxy } = wayTo(url.origin, channel.proxies, { connections: 1, connectMs: deadline });
+  const { dispatcher, proxy } = connectTo(url.origin, channel.proxies, {
+    connections: 1,
+    connectMs: deadline,
+  });
   try {
     const answer = await dispatcher.request({
       origin: url.origin,
@@ -90,7 +93,7 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
     if (answer.statusCode >= 200 && answer.statusCode < 300) return undefined;
     return `${channel.name} answered ${answer.statusCode}`;
   } catch (error) {
-    const blamed = proxy === undefined ? undefined : proxyFault(url.origin, proxy, error);
+    const blamed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);
     if (blamed !== undefined) return `${channel.name} could not be reached: ${blamed.error.message}`;
     const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
     const name = error instanceof Error ? error.name : 'unknown';

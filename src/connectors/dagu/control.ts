@@ -54,7 +54,7 @@ const contractControl = (http: Http): Control => ({
   takesRunId: false,
   /** Sent once. The contract wants no body where there are no parameters. */
   async start(dag, { params }, signal) {
-    const more = { once: true, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
+    const more = { idempotent: false, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
     const request = route('POST', '/api/v1/dags/{dag}/start', [dag], more);
     const { body } = await http.send(request, signal).catch(ifBusy(dag));
     return { runId: textOf(memberOf(payloadOf(body), runNames, 'told_run_id')) };

@@ -4,7 +4,7 @@ import { Refused } from '../../core/errors.ts';
 import type { Http, Request } from '../../core/request.ts';
 import type { TokenStore } from '../../core/token-store.ts';
 import { createHttp } from '../../http/client.ts';
-import type { HttpOptions, SharedRate } from '../../http/http-options.ts';
+import type { HttpOptions, Rate } from '../../http/http-options.ts';
 import { type Credentials, memoryStore, tokensFor } from './tokens.ts';
 
 export interface ClientSettings {
@@ -23,7 +23,7 @@ export interface ClientSettings {
 
 export interface ClientDeps {
   /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
-  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize' | 'onUnauthorized' | 'rate'>>;
+  readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize' | 'onUnauthorized' | 'rates'>>;
   /** Where a renewed refresh token is kept; absent: in memory. */
   readonly tokens?: TokenStore;
   /** Gets what a person should know. */
@@ -43,7 +43,7 @@ export const openClient = (
     authorize: tokens.authorize,
     ...(tokens.renew && { onUnauthorized: tokens.renew }),
     concurrency: settings.concurrency,
-    rate: { shared: rates(settings) },
+    rates: rates(settings),
   });
   return {
     origin: http.origin,
@@ -60,7 +60,7 @@ export const openClient = (
 };
 
 /** No bursts: the vendor counts in windows of 30 seconds, and a burst on top of the rate would exceed its limit. */
-const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly SharedRate[] =>
+const rates = ({ requestsPerSecond, reportRequestsPerSecond }: ClientSettings): readonly Rate[] =>
   [
     {
       covers: (endpoint: string) => /_reports(\/|$)/.test(endpoint),

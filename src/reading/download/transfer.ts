@@ -10,8 +10,8 @@ import { ForeignOrigin, TooLarge, Transient, UnexpectedContent } from '../../cor
 import type { Request } from '../../core/request.ts';
 import { Late } from '../../http/exchange.ts';
 import { retryAfterMs } from '../../http/headers.ts';
-import { faultOf } from '../../http/network-errors.ts';
-import { type Proxies, wayTo } from '../../http/proxy.ts';
+import { networkFailure } from '../../http/network-errors.ts';
+import { connectTo, type Proxies } from '../../http/proxy.ts';
 import type { Place } from './download-url.ts';
 
 export interface DownloadLimits {
@@ -68,7 +68,7 @@ export const opened = async (
   limits: DownloadLimits,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Buffer>> => {
-  const { dispatcher, proxy } = wayTo(url.origin, proxies, {
+  const { dispatcher, proxy } = connectTo(url.origin, proxies, {
     connections: 1,
     connectMs: limits.connectMs,
     lookup: checked(what, mayBe),
@@ -240,7 +240,7 @@ const nameOf = (
     : isTimeout(error)
       ? new Late('the next piece of the report is late')
       : error;
-  const failed = faultOf(request, url.origin, cause, proxy);
+  const failed = networkFailure(request, url.origin, cause, proxy);
   // Worth another try here: the report lies ready.
   if (failed?.again === 'connect') return new Transient(failed.error.message, { cause: error });
   return failed?.error ?? error;

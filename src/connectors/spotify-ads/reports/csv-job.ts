@@ -76,7 +76,7 @@ export const jobsOf = (reports: Reports, account: string, { from, to }: Span, as
     method: 'POST',
     path: ofAccount(account, '/async_reports'),
     endpoint: createEndpoint,
-    once: true,
+    idempotent: false,
     body: {
       name: `tidemark-${first}-${last}`,
       granularity: 'DAY',

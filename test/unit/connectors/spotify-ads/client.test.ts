@@ -206,7 +206,7 @@ test('the messages of a refusal hold its codes, for those who must tell one 422 
 test('a request that creates something is not sent again by itself', async () => {
   const server = await serve(() => play.status(503));
   await caught(
-    open(server).send({ method: 'POST', path: '/x', endpoint: '/x', body: {}, once: true }, signal),
+    open(server).send({ method: 'POST', path: '/x', endpoint: '/x', body: {}, idempotent: false }, signal),
   );
   expect(server.fired).toEqual(['status 503']);
 });
