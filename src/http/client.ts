@@ -3,6 +3,7 @@
 import { either, stopped } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 import type { Http, HttpCounters, Request } from '../core/request.ts';
+import type { Try } from './attempt.ts';
 import { classify } from './classify-response.ts';
 import { type Credentials, withRenewal } from './credentials.ts';
 import { sleep, type Time } from './delay.ts';
@@ -14,7 +15,7 @@ import { connectTo } from './proxy.ts';
 import { rateLimit } from './rate-limit.ts';
 import { baseOf, pathOf } from './request-url.ts';
 import { cleaner, secretsIn } from './response-message.ts';
-import { type Try, withRetry } from './with-retry.ts';
+import { withRetry } from './with-retry.ts';
 
 /**
  * An `Http` for one source. Throws `Misconfigured` for a base URL that is none. `send` throws `ForeignOrigin` before any socket opens,

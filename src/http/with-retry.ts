@@ -2,25 +2,9 @@
 
 import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../core/errors.ts';
 import type { Answer, Request } from '../core/request.ts';
+import type { Failed, Try } from './attempt.ts';
 import type { Time } from './delay.ts';
 import type { HttpEvent, RetryPolicy } from './http-options.ts';
-
-export interface Failed {
-  readonly error: TidemarkError;
-  /**
-   * no: the same again would fail the same way · yes: passing, counts as a try · once: a second look is worth it ·
-   * connect: no connection came about · wait: the source asked for quiet (429), which is no failed try
-   */
-  readonly again: 'no' | 'yes' | 'once' | 'connect' | 'wait';
-  /** The source's wish: not sooner than this many milliseconds. */
-  readonly afterMs?: number | undefined;
-}
-
-/** What one try came to. */
-export type Attempt = { readonly answer: Answer } | { readonly failed: Failed };
-
-/** One try of a request; rejects only for what is no outcome of a request: an abort, or a defect of ours. */
-export type Try = (request: Request, signal: AbortSignal) => Promise<Attempt>;
 
 /** What the retrying needs besides the policy. */
 export interface RetryTools {
