@@ -35,7 +35,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   config: 380,
   //
-  http: 940,
+  http: 945,
   //
   reading: 1440,
   //
