@@ -1,21 +1,28 @@
-/** What workflow engines call the state of a run or step, and what it means. Their words are kept; the meaning is a column of its own. */
+/** What workflow engines say of a run or a step, and what it means. Their words are kept as they are, with the meaning beside them. */
 
-/** active: not over · aborted: stopped, skipped or never reached · idle: never started · unknown: a word that is not known here. */
+/**
+ * active: not over, worth asking again · succeeded · failed · aborted: stopped, skipped or never reached · idle: never started ·
+ * unknown: a word that is not known here.
+ */
 export type RunState = 'active' | 'succeeded' | 'failed' | 'aborted' | 'idle' | 'unknown';
 
+/** The state of a run or a step. */
 export interface Standing {
-  /** The source's word in lower snake case; null where it gives none. */
+  /** The source's word in lower snake case; null where it states none. */
   readonly word: string | null;
   readonly state: RunState;
 }
 
-/** Words of Dagu (its OpenAPI 1.30.2 and 2.6.5, and before 1.17), and the usual ones for the contract, which shows none. */
 const words: Readonly<Record<Exclude<RunState, 'unknown'>, string>> = {
-  active: 'running queued waiting retrying pending started scheduled in_progress',
-  succeeded: 'succeeded success finished completed done partially_succeeded partial_success',
-  failed: 'failed failure error rejected timeout timed_out',
-  aborted: 'aborted canceled cancelled stopped killed skipped',
-  idle: 'not_started none idle never_run',
+  active:
+    'running queued waiting retrying pending starting started scheduled in_progress ' +
+    'stopping cancelling canceling paused active stuck interrupted',
+  succeeded:
+    'succeeded success successful finished completed complete done ok partially_succeeded partial_success',
+  failed:
+    'failed failure error errored rejected timeout timed_out lost partly_failed needs_attention crashed',
+  aborted: 'aborted canceled cancelled cancel stopped killed terminated skipped',
+  idle: 'not_started none idle never never_run',
 };
 
 const stateByWord = new Map(
@@ -25,15 +32,15 @@ const stateByWord = new Map(
 );
 
 /** `Partially Succeeded` and `partiallySucceeded` as `partially_succeeded`. */
-const snakeCase = (label: string): string =>
+export const wordOf = (label: string): string =>
   label
     .trim()
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
     .replaceAll(/[\s-]+/g, '_')
     .toLowerCase();
 
-/** Words by their numbers, the same of runs and steps but for 5 (vendor's OpenAPI, `Status` and `NodeStatus`). */
-const wordsByNumber = {
+/** The words by number, of runs and of steps (vendor's OpenAPI 1.30 to 2.6, `Status` and `NodeStatus`). */
+const numbered = {
   run: 'not_started running failed aborted succeeded queued partially_succeeded waiting rejected'.split(' '),
   step: 'not_started running failed aborted succeeded skipped partially_succeeded waiting rejected retrying'.split(
     ' ',
@@ -44,12 +51,12 @@ const wordsByNumber = {
 export const isOver = (state: RunState): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'aborted';
 
-/** By the label where there is one, else by the number; a number that is not known is its own word. */
+/** By the label where there is one, else by the number; an unknown number becomes its own word. */
 export const standingOf = (
-  of: 'run' | 'step',
-  { label = '', code }: { readonly label?: string | undefined; readonly code?: number | undefined },
+  of: keyof typeof numbered,
+  { label, code }: { readonly label?: string | undefined; readonly code?: number | undefined },
 ): Standing => {
-  const byNumber = code === undefined ? null : (wordsByNumber[of][code] ?? `status_${code}`);
-  const word = snakeCase(label) || byNumber;
-  return { word, state: (word !== null && stateByWord.get(word)) || 'unknown' };
+  const stated = label === undefined || label.trim() === '' ? undefined : wordOf(label);
+  const word = stated ?? (code === undefined ? undefined : (numbered[of][code] ?? `status_${code}`));
+  return { word: word ?? null, state: word === undefined ? 'unknown' : (stateByWord.get(word) ?? 'unknown') };
 };

@@ -2,7 +2,7 @@
 import { ExactNumber, numberOf } from '../../../core/json.ts';
 import { isPlainDecimal, wholeValue } from '../../../core/plain-decimal.ts';
 import { Reading } from '../../../core/record-reader.ts';
-import { keyText, requireRecord, soundText } from '../../../core/record-values.ts';
+import { keyText, requireRecord } from '../../../core/record-values.ts';
 import type { LoadSide, Transform } from '../../../core/stream.ts';
 import type { Value } from '../../../core/table.ts';
 import { parseDay, parseInstant } from '../../../core/time.ts';
@@ -155,7 +155,7 @@ const transform: Transform = (record, slice) => {
       if (number === undefined) throw r.reject('bad_number', header, 'has a % that is no plain number');
       numbers.tellOf(meaning.slot, meaning.name, number);
     } else if (meaning.is === 'text') {
-      row[meaning.column] = KEYS.has(meaning.column) ? keyText(r, header, cell) : soundText(r, header, cell);
+      row[meaning.column] = KEYS.has(meaning.column) ? keyText(r, header, cell) : cell;
     } else if (meaning.is === 'day') row.day = dayIn(r, cell);
     else {
       const number = numberIn(cell);
