@@ -5,7 +5,7 @@ import path from 'node:path';
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 200,
-  core: 1200,
+  core: 1524,
   config: 300,
   http: 900,
   reading: 1300,
@@ -31,7 +31,7 @@ export const limit = 22_000;
 export const ceilings: Readonly<Record<string, number>> = {
   'main.ts': 210,
   //
-  core: 1630,
+  core: 1524,
   //
   config: 380,
   //
