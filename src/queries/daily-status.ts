@@ -1,100 +1,75 @@
-/** Day by day: what became of each pipeline and each stream. Days are of UTC. */
-import { sql } from 'kysely';
+/** Day by day (UTC): how the runs of each pipeline and each stream ended. */
+import { type RawBuilder, sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 
 /** What happened to a pipeline or a stream on one day. */
-export interface Night {
+export interface DayStatus {
   readonly pipeline: string;
   /** Null: the pipeline as a whole. */
   readonly stream: string | null;
   /** `2026-11-21` (UTC), the day on which the runs began. */
   readonly day: string;
   readonly runs: number;
-  /** Of these, how many did not succeed. */
+  /** Runs that did not succeed. */
   readonly failures: number;
-  /** Of the last one that day that no other has mended; a part that went well (some streams, a replay) only where nothing else ran. */
+  /** Of the last run that no later one of that day has mended; a run of a part only where nothing else ran. */
   readonly status: string;
   readonly lastRunId: string;
   /** Rows inserted, updated or removed that day. */
   readonly changed: number;
 }
 
-interface Row {
-  readonly pipeline: string;
-  readonly stream: string | null;
-  readonly day: string;
-  readonly runs: number;
-  readonly failures: number;
-  readonly status: string;
-  readonly run_id: string;
-  readonly changed: number;
-}
+const dayOf = sql`(started_at at time zone 'UTC')::date::text`;
 
-/** The runs of each pipeline since the given day but backfills, by pipeline and day. That a part went well does not say that the day did. */
-export async function nights(db: Db, since: Date): Promise<readonly Night[]> {
-  const last = sql`is_well, settles is null and is_well, run_id desc`;
-  const found = await rowsOf(
-    sql<Row>`
+/** A run that went well, or that a later one of that day has mended. `lists`: which runs read everything; `reconciles`: which mend a reconciliation. */
+const isMended = (isWell: RawBuilder<unknown>, lists: RawBuilder<unknown>, reconciles: RawBuilder<unknown>) =>
+  sql`${isWell} or coalesce(run_id < max(run_id) filter (where ${isWell} and ${lists}) over of_day
+    or kind = 'reconcile' and run_id < max(run_id) filter (where ${isWell} and ${reconciles}) over of_day, false)`;
+
+/** One row a day from `r`. `partly`: runs of a part, which say nothing of the rest. */
+const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
+  const last = sql`order by is_well, ${partly} and is_well, run_id desc`;
+  return sql`pipeline, stream, day, count(*)::float8 as runs, (count(*) filter (where ${isBad}))::float8 as failures,
+    (array_agg(status ${last}))[1] as status, (array_agg(run_id ${last}))[1]::text as "lastRunId",
+    sum(inserted + updated + deleted)::float8 as changed`;
+};
+
+/** The runs of each pipeline since the given day except backfills, by pipeline and day. */
+export const dailyStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> => {
+  const isMendedRun = isMended(
+    sql`status = 'succeeded'`,
+    sql`settles = 'freshness'`,
+    sql`settles = 'deletions'`,
+  );
+  const isBad = sql`status not in ('succeeded', 'running')`;
+  return rowsOf(
+    sql<DayStatus>`
       with r as (
-        select *, ${dayOf} as day, status = 'succeeded' or ${isMended({
-          lists: sql`status = 'succeeded' and settles = 'freshness'`,
-          reconcile: sql`status = 'succeeded' and settles = 'deletions'`,
-        })} as is_well
+        select *, null::text as stream, ${dayOf} as day, ${isMendedRun} as is_well
         from ops.runs where started_at >= ${since} and kind <> 'backfill'
         window of_day as (partition by pipeline, ${dayOf}))
-      select pipeline, null::text as stream, day, count(*)::float8 as runs,
-        (count(*) filter (where status not in ('succeeded', 'running')))::float8 as failures,
-        (array_agg(status order by ${last}))[1] as status, (array_agg(run_id order by ${last}))[1]::text as run_id,
-        sum(inserted + updated + deleted)::float8 as changed
-      from r group by pipeline, day order by pipeline, day`,
+      select ${byDay(isBad, sql`settles is null`)}
+      from r group by pipeline, stream, day order by pipeline, day`,
     db,
   );
-  return found.map(nightOf);
-}
+};
 
 /** The same for each stream. */
-export async function streamNights(db: Db, since: Date): Promise<readonly Night[]> {
+export const dailyStreamStatus = (db: Db, since: Date): Promise<readonly DayStatus[]> => {
   const isBad = sql`status in ('failed', 'partial', 'interrupted', 'attention')`;
   const isWell = sql`not (${isBad} or status = 'running')`;
-  const last = sql`is_well, kind = 'replay' and is_well, run_id desc`;
-  const found = await rowsOf(
-    sql<Row>`
+  const isMendedRun = isMended(isWell, sql`kind in ('sync', 'full')`, sql`kind = 'reconcile'`);
+  return rowsOf(
+    sql<DayStatus>`
       with s as (
         select s.*, r.kind, src.name as pipeline
         from ops.run_streams s join ops.runs r using (run_id) join ops.sources src on src.source_id = s.source_id
         where s.started_at >= ${since} and r.kind <> 'backfill'),
       r as (
-        select *, ${dayOf} as day, ${isWell} or ${isMended({
-          lists: sql`${isWell} and kind in ('sync', 'full')`,
-          reconcile: sql`${isWell} and kind = 'reconcile'`,
-        })} as is_well
+        select *, ${dayOf} as day, ${isMendedRun} as is_well
         from s window of_day as (partition by pipeline, stream, ${dayOf}))
-      select pipeline, stream, day, count(*)::float8 as runs, (count(*) filter (where ${isBad}))::float8 as failures,
-        (array_agg(status order by ${last}))[1] as status, (array_agg(run_id order by ${last}))[1]::text as run_id,
-        sum(inserted + updated + deleted)::float8 as changed
+      select ${byDay(isBad, sql`kind = 'replay'`)}
       from r group by pipeline, stream, day order by pipeline, stream, day`,
     db,
   );
-  return found.map(nightOf);
-}
-
-const dayOf = sql`(started_at at time zone 'UTC')::date::text`;
-
-/** Of a run: one of that day behind it reads what it had not read. `lists`: which one does so of everything; `reconcile`: which one of a reconciliation alone. */
-const isMended = ({
-  lists,
-  reconcile,
-}: Readonly<Record<'lists' | 'reconcile', ReturnType<typeof sql>>>) => sql`coalesce(
-  run_id < max(run_id) filter (where ${lists}) over of_day
-    or kind = 'reconcile' and run_id < max(run_id) filter (where ${reconcile}) over of_day, false)`;
-
-const nightOf = (row: Row): Night => ({
-  pipeline: row.pipeline,
-  stream: row.stream,
-  day: row.day,
-  runs: row.runs,
-  failures: row.failures,
-  status: row.status,
-  lastRunId: row.run_id,
-  changed: row.changed,
-});
+};

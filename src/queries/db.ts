@@ -1,4 +1,4 @@
-/** Read-only questions about the past: everything here only selects. */
+/** Read-only questions about the past: everything in this room only selects. Rows come in the shape in which they are handed out. */
 import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
 
 /** Whatever can run a query: the warehouse's Kysely, or a transaction of it. */
@@ -7,13 +7,6 @@ export type Db = QueryExecutorProvider;
 /** The rows of a query. */
 export const rowsOf = async <R>(query: RawBuilder<R>, db: Db): Promise<readonly R[]> =>
   (await query.execute(db)).rows;
-
-/** The counters of a run or a stream, as numbers. */
-export const countColumns = (alias: string): RawBuilder<unknown> =>
-  sql.join(
-    counters.map((name) => sql`${sql.ref(`${alias}.${name}`)}::float8 as ${sql.ref(name)}`),
-    sql`, `,
-  );
 
 /** What of records is counted, as the columns of `ops.runs` and `ops.run_streams` are called. */
 export const counters = [
@@ -27,17 +20,30 @@ export const counters = [
   'deleted',
 ] as const;
 
-/** What `countColumns` selects. */
 export type Counters = Readonly<Record<(typeof counters)[number], number>>;
 
-/** The counters alone, out of a wider row. */
-export const pickCounters = (row: Counters): Counters => ({
-  received: row.received,
-  inserted: row.inserted,
-  updated: row.updated,
-  unchanged: row.unchanged,
-  deduplicated: row.deduplicated,
-  superseded: row.superseded,
-  rejected: row.rejected,
-  deleted: row.deleted,
-});
+/** Expected (the source's total; null where it states none), fetched, landed. */
+export interface Receipt {
+  readonly expected: number | null;
+  readonly fetched: number;
+  readonly landed: number;
+}
+
+/** What went wrong: the class of the failure, and one line. */
+export type Failure = { readonly code: string; readonly message: string } | null;
+
+/** The counters of a row of `ops.runs` or `ops.run_streams` as the object `counts`. */
+export const countsOf = (alias: string): RawBuilder<unknown> => {
+  const pairs = counters.map((name) => sql`${sql.lit(name)}, ${sql.ref(`${alias}.${name}`)}`);
+  return sql`jsonb_build_object(${sql.join(pairs)}) as counts`;
+};
+
+/** The receipt of a row of `ops.run_streams` as the object `receipt`. */
+export const receiptOf = (alias: string): RawBuilder<unknown> => {
+  const row = sql.ref(alias);
+  return sql`jsonb_build_object('expected', ${row}.expected, 'fetched', ${row}.fetched, 'landed', ${row}.landed) as receipt`;
+};
+
+/** The columns `error_code` and `error_message` of the only row that has them as the object `error`. */
+export const errorOf = sql`case when coalesce(error_code, error_message) is not null then
+  jsonb_build_object('code', coalesce(error_code, 'internal'), 'message', coalesce(error_message, '')) end as error`;

@@ -1,4 +1,4 @@
-/** The dead letters: what could not become rows, and why. */
+/** The dead letters: records that could not become rows, and why. */
 import { sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 
@@ -23,7 +23,7 @@ export interface Reject {
   readonly lastSeenAt: Date;
   /** Size of the record as received, bytes. */
   readonly bytes: number;
-  /** The beginning of the record, as UTF-8; bytes that are none are shown as U+FFFD. The exact bytes stay in `ops.rejects`. */
+  /** The beginning of the record, as UTF-8; other bytes are shown as U+FFFD. The exact bytes stay in `ops.rejects`. */
   readonly excerpt: string;
 }
 
@@ -48,19 +48,20 @@ export interface RejectPage {
 /** Dead letters that fit the filter, the last seen first. */
 export async function rejects(db: Db, filter: RejectFilter & RejectPage): Promise<readonly Reject[]> {
   const found = await rowsOf(
-    sql<Row>`
-      select r.reject_id::text as reject_id, src.name as pipeline, r.stream, r.record_key, r.stage, r.code, r.field, r.message,
-        r.status, r.truncated, r.slice, r.attempts::float8 as attempts, r.first_run_id::text as first_run_id, r.last_run_id::text as last_run_id,
-        r.first_seen_at, r.last_seen_at, octet_length(r.payload)::float8 as bytes,
+    sql<Omit<Reject, 'excerpt'> & { readonly excerpt: Buffer }>`
+      select r.reject_id::text as "rejectId", src.name as pipeline, r.stream, r.record_key as "recordKey", r.stage,
+        r.code, r.field, r.message, r.status, r.truncated, r.slice, r.attempts::float8 as attempts,
+        r.first_run_id::text as "firstRunId", r.last_run_id::text as "lastRunId", r.first_seen_at as "firstSeenAt",
+        r.last_seen_at as "lastSeenAt", octet_length(r.payload)::float8 as bytes,
         substring(r.payload from 1 for ${filter.excerptBytes ?? 400}::int) as excerpt
       from ops.rejects r join ops.sources src using (source_id) where ${fits(filter)}
       order by r.last_seen_at desc, r.reject_id desc limit ${filter.limit} offset ${filter.offset ?? 0}`,
     db,
   );
-  return found.map(rejectOf);
+  return found.map((row) => ({ ...row, excerpt: row.excerpt.toString('utf8') }));
 }
 
-/** How many of those that fit were too large to be kept whole: there is nothing to replay. */
+/** How many of those that fit were too large to be kept whole and cannot be replayed. */
 export async function cutRejects(db: Db, filter: RejectFilter): Promise<number> {
   const [found] = await rowsOf(
     sql<{ readonly cut: number }>`
@@ -75,12 +76,12 @@ const fits = ({ pipeline, stream, key, code, rejectId, all }: RejectFilter) =>
   sql.join(
     [
       all ? sql`true` : sql`r.status = 'open'`,
-      ...(pipeline === undefined ? [] : [sql`src.name = ${pipeline}`]),
-      ...(stream === undefined ? [] : [sql`r.stream = ${stream}`]),
-      ...(key === undefined ? [] : [sql`r.record_key = any (${[...key]}::text[])`]),
-      ...(code === undefined ? [] : [sql`r.code = ${code}`]),
-      ...(rejectId === undefined ? [] : [sql`r.reject_id = ${rejectId}::bigint`]),
-    ],
+      pipeline !== undefined && sql`src.name = ${pipeline}`,
+      stream !== undefined && sql`r.stream = ${stream}`,
+      key !== undefined && sql`r.record_key = any (${[...key]}::text[])`,
+      code !== undefined && sql`r.code = ${code}`,
+      rejectId !== undefined && sql`r.reject_id = ${rejectId}::bigint`,
+    ].filter((condition) => condition !== false),
     sql` and `,
   );
 
@@ -90,48 +91,7 @@ export const openRejects = (
 ): Promise<readonly { readonly stream: string; readonly rejects: number }[]> =>
   rowsOf(
     sql<{ readonly stream: string; readonly rejects: number }>`
-      select stream, count(*)::float8 as rejects from ops.rejects where status = 'open' group by stream order by 2 desc, 1`,
+      select stream, count(*)::float8 as rejects from ops.rejects where status = 'open'
+      group by stream order by 2 desc, 1`,
     db,
   );
-
-interface Row {
-  readonly reject_id: string;
-  readonly pipeline: string;
-  readonly stream: string;
-  readonly record_key: string;
-  readonly stage: string;
-  readonly code: string;
-  readonly field: string | null;
-  readonly message: string;
-  readonly status: string;
-  readonly truncated: boolean;
-  readonly slice: unknown;
-  readonly attempts: number;
-  readonly first_run_id: string;
-  readonly last_run_id: string;
-  readonly first_seen_at: Date;
-  readonly last_seen_at: Date;
-  readonly bytes: number;
-  readonly excerpt: Buffer;
-}
-
-const rejectOf = (row: Row): Reject => ({
-  rejectId: row.reject_id,
-  pipeline: row.pipeline,
-  stream: row.stream,
-  recordKey: row.record_key,
-  stage: row.stage,
-  code: row.code,
-  field: row.field,
-  message: row.message,
-  status: row.status,
-  truncated: row.truncated,
-  slice: row.slice,
-  attempts: row.attempts,
-  firstRunId: row.first_run_id,
-  lastRunId: row.last_run_id,
-  firstSeenAt: row.first_seen_at,
-  lastSeenAt: row.last_seen_at,
-  bytes: row.bytes,
-  excerpt: row.excerpt.toString('utf8'),
-});

@@ -1,18 +1,26 @@
 /** The runs of the past, and one of them in detail. */
-import { sql } from 'kysely';
-import { type Counters, countColumns, type Db, pickCounters, rowsOf } from './db.ts';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  type Counters,
+  countsOf,
+  type Db,
+  errorOf,
+  type Failure,
+  type Receipt,
+  receiptOf,
+  rowsOf,
+} from './db.ts';
 import { type HandedOver, handoffsOf } from './handoff-list.ts';
-import { requestOfRun } from './request-status.ts';
 
 export interface RunLine {
   readonly runId: string;
   readonly pipeline: string;
   readonly kind: string;
-  /** What it tells of the whole pipeline: `freshness`, `deletions`; null for a run of a part. */
+  /** What it says of the whole pipeline: `freshness`, `deletions`; null for a run of a part. */
   readonly settles: string | null;
   readonly trigger: string;
   readonly status: string;
-  /** For a running one: false if its process is gone: its database session ended, or its lease ran out. */
+  /** Of a running one: false if its process is gone (its database session ended, or its lease expired). */
   readonly alive: boolean | null;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -21,10 +29,10 @@ export interface RunLine {
   readonly counts: Counters;
   readonly requests: number;
   readonly retries: number;
-  /** Requests that were answered with a wish for patience. */
+  /** Requests that were rate-limited. */
   readonly throttled: number;
   readonly throttledMs: number;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: Failure;
 }
 
 /** One stream's part in a run. */
@@ -38,13 +46,6 @@ export interface RunStream {
   readonly seconds: number | null;
 }
 
-/** Expected (the source's total; null where it states none), fetched, landed. */
-export interface Receipt {
-  readonly expected: number | null;
-  readonly fetched: number;
-  readonly landed: number;
-}
-
 /** A slice that this run did not finish. */
 export interface BadSlice {
   readonly stream: string;
@@ -55,7 +56,7 @@ export interface BadSlice {
   readonly expected: number | null;
   readonly fetched: number | null;
   readonly landed: number | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: Failure;
 }
 
 export interface RunDetail extends RunLine {
@@ -63,7 +64,7 @@ export interface RunDetail extends RunLine {
   readonly appVersion: string | null;
   readonly streams: readonly RunStream[];
   readonly badSlices: readonly BadSlice[];
-  /** Those of the request that it is a part of, too. */
+  /** Also those of the request that it is a part of. */
   readonly handoffs: readonly HandedOver[];
 }
 
@@ -78,171 +79,103 @@ export interface RunFilter {
 }
 
 /** The newest runs first. */
-export async function runs(
+export const runs = (
   db: Db,
   { pipeline, kinds, status, before, limit }: RunFilter,
-): Promise<readonly RunLine[]> {
+): Promise<readonly RunLine[]> => {
   const conditions = [
-    pipeline === undefined ? undefined : sql`r.pipeline = ${pipeline}`,
-    kinds === undefined ? undefined : sql`r.kind = any (${[...kinds]}::text[])`,
-    status === undefined ? undefined : sql`r.status = ${status}`,
-    before === undefined ? undefined : sql`r.run_id < ${before}::bigint`,
-  ].filter((each) => each !== undefined);
-  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
-  return (await rowsOf(selectRuns(sql`${where} order by r.run_id desc limit ${limit}`), db)).map(lineOf);
-}
+    sql`true`,
+    pipeline !== undefined && sql`r.pipeline = ${pipeline}`,
+    kinds !== undefined && sql`r.kind = any (${[...kinds]}::text[])`,
+    status !== undefined && sql`r.status = ${status}`,
+    before !== undefined && sql`r.run_id < ${before}::bigint`,
+  ].filter((condition) => condition !== false);
+  return rowsOf(
+    selectRuns(sql`${sql.join(conditions, sql` and `)} order by r.run_id desc limit ${limit}`),
+    db,
+  );
+};
 
-/** The newest of all runs, and of each pipeline the newest that ended of those of every stream, however many runs of a part came after it. */
-export async function recentRuns(db: Db): Promise<readonly RunLine[]> {
-  const chosen = sql`where r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
-      select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
-    order by r.run_id desc`;
-  return (await rowsOf(selectRuns(chosen), db)).map(lineOf);
-}
+/** The newest of all runs, and of each pipeline the newest run of every stream that ended. */
+export const recentRuns = (db: Db): Promise<readonly RunLine[]> =>
+  rowsOf(
+    selectRuns(sql`r.run_id in (select run_id from ops.runs order by run_id desc limit 20) or r.run_id in (
+        select max(run_id) from ops.runs where settles = 'freshness' and finished_at is not null group by pipeline)
+      order by r.run_id desc`),
+    db,
+  );
 
-/** Of each pipeline among these runs (the newest first) the last of every stream that has ended: how the pipeline stands. */
+/** Of each pipeline among these runs (the newest first) the last run of every stream that has ended: the state of the pipeline. */
 export const lastWhole = (last: readonly RunLine[]): readonly RunLine[] => {
   const ended = last.filter((run) => run.settles === 'freshness' && run.finishedAt !== null);
   return ended.filter((run, at) => ended.findIndex(({ pipeline }) => pipeline === run.pipeline) === at);
 };
 
-/** Those of these runs (the newest first) that somebody should look at: the newest, and how each pipeline stands. */
+/** Those of these runs (the newest first) that need attention: the newest one, and the state of each pipeline, if they failed. */
 export const complaining = (last: readonly RunLine[]): readonly RunLine[] =>
   [...new Set([...last.slice(0, 1), ...lastWhole(last)])].filter((run) => run.error !== null);
 
 /** One run with its streams, receipts and unfinished slices; undefined if there is none of that number. */
 export async function run(db: Db, runId: string): Promise<RunDetail | undefined> {
-  const [found] = await rowsOf(selectRuns(sql`where r.run_id = ${runId}::bigint`), db);
+  type Row = RunLine & Pick<RunDetail, 'params' | 'appVersion'>;
+  const more = sql`, r.params, r.app_version as "appVersion"`;
+  const [found] = await rowsOf(selectRuns<Row>(sql`r.run_id = ${runId}::bigint`, more), db);
   if (!found) return undefined;
   const request = await requestOfRun(db, runId);
   return {
-    ...lineOf(found),
-    params: found.params,
-    appVersion: found.app_version,
+    ...found,
     streams: await streamsOf(db, runId),
     badSlices: await badSlicesOf(db, runId),
-    handoffs: await handoffsOf(db, [runId, ...(request === undefined ? [] : [request.runId])]),
+    handoffs: await handoffsOf(db, request === undefined ? [runId] : [runId, request.runId]),
   };
 }
 
-interface RunRow extends Counters {
-  readonly run_id: string;
-  readonly pipeline: string;
-  readonly kind: string;
-  readonly settles: string | null;
-  readonly trigger: string;
-  readonly status: string;
-  readonly alive: boolean | null;
-  readonly started_at: Date;
-  readonly finished_at: Date | null;
-  readonly seconds: number;
-  readonly requests: number;
-  readonly retries: number;
-  readonly throttled: number;
-  readonly throttled_ms: number;
-  readonly error_code: string | null;
-  readonly error_message: string | null;
-  readonly params: unknown;
-  readonly app_version: string | null;
+/** The request a run came from: its id and its pipeline (which may be `nightly`); undefined for a run that was not queued. */
+export async function requestOfRun(
+  db: Db,
+  runId: string,
+): Promise<{ readonly pipeline: string; readonly runId: string } | undefined> {
+  const [found] = await rowsOf(
+    sql<{ pipeline: string; runId: string }>`
+      select d.pipeline, d.dag_run_id as "runId" from ops.dag_run_runs l join ops.dag_runs d using (dag_run_id)
+      where l.run_id = ${runId}::bigint`,
+    db,
+  );
+  return found;
 }
 
-const selectRuns = (rest: ReturnType<typeof sql>) => sql<RunRow>`
-  select r.run_id::text as run_id, r.pipeline, r.kind, r.settles, r.trigger, r.status, r.started_at, r.finished_at,
-    extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds,
-    case when r.status = 'running' then exists (
-      select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
-        and (a.backend_start is null or a.backend_start = l.backend_start)
-      where l.run_id = r.run_id and l.expires_at > now()) end as alive,
-    ${countColumns('r')},
-    r.requests::float8 as requests, r.retries::float8 as retries, r.throttled::float8 as throttled,
-    r.throttled_ms::float8 as throttled_ms,
-    r.error_code, r.error_message, r.params, r.app_version
-  from ops.runs r ${rest}`;
+const selectRuns = <R = RunLine>(
+  where: RawBuilder<unknown>,
+  more: RawBuilder<unknown> = sql``,
+): RawBuilder<R> =>
+  sql<R>`
+    select r.run_id::text as "runId", r.pipeline, r.kind, r.settles, r.trigger, r.status,
+      case when r.status = 'running' then exists (
+        select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
+          and (a.backend_start is null or a.backend_start = l.backend_start)
+        where l.run_id = r.run_id and l.expires_at > now()) end as alive,
+      r.started_at as "startedAt", r.finished_at as "finishedAt",
+      extract(epoch from coalesce(r.finished_at, now()) - r.started_at)::float8 as seconds, ${countsOf('r')},
+      r.requests::float8 as requests, r.retries::float8 as retries, r.throttled::float8 as throttled,
+      r.throttled_ms::float8 as "throttledMs", ${errorOf} ${more}
+    from ops.runs r where ${where}`;
 
-const lineOf = (row: RunRow): RunLine => ({
-  runId: row.run_id,
-  pipeline: row.pipeline,
-  kind: row.kind,
-  settles: row.settles,
-  trigger: row.trigger,
-  status: row.status,
-  alive: row.alive,
-  startedAt: row.started_at,
-  finishedAt: row.finished_at,
-  seconds: row.seconds,
-  counts: pickCounters(row),
-  requests: row.requests,
-  retries: row.retries,
-  throttled: row.throttled,
-  throttledMs: row.throttled_ms,
-  error: errorOf(row),
-});
-
-const errorOf = (row: { readonly error_code: string | null; readonly error_message: string | null }) =>
-  row.error_code === null && row.error_message === null
-    ? null
-    : { code: row.error_code ?? 'internal', message: row.error_message ?? '' };
-
-interface StreamRow extends Counters, Receipt {
-  readonly stream: string;
-  readonly status: string;
-  readonly reason: string | null;
-  readonly slices: number;
-  readonly seconds: number | null;
-}
-
-async function streamsOf(db: Db, runId: string): Promise<readonly RunStream[]> {
-  const found = await rowsOf(
-    sql<StreamRow>`
-      select s.stream, s.status, s.reason, s.slices::float8 as slices, s.expected::float8 as expected,
-        s.fetched::float8 as fetched, s.landed::float8 as landed, ${countColumns('s')},
+const streamsOf = (db: Db, runId: string): Promise<readonly RunStream[]> =>
+  rowsOf(
+    sql<RunStream>`
+      select s.stream, s.status, s.reason, s.slices::float8 as slices, ${receiptOf('s')}, ${countsOf('s')},
         extract(epoch from s.finished_at - s.started_at)::float8 as seconds
       from ops.run_streams s where s.run_id = ${runId}::bigint order by s.started_at, s.stream`,
     db,
   );
-  return found.map((row) => ({
-    stream: row.stream,
-    status: row.status,
-    reason: row.reason,
-    slices: row.slices,
-    receipt: { expected: row.expected, fetched: row.fetched, landed: row.landed },
-    counts: pickCounters(row),
-    seconds: row.seconds,
-  }));
-}
 
-interface SliceRow {
-  readonly stream: string;
-  readonly partition: unknown;
-  readonly window_from: Date | null;
-  readonly window_to: Date | null;
-  readonly status: string;
-  readonly expected: number | null;
-  readonly fetched: number | null;
-  readonly landed: number | null;
-  readonly error_code: string | null;
-  readonly error_message: string | null;
-}
-
-async function badSlicesOf(db: Db, runId: string): Promise<readonly BadSlice[]> {
-  const found = await rowsOf(
-    sql<SliceRow>`
-      select w.stream, s.partition, s.window_from, s.window_to, s.status, s.expected::float8 as expected,
-        s.fetched::float8 as fetched, s.landed::float8 as landed, s.error_code, s.error_message
+const badSlicesOf = (db: Db, runId: string): Promise<readonly BadSlice[]> =>
+  rowsOf(
+    sql<BadSlice>`
+      select w.stream, s.partition, s.window_from as "from", s.window_to as "to", s.status,
+        s.expected::float8 as expected, s.fetched::float8 as fetched, s.landed::float8 as landed, ${errorOf}
       from ops.slices s join ops.walks w using (walk_id)
       where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
       order by w.stream, s.slice_id limit 200`,
     db,
   );
-  return found.map((row) => ({
-    stream: row.stream,
-    partition: row.partition,
-    from: row.window_from,
-    to: row.window_to,
-    status: row.status,
-    expected: row.expected,
-    fetched: row.fetched,
-    landed: row.landed,
-    error: errorOf(row),
-  }));
-}

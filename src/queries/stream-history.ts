@@ -1,7 +1,6 @@
 /** One stream's table: columns with their comments, row counts, the receipts of its last runs. */
 import { sql } from 'kysely';
-import { type Counters, countColumns, type Db, pickCounters, rowsOf } from './db.ts';
-import type { Receipt } from './run-history.ts';
+import { type Counters, countsOf, type Db, type Receipt, receiptOf, rowsOf } from './db.ts';
 
 export interface ColumnLine {
   readonly column: string;
@@ -20,7 +19,8 @@ export const columns = (db: Db, { schema, name }: TableName): Promise<readonly C
       join pg_class c on c.oid = a.attrelid
       join pg_namespace n on n.oid = c.relnamespace
       left join pg_index i on i.indrelid = c.oid and i.indisprimary
-      where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
+      where n.nspname = ${schema} and c.relname = ${name} and c.relkind in ('r', 'p', 'v')
+        and a.attnum > 0 and not a.attisdropped
       order by a.attnum`,
     db,
   );
@@ -32,10 +32,8 @@ export interface TableName {
 
 /** `tracker.issues` → its parts; undefined for anything that is not two plain identifiers. */
 export function tableName(text: string): TableName | undefined {
-  const found = /^([a-z_][a-z0-9_]{0,62})\.([a-z_][a-z0-9_]{0,62})$/.exec(text);
-  return found?.[1] !== undefined && found[2] !== undefined
-    ? { schema: found[1], name: found[2] }
-    : undefined;
+  const [, schema, name] = /^([a-z_][a-z0-9_]{0,62})\.([a-z_][a-z0-9_]{0,62})$/.exec(text) ?? [];
+  return schema !== undefined && name !== undefined ? { schema, name } : undefined;
 }
 
 export interface RowCount {
@@ -54,7 +52,8 @@ export async function rowCount(db: Db, table: TableName, exactly = false): Promi
   const [about] = await rowsOf(
     sql<{ readonly estimate: number; readonly tombstones: boolean }>`
       select c.reltuples::float8 as estimate, exists (
-        select from pg_attribute a where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
+          select from pg_attribute a
+          where a.attrelid = c.oid and a.attname = '_deleted_at' and not a.attisdropped) as tombstones
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ${table.schema} and c.relname = ${table.name} and c.relkind in ('r', 'p', 'v')`,
     db,
@@ -88,39 +87,18 @@ export interface ReceiptLine {
 }
 
 /** What the newest runs did for a stream, newest first. */
-export async function receipts(
+export const receipts = (
   db: Db,
   pipeline: string,
   stream: string,
   limit: number,
-): Promise<readonly ReceiptLine[]> {
-  type Row = Counters &
-    Receipt &
-    Pick<ReceiptLine, 'kind' | 'status' | 'reason' | 'seconds' | 'rows'> & {
-      readonly run_id: string;
-      readonly started_at: Date;
-      readonly finished_at: Date | null;
-    };
-  const found = await rowsOf(
-    sql<Row>`
-      select rs.run_id::text as run_id, r.kind, rs.status, rs.reason, rs.started_at, rs.finished_at,
-        rs.rows::float8 as rows,
-        extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds,
-        rs.expected::float8 as expected, rs.fetched::float8 as fetched, rs.landed::float8 as landed, ${countColumns('rs')}
+): Promise<readonly ReceiptLine[]> =>
+  rowsOf(
+    sql<ReceiptLine>`
+      select rs.run_id::text as "runId", r.kind, rs.status, rs.reason, rs.started_at as "startedAt",
+        rs.finished_at as "finishedAt", rs.rows::float8 as rows,
+        extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds, ${receiptOf('rs')}, ${countsOf('rs')}
       from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
       where src.name = ${pipeline} and rs.stream = ${stream} order by rs.run_id desc limit ${limit}`,
     db,
   );
-  return found.map((row) => ({
-    runId: row.run_id,
-    kind: row.kind,
-    status: row.status,
-    reason: row.reason,
-    startedAt: row.started_at,
-    rows: row.rows,
-    finishedAt: row.finished_at,
-    seconds: row.seconds,
-    receipt: { expected: row.expected, fetched: row.fetched, landed: row.landed },
-    counts: pickCounters(row),
-  }));
-}

@@ -1,7 +1,8 @@
 /** The state of everything in words, failures first: the CLI and the dashboard say the same. */
 import { clock, count, duration, plural, relative } from '../core/format.ts';
+import type { Receipt } from './db.ts';
 import type { StreamState } from './freshness.ts';
-import { lastWhole, type Receipt, type RunLine } from './run-history.ts';
+import { lastWhole, type RunLine } from './run-history.ts';
 
 /** The state in two parts: what matters most, and the rest. */
 export interface Summary {
@@ -27,7 +28,7 @@ export function summary(streams: readonly StreamState[], last: readonly RunLine[
 }
 
 /** The same as one text. */
-export function sentence(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
+export function summaryText(streams: readonly StreamState[], last: readonly RunLine[], now: Date): string {
   const { lead, rest } = summary(streams, last, now);
   return `${lead} ${rest}`;
 }

@@ -1,6 +1,6 @@
 import { type StreamState, streamStates } from '../../queries/freshness.ts';
 import { complaining, type RunLine, recentRuns } from '../../queries/run-history.ts';
-import { inOrder, isInTrouble, receiptText, sentence } from '../../queries/summary-text.ts';
+import { inOrder, isInTrouble, receiptText, summaryText } from '../../queries/summary-text.ts';
 import type { Context, Verb } from '../context.ts';
 import { exit } from '../exit.ts';
 import { toJson } from '../progress/json.ts';
@@ -9,7 +9,7 @@ import { type Cell, table } from '../table.ts';
 import type { Style } from '../terminal.ts';
 import { escaped, plural, relative } from '../text.ts';
 
-/** One sentence of truth, then every stream with its age. */
+/** One sentence first, then every stream with its age. */
 export const status: Verb<object> = async (context) => {
   const warehouse = await existing(context);
   const streams = warehouse === undefined ? [] : await streamStates(warehouse.db);
@@ -19,12 +19,12 @@ export const status: Verb<object> = async (context) => {
     const fresh =
       streams.length > 0 && streams.every((each) => each.freshness !== 'stale' && each.freshness !== 'never');
     context.out.line(
-      toJson({ sentence: sentence(streams, last, now), fresh, lastRun: last[0] ?? null, streams }, 2),
+      toJson({ sentence: summaryText(streams, last, now), fresh, lastRun: last[0] ?? null, streams }, 2),
     );
     return exit.ok;
   }
   const style: Style = streams.some(isInTrouble) ? 'yellow' : 'bold';
-  context.out.line(context.out.paint(style, escaped(sentence(streams, last, now))));
+  context.out.line(context.out.paint(style, escaped(summaryText(streams, last, now))));
   for (const line of attention(streams, last, now)) context.out.line(line);
   if (streams.length > 0) {
     context.out.line();

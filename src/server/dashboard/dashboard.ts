@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pulse } from '../../queries/change-token.ts';
+import { historyToken } from '../../queries/change-token.ts';
 import { openRejects } from '../../queries/reject-list.ts';
 import { Rejected, refusalOf } from '../api/envelope.ts';
 import { shared } from '../api/service.ts';
@@ -75,7 +75,7 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
 
 /** A text that changes when a page may look different. */
 async function changeToken({ db, control }: DashboardDeps): Promise<string> {
-  const [past, dags] = await Promise.all([pulse(db), control.list()]);
+  const [past, dags] = await Promise.all([historyToken(db), control.list()]);
   const requests = dags.map(({ name, last }) =>
     [name, last?.runId, last?.status, last?.stopping, last?.received].join(':'),
   );

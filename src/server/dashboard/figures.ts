@@ -1,7 +1,7 @@
 /** Figures as plain SVG, made here: bars of runs, a strip of days, the streams of a run in time, slices. */
 
 import { count, duration, minute, plural } from '../../core/format.ts';
-import type { Night } from '../../queries/daily-status.ts';
+import type { DayStatus } from '../../queries/daily-status.ts';
 import type { Progress, SliceLine, Timeline } from '../../queries/timeline.ts';
 import { sign, spoken, type Tone, toneOf } from './components.ts';
 import { type Html, html, type Part } from './html.ts';
@@ -64,7 +64,7 @@ export const firstShown = (now: Date): Date =>
 const heights: Readonly<Record<Tone, number>> = { good: 20, going: 14, warn: 14, bad: 8, none: 2 };
 
 /** Thirty days (UTC) as thirty small bars. `of`: the pipeline or stream. */
-export function strip(of: string, found: readonly Night[], now: Date): Html {
+export function strip(of: string, found: readonly DayStatus[], now: Date): Html {
   const byDay = new Map(found.map((each) => [each.day, each]));
   const width = 100 / daysShown;
   const bad = found.filter(({ status }) => ['bad', 'warn'].includes(toneOf(status))).length;

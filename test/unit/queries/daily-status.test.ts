@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nights, streamNights } from '../../../src/queries/daily-status.ts';
+import { dailyStatus, dailyStreamStatus } from '../../../src/queries/daily-status.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 let database: TestDatabase;
@@ -26,7 +26,7 @@ const day = async (
         select run_id, source_id, 'issues', $4, '2026-03-02 02:00Z' from run`,
       [kind, status, params, stream],
     );
-  return [(await nights(db, since))[0]?.status, (await streamNights(db, since))[0]?.status];
+  return [(await dailyStatus(db, since))[0]?.status, (await dailyStreamStatus(db, since))[0]?.status];
 };
 
 test('a night that failed stays so behind a part that went well, and is mended by a run of everything', async () => {

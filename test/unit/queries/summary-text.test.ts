@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noCounts } from '../../../src/core/run.ts';
 import type { StreamState } from '../../../src/queries/freshness.ts';
 import type { RunLine } from '../../../src/queries/run-history.ts';
-import { receiptProblem, receiptText, sentence } from '../../../src/queries/summary-text.ts';
+import { receiptProblem, receiptText, summaryText } from '../../../src/queries/summary-text.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const stream: StreamState = {
@@ -43,13 +43,13 @@ const lost = { status: 'running', alive: false, finishedAt: null } as const;
 
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
 const told = (streams: readonly Partial<StreamState>[], ...runs: readonly RunLine[]) =>
-  sentence(
+  summaryText(
     streams.map((each) => ({ ...stream, ...each })),
     runs.length === 0 ? [run('1', 'sync')] : runs,
     now,
   );
 
-test('the last run of the sentence is the last of every stream, or else the last run that ended', () => {
+test('the last run of the summary is the last of every stream, or else the last run that ended', () => {
   const last = (...runs: readonly RunLine[]) => told([{}], ...runs);
   expect(last(run('2', 'reconcile'), run('1', 'sync'))).toBe(
     'All 1 stream fresh. The last run began at 02:00 UTC, took 3.0 s and changed 0 rows.',
@@ -63,8 +63,8 @@ test('the last run of the sentence is the last of every stream, or else the last
   expect(last(run('3', 'sync', lost))).toContain('No run has ended yet.');
 });
 
-test('the sentence begins with what is wrong: a source, a stream, or a run', () => {
-  expect(sentence([], [], now)).toMatch(/^No data yet\./);
+test('the summary begins with what is wrong: a source, a stream, or a run', () => {
+  expect(summaryText([], [], now)).toMatch(/^No data yet\./);
   expect(told([{}, {}])).toMatch(/^All 2 streams fresh\. /);
   expect(told([{}, { freshness: 'unavailable' }, { freshness: 'excluded' }])).toMatch(
     /^All 1 stream fresh, 1 not available from the source, 1 excluded\. /,

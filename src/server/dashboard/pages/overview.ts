@@ -1,7 +1,7 @@
 /** The state of everything: one sentence first, then what needs attention, then each pipeline and the streams in trouble. */
 
 import { plural } from '../../../core/format.ts';
-import { type Night, nights, streamNights } from '../../../queries/daily-status.ts';
+import { type DayStatus, dailyStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { complaining, type RunLine, recentRuns, runs } from '../../../queries/run-history.ts';
 import { isInTrouble, summary } from '../../../queries/summary-text.ts';
@@ -22,8 +22,8 @@ export async function overview({ db, control }: DashboardDeps, view: View, { que
   const [streams, last, days, streamDays, dags] = await Promise.all([
     streamStates(db),
     recentRuns(db),
-    nights(db, since),
-    streamNights(db, since),
+    dailyStatus(db, since),
+    dailyStreamStatus(db, since),
     control.list(),
   ]);
   const names = [...new Set(streams.map(({ pipeline }) => pipeline))];
@@ -87,7 +87,7 @@ function attention(
   ]);
 }
 
-function pipeline(dag: Dag, days: readonly Night[], view: View): Html {
+function pipeline(dag: Dag, days: readonly DayStatus[], view: View): Html {
   const own = days.filter((each) => each.pipeline === dag.name && each.stream === null);
   const isBusy = dag.last !== null && isActive(dag.last);
   return html`<article><h3>${dag.name}</h3>
@@ -99,7 +99,7 @@ ${dag.configured ? button(view, startPath(dag), isBusy ? 'Running' : 'Run now', 
 }
 
 /** The newest request, or the newest day with a run that nobody requested. */
-function lastOf({ last }: Dag, day: Night | undefined, { now }: View): Part {
+function lastOf({ last }: Dag, day: DayStatus | undefined, { now }: View): Part {
   if (last !== null)
     return html`${state(last.stopping ? 'stopping' : last.status)} <a href="${requestPath(last)}">${ago(last.startedAt ?? last.queuedAt, now)}</a>${last.againAt !== null && html`, again ${ago(last.againAt, now)}`}`;
   return day === undefined

@@ -2,8 +2,7 @@
 
 import { count, duration, plural } from '../../../core/format.ts';
 import type { HandedOver } from '../../../queries/handoff-list.ts';
-import { requestOfRun } from '../../../queries/request-status.ts';
-import { type RunDetail, type RunLine, run as readRun } from '../../../queries/run-history.ts';
+import { type RunDetail, type RunLine, run as readRun, requestOfRun } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';
 import type { DagRun, LogLine } from '../../../scheduler/control.ts';

@@ -1,7 +1,7 @@
 /** The streams with their freshness, and one stream: its state, its runs, its columns. */
 
 import { count, duration } from '../../../core/format.ts';
-import { type Night, streamNights } from '../../../queries/daily-status.ts';
+import { type DayStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { type SchemaChange, schemaChanges } from '../../../queries/schema-changes.ts';
 import {
@@ -27,7 +27,7 @@ export async function streamsPage(
 ): Promise<Page> {
   const [all, days, changes] = await Promise.all([
     streamStates(db),
-    streamNights(db, firstShown(view.now)),
+    dailyStreamStatus(db, firstShown(view.now)),
     schemaChanges(db, { limit: 50 }),
   ]);
   const shown = pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline);
@@ -51,7 +51,11 @@ export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): Part =>
 };
 
 /** Those in trouble first. `days`: what became of each day. */
-export const streamTable = (streams: readonly StreamState[], days: readonly Night[], { now }: View): Html =>
+export const streamTable = (
+  streams: readonly StreamState[],
+  days: readonly DayStatus[],
+  { now }: View,
+): Html =>
   table(
     'Streams',
     [
