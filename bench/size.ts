@@ -21,7 +21,7 @@ export const budgets: Readonly<Record<string, number>> = {
   outbound: 500,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 1750,
+  cli: 2610,
 };
 
 /** The limit for all of `src`. */
@@ -29,8 +29,6 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  'main.ts': 210,
-  //
   core: 1524,
   //
   config: 380,
@@ -61,7 +59,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   'server/dashboard': 1690,
   //
-  cli: 3630,
+  cli: 2610,
   //
   src: 32_500,
 };

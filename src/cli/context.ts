@@ -1,42 +1,44 @@
 import type { Config } from '../config/config.ts';
-import type { SourceSettings } from '../connectors/index.ts';
+import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
+import type { Observe } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Telling } from './progress/choose.ts';
-import type { Stop } from './signals.ts';
+import type { StopSignal } from './exit.ts';
 import type { Sink } from './terminal.ts';
-import type { Told } from './waiting.ts';
 
 /** The configuration; sources by name, absent where not configured. */
 export type Settings = Config<Readonly<Record<'tracker' | 'ads' | 'workflow', SourceSettings | undefined>>>;
 
-/** The parts a command may need. Each is built when it is first asked for, once, and stopped by `main.ts` in reverse order. */
+/** Callbacks for what a source reports. */
+export interface Listeners {
+  readonly observe?: Observe;
+  readonly onHttp?: (event: HttpEvent) => void;
+}
+
+/** The parts that a command may need. Each is built at its first use and stopped by `main.ts` in reverse order. */
 export interface Parts {
-  /** The environment, checked. Throws Misconfigured. */
+  /** The checked environment. Throws Misconfigured. */
   config(): Promise<Settings>;
   /**
-   * The warehouse as configured: `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
-   * `patience`: how long to try a server that does not answer, ms; default 30 s, as a run at night should.
+   * The warehouse of `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
+   * `patienceMs`: how long to try a server that does not answer; default 30 s.
    */
-  warehouse(patience?: number): Promise<Warehouse>;
-  /** The embedded server of the home directory, for those who want to tell how to reach it; undefined with `DATABASE_URL`. */
+  warehouse(patienceMs?: number): Promise<Warehouse>;
+  /** The embedded server of the home directory; undefined with `DATABASE_URL`. */
   embedded(): Promise<Embedded | undefined>;
-  /** An embedded warehouse in another home directory. */
+  /** An embedded server in another home directory. */
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
-  connected(url: string, connections: number, patience?: number): Promise<Warehouse>;
-  /**
-   * A pipeline's source, opened anew for each run; `told` hears what it finds out. `config`: another than the environment's (the demo's).
-   * Throws Misconfigured if it is not configured.
-   */
-  source(pipeline: string, told?: Told, config?: Settings): Promise<Source>;
-  /** Something to be stopped with the parts, before those that were built earlier. */
+  connected(url: string, connections: number, patienceMs?: number): Promise<Warehouse>;
+  /** A pipeline's source, opened anew for each run. `config`: another than the environment's. Throws Misconfigured. */
+  source(pipeline: string, listeners?: Listeners, config?: Settings): Promise<Source>;
+  /** Registers something to be stopped before the parts that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }
 
-/** What every verb is handed. */
-export interface Context extends Telling {
+/** What every verb gets. */
+export interface Context {
   readonly parts: Parts;
   /** Data. */
   readonly out: Sink;
@@ -45,13 +47,13 @@ export interface Context extends Telling {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly verbose: boolean;
-  /** Level of the log: `LOG_LEVEL`, or `debug` with `--verbose`; undefined writes none. */
-  readonly logLevel: string | undefined;
+  /** Talk on stderr; silent with `--quiet` and `--json`. */
+  readonly say: (text: string) => void;
   readonly signal: AbortSignal;
   /** The signal that asked to stop, if one did. */
-  readonly received: () => Stop | undefined;
+  readonly received: () => StopSignal | undefined;
   readonly version: string;
 }
 
-/** A verb does its work and gives the exit code; what goes wrong it throws. */
-export type Verb<Options> = (context: Context, options: Options) => Promise<number>;
+/** A verb does its work and returns the exit code; it throws what goes wrong. */
+export type Verb<Options = object> = (context: Context, options: Options) => Promise<number>;

@@ -1,17 +1,10 @@
-/** How a command ends: the one place where errors and reports become exit codes and sentences. */
+/** How a command ends: the only place where errors and reports become exit codes and messages. */
 import { CommanderError } from 'commander';
-import {
-  AuthFailed,
-  Interrupted,
-  LockHeld,
-  Misconfigured,
-  TidemarkError,
-  Unreachable,
-} from '../core/errors.ts';
+import { Interrupted, TidemarkError } from '../core/errors.ts';
+import { escaped, withoutSecrets } from '../core/format.ts';
 import type { RunReport } from '../core/run.ts';
-import { escaped, withoutSecrets } from './text.ts';
 
-/** The promised codes; scripts build on them. */
+/** The promised codes; scripts depend on them. */
 export const exit = {
   ok: 0,
   failed: 1,
@@ -23,29 +16,29 @@ export const exit = {
   SIGTERM: 143,
 } as const;
 
-/** Words of `error.code` (in reports and in `ops.runs`) that have an exit code of their own. */
-const byWord: Readonly<Record<string, number>> = {
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** Error codes (`error.code` in `--json` and `ops.runs`) with an exit code other than 1. */
+const exitCodes: Readonly<Record<string, number>> = {
+  usage: exit.usage,
   misconfigured: exit.usage,
   unreachable: exit.connection,
   auth: exit.connection,
   lock_held: exit.locked,
-  interrupted: exit.SIGINT,
 };
 
-/** Codes of Node and Postgres that mean "not reached" or "not let in", for errors nobody wrapped. */
-const connecting =
-  /^(ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|08|28|3D000|57P03)/;
+const codeOf = (code: string, signal: StopSignal = 'SIGINT'): number =>
+  code === 'interrupted' ? exit[signal] : (exitCodes[code] ?? exit.failed);
 
 /** The exit code for whatever a command threw. `signal`: the one that was received, if any. */
-export function codeOfError(error: unknown, signal?: 'SIGINT' | 'SIGTERM'): number {
-  if (error instanceof Interrupted || isAbort(error))
-    return signal === undefined ? exit.SIGINT : exit[signal];
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exit.ok : exit.usage;
-  if (error instanceof Misconfigured) return exit.usage;
-  if (error instanceof AuthFailed || error instanceof Unreachable) return exit.connection;
-  if (error instanceof LockHeld) return exit.locked;
-  if (!(error instanceof TidemarkError) && connecting.test(systemCode(error))) return exit.connection;
-  return exit.failed;
+export const codeOfError = (error: unknown, signal?: StopSignal): number =>
+  error instanceof CommanderError && error.exitCode === 0 ? exit.ok : codeOf(describe(error).code, signal);
+
+/** The exit code for how a run ended. */
+export function codeOfReport({ status, error }: RunReport, signal?: StopSignal): number {
+  if (status === 'succeeded') return exit.ok;
+  if (status === 'partly_failed' || status === 'needs_attention') return exit.partly;
+  return codeOf(status === 'interrupted' ? status : (error?.code ?? 'failed'), signal);
 }
 
 /** One code for several: theirs if they agree, 3 if some succeeded, else 1. */
@@ -55,78 +48,53 @@ export function combined(codes: readonly number[]): number {
   return codes.some((code) => code === exit.ok || code === exit.partly) ? exit.partly : exit.failed;
 }
 
-/** As `combined`, of a command that had so much to do: one that was stopped before the last of it, or in it, ends as stopped. */
-export function codeOfAll(codes: readonly number[], asked: number, stop?: 'SIGINT' | 'SIGTERM'): number {
+/** As `combined`, for a command that had `planned` things to do: one that was stopped before the end ends as stopped. */
+export function codeOfAll(codes: readonly number[], planned: number, signal?: StopSignal): number {
   const stopped = codes.find((code) => code === exit.SIGINT || code === exit.SIGTERM);
-  return stopped ?? (codes.length < asked && stop !== undefined ? exit[stop] : combined(codes));
+  return stopped ?? (codes.length < planned && signal !== undefined ? exit[signal] : combined(codes));
 }
 
-/** The exit code for how a run ended. */
-export function codeOfReport(report: RunReport, signal?: 'SIGINT' | 'SIGTERM'): number {
-  switch (report.status) {
-    case 'succeeded':
-      return exit.ok;
-    case 'partly_failed':
-    case 'needs_attention':
-      return exit.partly;
-    case 'interrupted':
-      return signal === undefined ? exit.SIGINT : exit[signal];
-    default:
-      return byWord[report.error?.code ?? ''] ?? exit.failed;
-  }
-}
+/** Codes of Node and Postgres that mean "not reached" or "not let in", for errors that nothing wrapped. */
+const connecting =
+  /^(ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|08|28|3D000|57P03)/;
 
-/** An error as `--json` shows it. */
-export interface Said {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** The error in words: what, which, value. Never credentials, never control characters of a source. */
-export function said(error: unknown): Said {
-  const message = clean(
-    error instanceof Error ? error.message || systemCode(error) || error.name : String(error),
-  );
+/** An error as `--json` shows it: no credentials, no control characters of a source. */
+export function describe(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof CommanderError) return { code: 'usage', message: clean(usageText(error)) };
+  const system = systemCode(error);
+  const message = clean(error instanceof Error ? error.message || system || error.name : String(error));
   if (error instanceof TidemarkError) return { code: error.code, message };
-  if (error instanceof CommanderError) return { code: 'usage', message: clean(wordsOf(error)) };
-  return { code: isAbort(error) ? 'interrupted' : 'internal', message };
+  if (error instanceof Error && error.name === 'AbortError')
+    return { code: new Interrupted('').code, message };
+  return { code: connecting.test(system) ? 'unreachable' : 'internal', message };
 }
 
-/** Where a command is missing commander shows the help, and its own word for that is no message. */
-const wordsOf = ({ code, message }: CommanderError): string =>
-  code === 'commander.help'
-    ? 'no command is named, or none that there is: see tidemark --help'
-    : withoutValues(message);
+/** Without a verb commander prints the help; its own message for that says nothing. */
+const usageText = ({ code, message }: CommanderError): string =>
+  code === 'commander.help' ? 'there is no such command: see tidemark --help' : withoutValues(message);
 
-/**
- * What commander says of words it does not understand, without the value of an unknown flag and without the words that are too many: they may
- * be a secret, and secrets are never on the command line.
- */
+/** A message of commander without values that may be secrets: of an unknown option, and of surplus arguments. */
 export const withoutValues = (text: string): string =>
   withoutSecrets(text)
     .replace(/(unknown option '--?[^'=\s]+)=[\s\S]*'/, "$1'")
     .replace(/(too many arguments.* but got \d+): [\s\S]*$/, '$1.');
 
-/** The chain of causes, one line each, and at its end where it was thrown: what `--verbose` adds. */
+/** The chain of causes, one line each, then where the deepest was thrown: what `--verbose` adds. */
 export function causes(error: unknown): readonly string[] {
-  const lines: string[] = [];
-  let deepest = error;
-  for (let at = error; at instanceof Error && lines.length < 10; at = at.cause) {
-    if (at !== error) lines.push(`because ${at.name}: ${said(at).message}`);
-    if (at instanceof AggregateError)
-      for (const each of at.errors) lines.push(`because ${said(each).message}`);
-    deepest = at;
-  }
-  const stack =
-    deepest instanceof Error ? (deepest.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
-  return [...lines, ...stack.slice(0, 12).map(clean)];
+  const chain: unknown[] = [];
+  for (let at = error; at !== undefined && chain.length < 10; at = at instanceof Error ? at.cause : undefined)
+    chain.push(at, ...(at instanceof AggregateError ? at.errors : []));
+  const deepest = chain.findLast((each) => each instanceof Error);
+  const stack = (deepest?.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return [
+    ...chain.slice(1).map((each) => `because ${describe(each).message}`),
+    ...stack.slice(0, 12).map(clean),
+  ];
 }
 
 const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');
 
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
-
 function systemCode(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return systemCode(error.errors[0]);
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

@@ -1,187 +1,217 @@
-/** Runs one request in this process: a pipeline from lease to goodbye, or `nightly`: all of them in turn. */
-
+/** Runs requests of `serve` in this process: a pipeline, or `nightly`, which is all of them in turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { nightly } from '../../pipelines/nightly.ts';
 import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
-import type { Observe, RunKind, RunReport } from '../core/run.ts';
+import { minute } from '../core/format.ts';
+import type { Observe, RunReport } from '../core/run.ts';
 import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
+import { type PlannedStream, plan } from '../engine/preview.ts';
 import type { Ask, PlanLine, Runner } from '../scheduler/control.ts';
+import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { combinedReport, type Part } from './combined.ts';
 import type { Context, Settings } from './context.ts';
-import { said } from './exit.ts';
-import { openSource } from './opening.ts';
-import { outboundOf, untold } from './outbound.ts';
-import { checkReconcile, configured, hasReconcile } from './pipelines.ts';
-import { planLines } from './plan-lines.ts';
-import type { Progress } from './progress/types.ts';
-import { reconcileDue } from './reconcile-due.ts';
-import { runDeps } from './running.ts';
+import { describe } from './exit.ts';
+import { checkReconcile, configured, hasReconcile, jobsOf } from './pipelines.ts';
+import type { Progress } from './progress.ts';
+import { notifyAfter, openSource, runDeps } from './sources.ts';
+import { combinedReport, type Part } from './summary.ts';
 
-/** How a part is run. */
 type How = Parameters<Runner['run']>[1];
 
-/** While another run holds a pipeline, `nightly` looks again so often. */
-const heldPause = seconds(5);
+/** While another run holds a pipeline, `nightly` tries it again after this time. */
+const heldPauseMs = seconds(5);
 
-/**
- * `own`: the process's connections, by which people are told. `warehouseOf`: connections for a pipeline's runs, its own, so that no run takes those
- * of another. `shown`: the process's own display. `trouble`: told when nobody outside could be told of a run.
- */
-export function openRunner(
-  context: Context,
-  config: Settings,
-  own: Warehouse,
-  warehouseOf: (pipeline: string) => Promise<Warehouse>,
-  shown: Progress,
-  trouble: (what: string, error: unknown) => void,
-): Runner {
+export interface RunnerOptions {
+  readonly config: Settings;
+  /** The process's own connections, for notifications. */
+  readonly own: Warehouse;
+  /** Connections for a pipeline's runs only, so that no run takes those of another. */
+  readonly warehouseOf: (pipeline: string) => Promise<Warehouse>;
+  readonly progress: Progress;
+  readonly warn: (text: string) => void;
+}
+
+export function openRunner(context: Context, options: RunnerOptions): Runner {
+  const { config, own, warehouseOf, progress, warn } = options;
   const names = configured(config).map(({ name }) => name);
 
-  /** With what a run of the pipeline needs; its source is closed behind it. */
+  /** Opens what a run of the pipeline needs; closes its source afterwards. */
   const during = async <T>(
     pipeline: string,
-    how: { readonly signal: AbortSignal; readonly observe: Observe },
+    how: Pick<How, 'signal' | 'observe'>,
     work: (deps: RunDeps) => Promise<T>,
   ): Promise<T> => {
     let opened: Source | undefined;
     const parts: Context['parts'] = {
       ...context.parts,
       warehouse: () => warehouseOf(pipeline),
-      source: async (name, told) => {
-        opened = await openSource(name, config, context.version, told);
+      source: async (name, listeners) => {
+        opened = await openSource(name, config, context.version, listeners);
         return opened;
       },
     };
     const observe: Observe = (event) => {
-      shown.observe(event);
+      progress.observe(event);
       how.observe(event);
     };
     try {
       return await work(
-        await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...shown, observe }),
+        await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...progress, observe }),
       );
     } finally {
       await opened?.close();
     }
   };
 
-  const part = async (ask: Ask, how: How): Promise<RunReport> => {
+  const runOne = async (ask: Ask, how: How): Promise<RunReport> => {
     if (ask.does === 'reconcile') checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
       how.observe(event);
     };
+    const notify = (what: Parameters<typeof notifyAfter>[3]) => notifyAfter(context, own, config, what, warn);
     try {
       return await during(ask.pipeline, { ...how, observe }, (deps) =>
-        runOf(ask, { ...deps, trigger: how.trigger }),
+        work(ask, { ...deps, trigger: how.trigger }),
       );
     } catch (error) {
-      // It never was a run that could say so itself. What was stopped, or waits for its turn, has not failed.
-      if (
-        ended === undefined &&
-        !how.signal.aborted &&
-        !(error instanceof LockHeld) &&
-        !(error instanceof Fenced)
-      )
-        await tell(ask.pipeline, { failed: said(error).message });
+      // A request that was stopped, or that waits for its turn, has not failed.
+      const isWaiting = how.signal.aborted || error instanceof LockHeld || error instanceof Fenced;
+      if (ended === undefined && !isWaiting)
+        await notify({ pipeline: ask.pipeline, cause: describe(error).message });
       throw error;
     } finally {
-      // Also of a run that ended with an error: it has said itself what became of it. One that was lost is taken up again, or told when it is not.
-      if (ended !== undefined && ended.status !== 'lost') await tell(ask.pipeline, { ended });
+      // A lost run is resumed by another process, or reported when it is not.
+      if (ended !== undefined && ended.status !== 'lost') await notify(ended);
     }
-  };
-
-  const tell = async (
-    pipeline: string,
-    what: { readonly ended: RunReport } | { readonly failed: string },
-  ): Promise<void> => {
-    const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-    const outbound = outboundOf(own, config);
-    try {
-      if ('ended' in what) await afterRun(outbound, what.ended, context.signal);
-      else await afterFailure(outbound, { pipeline, cause: what.failed }, context.signal);
-    } catch (error) {
-      const of = 'ended' in what ? `run ${what.ended.runId}` : 'what failed';
-      trouble(`${pipeline}: ${untold(of, context.signal)}`, error);
-    }
-  };
-
-  const all = async (ask: Ask, how: How): Promise<RunReport> => {
-    const started = performance.now();
-    const until = started + hours(config.runHours);
-    const done: Part[] = [];
-    const isDone = (name: string, kind: RunKind): boolean =>
-      how.done?.some((run) => run.pipeline === name && run.kind === kind) === true;
-    const parts = names.filter((name) => takesPart(name, ask) && !isDone(name, ask.does));
-    const waiting: Ask[] = parts.map((pipeline) => ({ ...ask, pipeline }));
-    let reconcileAsked = ask.does !== 'sync' && ask.does !== 'full';
-    for (;;) {
-      const next = waiting.shift();
-      if (next === undefined) {
-        if (reconcileAsked) break;
-        reconcileAsked = true;
-        for (const pipeline of names)
-          if (await reconcileDue((await warehouseOf(pipeline)).db, pipeline))
-            waiting.push({ pipeline, does: 'reconcile' });
-        continue;
-      }
-      try {
-        const report = await part(next, how);
-        if (report.status === 'lost')
-          throw new Fenced(report.error?.message ?? `${next.pipeline}: its run was lost`);
-        done.push({ pipeline: next.pipeline, report });
-      } catch (error) {
-        // It is taken up again as a whole, with what is left.
-        if (error instanceof Fenced) throw error;
-        if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
-        if (error instanceof LockHeld && performance.now() < until) {
-          how.observe({
-            type: 'note',
-            pipeline: next.pipeline,
-            level: 'info',
-            message: `${error.message}; it comes later`,
-          });
-          waiting.push(next);
-          await sleep(heldPause, undefined, { signal: how.signal }).catch(() => undefined);
-        } else done.push({ pipeline: next.pipeline, error });
-      }
-      if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
-    }
-    return combinedReport(nightly.name, ask.does, done, (performance.now() - started) / 1000);
   };
 
   return {
     configured: names,
-    run: (ask, how) => (ask.pipeline === nightly.name ? all(ask, how) : part(ask, how)),
+    run: (ask, how) =>
+      ask.pipeline === nightly.name
+        ? runAll({ names, ask, how, runOne, warehouseOf, deadlineMs: hours(config.runHours) })
+        : runOne(ask, how),
     async preview(ask, signal) {
+      const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
-      for (const pipeline of ask.pipeline === nightly.name ? names : [ask.pipeline]) {
+      for (const pipeline of isAll ? names : [ask.pipeline]) {
         const planned = await during(pipeline, { signal, observe: () => undefined }, (deps) =>
           planLines(deps, ask),
         );
-        const prefix = ask.pipeline === nightly.name ? `${pipeline}.` : '';
-        lines.push(...planned.map((line) => ({ ...line, stream: `${prefix}${line.stream}` })));
+        lines.push(
+          ...planned.map((line) => (isAll ? { ...line, stream: `${pipeline}.${line.stream}` } : line)),
+        );
       }
       return lines;
     },
   };
 }
 
-const takesPart = (name: string, { does }: Ask): boolean => does !== 'reconcile' || hasReconcile(name);
-
-async function runOf({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
+async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
   const some = streams === undefined ? {} : { streams };
-  switch (does) {
-    case 'reconcile':
-      return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, some);
-    case 'backfill':
-      if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
-      return (await import('../engine/backfill.ts')).backfill(deps, { ...window, ...some });
-    default:
-      return (await import('../engine/sync.ts')).sync(deps, { ...some, full: does === 'full' });
+  if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, some);
+  if (does !== 'backfill')
+    return (await import('../engine/sync.ts')).sync(deps, { ...some, full: does === 'full' });
+  if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
+  return (await import('../engine/backfill.ts')).backfill(deps, { ...window, ...some });
+}
+
+interface All {
+  readonly names: readonly string[];
+  readonly ask: Ask;
+  readonly how: How;
+  readonly runOne: (ask: Ask, how: How) => Promise<RunReport>;
+  readonly warehouseOf: RunnerOptions['warehouseOf'];
+  readonly deadlineMs: number;
+}
+
+/** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
+async function runAll({ names, ask, how, runOne, warehouseOf, deadlineMs }: All): Promise<RunReport> {
+  const started = performance.now();
+  const done: Part[] = [];
+  const isDone = (pipeline: string): boolean =>
+    how.done?.some((run) => run.pipeline === pipeline && run.kind === ask.does) === true;
+  const waiting: Ask[] = names
+    .filter((name) => (ask.does !== 'reconcile' || hasReconcile(name)) && !isDone(name))
+    .map((pipeline) => ({ ...ask, pipeline }));
+  const drain = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const part = await partOf(next, { how, runOne, mayWait: performance.now() - started < deadlineMs });
+      if (part !== undefined) done.push(part);
+      else {
+        waiting.push(next);
+        await sleep(heldPauseMs, undefined, { signal: how.signal }).catch(() => undefined);
+      }
+      if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
+    }
+  };
+  await drain();
+  if (ask.does === 'sync' || ask.does === 'full')
+    for (const pipeline of names)
+      if (await isReconcileDue(await warehouseOf(pipeline), pipeline))
+        waiting.push({ pipeline, does: 'reconcile' });
+  await drain();
+  return combinedReport(nightly.name, ask.does, done, (performance.now() - started) / 1000);
+}
+
+/** Undefined where another run holds the pipeline. Throws Fenced: then the request as a whole is resumed elsewhere. */
+async function partOf(
+  ask: Ask,
+  { how, runOne, mayWait }: Pick<All, 'how' | 'runOne'> & { readonly mayWait: boolean },
+): Promise<Part | undefined> {
+  const { pipeline } = ask;
+  try {
+    const report = await runOne(ask, how);
+    if (report.status !== 'lost') return { pipeline, report };
+    throw new Fenced(report.error?.message ?? `${pipeline}: its run was lost`);
+  } catch (error) {
+    if (error instanceof Fenced) throw error;
+    if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
+    if (!(error instanceof LockHeld && mayWait)) return { pipeline, error };
+    how.observe({ type: 'note', pipeline, level: 'info', message: `${error.message}; tried again later` });
+    return undefined;
   }
+}
+
+/**
+ * Whether a scheduled time of the pipeline's reconcile has passed since the last one of every stream, or since the pipeline's first run if
+ * there was none. By the database clock.
+ */
+export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: string): Promise<boolean> {
+  const job = jobsOf(pipeline).find(({ does, within }) => does === 'reconcile' && within === 'nightly');
+  if (job === undefined) return false;
+  const { rows } = await sql<{ since: Date | null; now: Date }>`
+    select coalesce(
+        max(started_at) filter (where settles = 'deletions' and status in ('succeeded', 'needs_attention')),
+        min(started_at)) as since,
+      clock_timestamp() as now
+    from ops.runs where pipeline = ${pipeline}`.execute(db);
+  const { since, now } = rows[0] ?? { since: null, now: new Date() };
+  return since !== null && due(job.on).next(since) <= now;
+}
+
+/** What a request would read, as the control API and the dashboard show it. */
+async function planLines(deps: RunDeps, { does, streams, window }: Ask): Promise<readonly PlanLine[]> {
+  const planned = await plan(deps, {
+    ...(streams && { streams }),
+    ...(window && { window }),
+    full: does === 'full',
+  });
+  return planned.map((each) => {
+    const { stream, slices, records, requests, seconds } = each;
+    const known = { ...(records !== undefined && { records }), ...(requests !== undefined && { requests }) };
+    return { stream, slices, ...known, ...(seconds !== undefined && { seconds }), about: about(each) };
+  });
+}
+
+/** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */
+function about({ mode, from, to, why }: PlannedStream): string {
+  const side = (at: Date | undefined, none: string) => (at === undefined ? none : minute(at));
+  const window = from || to ? ` ${side(from, 'from the beginning')} to ${side(to, 'now')}` : '';
+  return `${mode.replace('-', ' ')}${window}${why === undefined ? '' : `: ${why}`}`;
 }

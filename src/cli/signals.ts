@@ -1,59 +1,61 @@
-/** Ctrl-C and SIGTERM: the first asks, the second insists, and time limits the asking. */
+/** SIGINT and SIGTERM: the first one asks for an orderly end, a second one or the end of the grace time ends at once. */
 import { Interrupted } from '../core/errors.ts';
-import { exit } from './exit.ts';
+import { exit, type StopSignal } from './exit.ts';
 
-export type Stop = 'SIGINT' | 'SIGTERM';
-
-export interface Stopping {
+export interface Signals {
   /** Aborted with `Interrupted` by the first signal. */
   readonly signal: AbortSignal;
-  /** The signal that was received, if one was. */
-  readonly received: () => Stop | undefined;
-  /** Stops listening and watching the time. */
+  readonly received: () => StopSignal | undefined;
+  /** Stops listening. */
   release(): void;
 }
 
-export interface StoppingOptions {
-  /** Told once, when the first signal arrives. */
-  readonly asked: (stop: Stop) => void;
-  /** Ends the process now with this code, leaving as little behind as can be done without waiting. */
+export interface SignalOptions {
+  /** Called at the first signal. */
+  readonly onFirst: (stop: StopSignal) => void;
+  /** Ends the process now with this code. */
   readonly force: (code: number, why: string) => void;
   /** How long a command may take to end after the first signal, ms. */
   readonly graceMs: number;
   readonly process: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
 }
 
-/**
- * npm and npx pass on a Ctrl-C that the terminal has already sent to everyone: the same request twice, a few milliseconds apart.
- * Only a later one is a second request.
- */
+/** npm repeats a Ctrl-C that the terminal has already sent to every process: within this time it is the same request. */
 const echoMs = 500;
 
-/** Listens until released. */
-export function stopping(options: StoppingOptions): Stopping {
+export function listen({ onFirst, force, graceMs, process }: SignalOptions): Signals {
   const controller = new AbortController();
-  let first: { readonly stop: Stop; readonly at: number } | undefined;
+  let first: { readonly stop: StopSignal; readonly at: number } | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const on = (stop: Stop) => {
+  const on = (stop: StopSignal) => {
     if (first === undefined) {
       first = { stop, at: performance.now() };
-      timer = setTimeout(
-        () => options.force(exit[stop], `not finished ${options.graceMs / 1000} s after ${stop}`),
-        options.graceMs,
-      ).unref();
-      options.asked(stop);
+      const late = () => force(exit[stop], `not finished ${graceMs / 1000} s after ${stop}`);
+      timer = setTimeout(late, graceMs).unref();
+      onFirst(stop);
       controller.abort(new Interrupted(`stopped by ${stop}`));
-    } else if (performance.now() - first.at > echoMs) options.force(exit[stop], `second ${stop}`);
+    } else if (performance.now() - first.at > echoMs) force(exit[stop], `second ${stop}`);
   };
-  const interrupt = () => on('SIGINT');
-  const terminate = () => on('SIGTERM');
-  options.process.on('SIGINT', interrupt).on('SIGTERM', terminate);
+  process.on('SIGINT', on).on('SIGTERM', on);
   return {
     signal: controller.signal,
     received: () => first?.stop,
     release: () => {
       clearTimeout(timer);
-      options.process.off('SIGINT', interrupt).off('SIGTERM', terminate);
+      process.off('SIGINT', on).off('SIGTERM', on);
     },
   };
+}
+
+/** Keeps the process alive until the signal. */
+export function untilStopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const alive = setInterval(() => undefined, 2 ** 30);
+    const end = () => {
+      clearInterval(alive);
+      resolve();
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
 }

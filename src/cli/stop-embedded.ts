@@ -1,7 +1,6 @@
 /**
- * A process of its own, begun by a command that had to end at once: waits until that one is gone, then opens and releases the embedded
- * warehouses it used. Whoever releases last stops the server, so none is left behind.
- * Words: the process to wait for, then the home directories.
+ * Its own process, started by a command that had to end at once: waits until that one is gone, then opens and releases the embedded
+ * warehouses that it used, which stops each server that nothing else uses. Arguments: the process to wait for, then the home directories.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbedded } from '../embedded/embedded.ts';

@@ -10,6 +10,8 @@ import { type WorkflowConfig, workflowPart } from './dagu/config.ts';
 import { type TrackerConfig, trackerPart } from './jira/config.ts';
 import { type AdsConfig, adsPart } from './spotify-ads/config.ts';
 
+export type { HttpEvent } from '../http/http-options.ts';
+
 /** What a source is opened with. */
 export interface Tools {
   readonly version: string;

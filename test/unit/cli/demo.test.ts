@@ -32,7 +32,7 @@ async function counts(url: string, tables: readonly string[]): Promise<Record<st
   }
 }
 
-interface Told {
+interface Summary {
   readonly url: string;
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly deleted: number }[];
   readonly compared: readonly {
@@ -48,7 +48,7 @@ interface Told {
 test('the demo fills a warehouse of its own, its summary is true by psql, and it works again', async () => {
   const first = await tidemark('demo --issues 150 --json', { env });
   expect({ code: first.code, err: first.err }).toEqual({ code: 0, err: '' });
-  const told: Told = JSON.parse(first.out);
+  const told: Summary = JSON.parse(first.out);
   expect(told.runs.map(({ report }) => report.status)).toEqual(Array(7).fill('succeeded'));
   for (const each of told.compared) expect(each.warehouse).toBe(each.source);
   expect(told.compared.map(({ what }) => what)).toEqual(

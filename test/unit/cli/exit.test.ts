@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { between, date } from '../../../src/cli/dates.ts';
-import { causes, codeOfAll, codeOfError, codeOfReport, combined, said } from '../../../src/cli/exit.ts';
-import { nearest } from '../../../src/cli/nearest.ts';
-import { colored } from '../../../src/cli/terminal.ts';
+import { causes, codeOfAll, codeOfError, codeOfReport, combined, describe } from '../../../src/cli/exit.ts';
+import { nearest } from '../../../src/cli/pipelines.ts';
+import { dateOf } from '../../../src/cli/run.ts';
+import { combinedReport } from '../../../src/cli/summary.ts';
+import { hasColor } from '../../../src/cli/terminal.ts';
 import {
   AuthFailed,
   BadData,
+  Fenced,
   Interrupted,
   LockHeld,
   Misconfigured,
@@ -28,88 +30,109 @@ const report = (status: RunStatus, code?: string): RunReport => ({
   seconds: 1,
   ...(code === undefined ? {} : { error: { code, message: 'm' } }),
 });
+const refused = Object.assign(new Error('m'), { code: 'ECONNREFUSED' });
 
-test('every class of error has its promised exit code', () => {
-  expect(codeOfError(new Misconfigured('m'))).toBe(2);
-  expect(codeOfError(new AuthFailed('m'))).toBe(4);
-  expect(codeOfError(new Unreachable('m'))).toBe(4);
-  expect(codeOfError(new LockHeld('m'))).toBe(5);
-  expect(codeOfError(new Transient('m'))).toBe(1);
-  expect(codeOfError(new BadData('x', 'm'))).toBe(1);
-  expect(codeOfError(new Error('defect'))).toBe(1);
-  expect(codeOfError('not even an error')).toBe(1);
-  expect(codeOfError(new Interrupted('m'), 'SIGINT')).toBe(130);
-  expect(codeOfError(new Interrupted('m'), 'SIGTERM')).toBe(143);
-  expect(codeOfError(Object.assign(new Error('m'), { code: 'ECONNREFUSED' }))).toBe(4);
-  expect(codeOfError(new AggregateError([Object.assign(new Error('m'), { code: 'ECONNREFUSED' })]))).toBe(4);
+test.each([
+  [new Misconfigured('m'), 2],
+  [new AuthFailed('m'), 4],
+  [new Unreachable('m'), 4],
+  [refused, 4],
+  [new AggregateError([refused]), 4],
+  [new LockHeld('m'), 5],
+  [new Transient('m'), 1],
+  [new BadData('x', 'm'), 1],
+  [new Error('defect'), 1],
+  ['not even an error', 1],
+  [new Interrupted('m'), 143],
+])('%o has exit code %i', (error, code) => {
+  expect(codeOfError(error, 'SIGTERM')).toBe(code);
 });
 
-test('every way a run can end has its promised exit code', () => {
-  expect(codeOfReport(report('succeeded'))).toBe(0);
-  expect(codeOfReport(report('failed', 'transient'))).toBe(1);
-  expect(codeOfReport(report('lost', 'fenced'))).toBe(1);
-  expect(codeOfReport(report('partly_failed'))).toBe(3);
-  expect(codeOfReport(report('needs_attention'))).toBe(3);
-  expect(codeOfReport(report('failed', 'auth'))).toBe(4);
-  expect(codeOfReport(report('failed', 'unreachable'))).toBe(4);
-  expect(codeOfReport(report('interrupted'), 'SIGTERM')).toBe(143);
+test.each<readonly [RunStatus, string | undefined, number]>([
+  ['succeeded', undefined, 0],
+  ['failed', 'transient', 1],
+  ['lost', 'fenced', 1],
+  ['partly_failed', undefined, 3],
+  ['needs_attention', undefined, 3],
+  ['failed', 'auth', 4],
+  ['failed', 'unreachable', 4],
+  ['interrupted', undefined, 130],
+])('a run that is %s (%s) has exit code %i', (status, code, exitCode) => {
+  expect(codeOfReport(report(status, code), 'SIGINT')).toBe(exitCode);
 });
 
-test('several pipelines end with the code they share, 3 if only some ended well, else 1', () => {
-  expect(combined([0, 0])).toBe(0);
-  expect(combined([4, 4])).toBe(4);
-  expect(combined([0, 4])).toBe(3);
-  expect(combined([3, 4])).toBe(3);
-  expect(combined([2, 4])).toBe(1);
-  expect(combined([])).toBe(0);
+test.each([
+  [[0, 0], 0],
+  [[4, 4], 4],
+  [[0, 4], 3],
+  [[3, 4], 3],
+  [[2, 4], 1],
+  [[], 0],
+])('pipelines that end with %j end together with %i', (codes, together) => {
+  expect(combined(codes)).toBe(together);
 });
 
-test('what was stopped before its end ends as stopped, however well the rest went', () => {
+test('a command that was stopped before its end ends as stopped', () => {
   expect(codeOfAll([0], 3, 'SIGTERM')).toBe(143);
   expect(codeOfAll([0, 143], 2, 'SIGTERM')).toBe(143);
   expect(codeOfAll([0, 0], 2, 'SIGINT')).toBe(0);
   expect(codeOfAll([0, 4], 2)).toBe(3);
 });
 
-test('a message keeps its lines, loses credentials, and a source cannot forge lines in it', () => {
-  expect(said(new Misconfigured('two problems:\n  a\n  b')).message).toBe('two problems:\n    a\n    b');
-  expect(said(new Error('at postgres://u:p@h/db\x1b[2J')).message).toBe('at postgres://***@h/db\\x1b[2J');
-  expect(said(new LockHeld('m')).code).toBe('lock_held');
+test('a message keeps its lines, loses credentials, and cannot be forged by a source', () => {
+  expect(describe(new Misconfigured('two problems:\n  a\n  b')).message).toBe('two problems:\n    a\n    b');
+  expect(describe(new Error('at postgres://u:p@h/db\x1b[2J')).message).toBe('at postgres://***@h/db\\x1b[2J');
+  expect(describe(new LockHeld('m')).code).toBe('lock_held');
 });
 
-test('the causes go to the bottom', () => {
-  const lines = causes(
-    new Unreachable('top', { cause: new Error('middle', { cause: new Error('bottom') }) }),
-  );
-  expect(lines.slice(0, 2)).toEqual(['because Error: middle', 'because Error: bottom']);
-  expect(lines[2]).toMatch(/^\s+at /);
+test('the chain of causes ends with where the deepest was thrown', () => {
+  const error = new Unreachable('top', { cause: new Error('middle', { cause: new Error('bottom') }) });
+  const [first, second, third] = causes(error);
+  expect([first, second]).toEqual(['because middle', 'because bottom']);
+  expect(third).toMatch(/^\s+at /);
 });
 
-test('dates are days or instants in UTC; anything else is refused with the format', () => {
-  expect(date('2024-02-29', '--from').toISOString()).toBe('2024-02-29T00:00:00.000Z');
-  expect(date('2024-01-31T08:00:00Z', '--from').toISOString()).toBe('2024-01-31T08:00:00.000Z');
-  for (const wrong of ['2024-02-30', '2023-02-29', '31.1.2024', 'yesterday', '2024-01-31T08:00:00', ''])
-    expect(() => date(wrong, '--from')).toThrow(/--from: .*2024-01-31 \(midnight UTC\)/);
-  expect(() => between('2024-02-01', '2024-02-01')).toThrow(/half open/);
+test('several runs become one report, which names each pipeline that is not complete once', () => {
+  const parts = [
+    { pipeline: 'ads', error: new Fenced('ads: another process took the lease') },
+    { pipeline: 'tracker', error: new AuthFailed('the token is not accepted') },
+  ];
+  expect(combinedReport('nightly', 'sync', parts, 1)).toMatchObject({
+    status: 'failed',
+    error: {
+      code: 'fenced',
+      message: 'ads: another process took the lease; tracker: the token is not accepted',
+    },
+  });
+  const ok = { pipeline: 'tracker', report: report('succeeded') };
+  const held = { pipeline: 'tracker', report: report('needs_attention') };
+  expect(combinedReport('nightly', 'sync', [ok, ...parts], 1).status).toBe('partly_failed');
+  expect(combinedReport('nightly', 'sync', [ok, held], 1).status).toBe('needs_attention');
+  expect(combinedReport('nightly', 'sync', [ok], 1).status).toBe('succeeded');
 });
 
-test('the word that was probably meant is found, and no far-fetched one', () => {
+test('a date is a day or an instant in UTC; anything else is refused with the format', () => {
+  expect(dateOf('2024-02-29', '--from').toISOString()).toBe('2024-02-29T00:00:00.000Z');
+  for (const wrong of ['2024-02-30', '31.1.2024', 'yesterday', '2024-01-31T08:00:00', ''])
+    expect(() => dateOf(wrong, '--from')).toThrow(/--from: .*2024-01-31 \(midnight UTC\)/);
+});
+
+test('the name that was probably meant is found, and no other', () => {
   expect(nearest('isues', ['issues', 'users'])).toBe('issues');
   expect(nearest('trakcer', ['tracker', 'ads'])).toBe('tracker');
   expect(nearest('zzz', ['issues', 'users'])).toBeUndefined();
 });
 
-test('colour: --no-color, FORCE_COLOR, NO_COLOR, TERM=dumb and the terminal decide in this order', () => {
-  const on = (terminal: boolean, env: Record<string, string>, noColor = false) =>
-    colored(terminal, { env, noColor });
-  expect(on(true, {})).toBe(true);
-  expect(on(false, {})).toBe(false);
-  expect(on(true, { NO_COLOR: '1' })).toBe(false);
-  expect(on(true, { NO_COLOR: '' })).toBe(true);
-  expect(on(true, { TERM: 'dumb' })).toBe(false);
-  expect(on(false, { FORCE_COLOR: '1' })).toBe(true);
-  expect(on(true, { FORCE_COLOR: '0' })).toBe(false);
-  expect(on(false, { FORCE_COLOR: '' })).toBe(false);
-  expect(on(true, { FORCE_COLOR: '', NO_COLOR: '1' })).toBe(false);
-  expect(on(true, { FORCE_COLOR: '1' }, true)).toBe(false);
+test.each<readonly [boolean, Record<string, string>, boolean, boolean]>([
+  [true, {}, false, true],
+  [false, {}, false, false],
+  [true, { NO_COLOR: '1' }, false, false],
+  [true, { NO_COLOR: '' }, false, true],
+  [true, { TERM: 'dumb' }, false, false],
+  [false, { FORCE_COLOR: '1' }, false, true],
+  [true, { FORCE_COLOR: '0' }, false, false],
+  [true, { FORCE_COLOR: '', NO_COLOR: '1' }, false, false],
+  [true, { FORCE_COLOR: '1' }, true, false],
+])('terminal: %s, %j, --no-color: %s → colour: %s', (isTerminal, env, noColor, color) => {
+  expect(hasColor(isTerminal, { env, noColor })).toBe(color);
 });

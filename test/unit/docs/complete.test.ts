@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { exit } from '../../../src/cli/exit.ts';
 import { program } from '../../../src/cli/program.ts';
-import { sinkOn } from '../../../src/cli/terminal.ts';
+import { openSink } from '../../../src/cli/terminal.ts';
 import { variableNames } from '../../../src/config/config.ts';
 import { connectors } from '../../../src/connectors/index.ts';
 
@@ -33,7 +33,7 @@ test('README and operations name every exit code', () => {
 });
 
 test('README names every command that people type', () => {
-  const sink = sinkOn(process.stdout, { env: {}, noColor: true });
+  const sink = openSink(process.stdout, { env: {}, noColor: true });
   const verbs = program('0', sink, sink, async () => undefined).commands.map((command) => command.name());
   const text = read('README.md');
   expect(verbs.length).toBeGreaterThan(10);
