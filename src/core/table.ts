@@ -162,7 +162,7 @@ export interface Partitions {
 }
 
 /** What a table is besides its columns. Without any option it is an entity: tombstones, a content hash and `_extra`. */
-interface TableOptions {
+export interface TableOptions {
   /** Pure relations, history and facts: no tombstones, no content hash, no `_extra` unless they declare it. */
   readonly relation?: true;
   readonly order?: string;

@@ -110,37 +110,51 @@ export const person = kind(core.text, personId);
 export const plain = kind(core.text, plainText);
 export const original = kind(core.json, document);
 
-/** A table whose rows are read from records. */
-export interface Readable<R extends Row = Row> extends DeclaredTable<R> {
-  /** What one record is called in errors, e.g. `project`. */
-  readonly noun: string;
+/** A table of schema `tracker` whose rows are read from records. */
+export interface Readable extends DeclaredTable {
   /** Names of the record's own members that columns read. */
   readonly members: ReadonlySet<string>;
   /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
   rowOf(r: Reading, record: JsonObject, given?: Row, prefix?: string): Row;
+  /** The same table with these options. */
+  with(options: ReadableOptions): Readable;
 }
 
-/**
- * Makes a declared table readable. Members that no column reads are kept in `_extra`, except those of `ignored` (paths separated by
- * blanks; `parent.*`: everything in `parent`).
- */
-export const readable = <R extends Row>(table: DeclaredTable<R>, noun: string, ignored = ''): Readable<R> => {
-  const columns: readonly [string, Column | Source][] = Object.entries(table.declared);
-  const read = columns.flatMap(([, column]) => ('members' in column ? column.members : []));
-  const known = knownMembers([...read, ...ignored.split(' ')]);
-  const rowOf: Readable['rowOf'] = (r, record, given = {}, prefix = '') => {
-    const row: Record<string, Value> = {};
-    for (const [name, column] of columns) {
-      if (name === '_extra') continue;
-      const value = 'read' in column ? column.read(r, record, prefix) : given[name];
-      if (value === undefined) throw new TypeError(`${core.nameOf(table)}: nothing gives ${name}`);
-      row[name] = value;
-    }
-    for (const [holder, names] of known) keepUnknown(r, record, holder, names);
-    // Last: everything before it may keep something.
-    return table.entity ? { ...row, _extra: r.extra() } : row;
+interface ReadableOptions extends core.TableOptions {
+  /** Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that `parent` holds. */
+  readonly ignored?: string;
+}
+
+/** Addresses and pictures, which follow from the id or say how something is painted. */
+const ignoredEverywhere = ['self', 'expand', 'avatarUrls', 'iconUrl', 'statusColor'];
+
+/** Declares a table. Members that no column reads are kept in `_extra`. */
+export const readable = (
+  name: string,
+  about: string,
+  content: core.Columns,
+  { ignored = '', ...options }: ReadableOptions = {},
+): Readable => {
+  const table: DeclaredTable = core.table(`tracker.${name}`, about, content, options);
+  const columns: readonly [string, Column | Source][] = Object.entries(content);
+  const members = columns.flatMap(([, column]) => ('members' in column ? column.members : []));
+  const known = knownMembers([...members, ...ignored.split(' ')]);
+  return {
+    ...table,
+    members: new Set(members.map((path) => path.split('.')[0] ?? path)),
+    rowOf(r, record, given = {}, prefix = '') {
+      const row: Record<string, Value> = {};
+      for (const [column, source] of columns) {
+        const value = 'read' in source ? source.read(r, record, prefix) : given[column];
+        if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);
+        row[column] = value;
+      }
+      for (const [holder, names] of known) keepUnknown(r, record, holder, names);
+      // Last: everything before it may keep something.
+      return table.entity ? { ...row, _extra: r.extra() } : row;
+    },
+    with: (more) => readable(name, about, content, more),
   };
-  return { ...table, noun, members: new Set(read.map((path) => path.split('.')[0] ?? path)), rowOf };
 };
 
 /** Names of known members by the path of the object that holds them, innermost first; without those of which all are ignored. */
@@ -150,7 +164,7 @@ const knownMembers = (paths: readonly string[]): ReadonlyMap<string, ReadonlySet
     const steps = path.split('.');
     for (const [place, name] of steps.entries()) {
       const holder = steps.slice(0, place).join('.');
-      known.set(holder, (known.get(holder) ?? new Set()).add(name));
+      known.set(holder, (known.get(holder) ?? new Set(ignoredEverywhere)).add(name));
     }
   }
   return new Map([...known].filter(([, names]) => !names.has('*')).reverse());
@@ -166,11 +180,18 @@ const keepUnknown = (r: Reading, record: JsonObject, path: string, known: Readon
 export const transformOf =
   (table: Readable): Transform =>
   (record, slice) => {
-    const r = new Reading(core.nameOf(table), table.noun, record);
+    const r = new Reading(core.nameOf(table), nounOf(table), record);
     const row = table.rowOf(r, values.requireRecord(r, record), ownerOf(table, r, slice));
     const notes = r.notes();
     return { row, children: {}, ...(notes.length > 0 && { notes }) };
   };
+
+/** What one record is called in errors: `issue type` of the table `issue_types`. */
+const nounOf = ({ name }: Readable): string =>
+  name
+    .replaceAll('_', ' ')
+    .replace(/ies$/, 'y')
+    .replace(/(?<=us)es$|s$/, '');
 
 /** The key columns of the partition's owner; numeric ones are read as strictly as every id. */
 const ownerOf = (table: Readable, r: Reading, { partition = {} }: Slice): Row =>

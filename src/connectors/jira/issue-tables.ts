@@ -1,8 +1,8 @@
 /** The tables of issues and of what arrives with an issue. */
 
 import { requiredObject } from '../../core/record-values.ts';
+import type { Child, RowOf } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
-import { type Child, jsonb, type RowOf, table } from '../../core/table.ts';
 import {
   bool,
   day,
@@ -19,247 +19,150 @@ import {
 } from './columns.ts';
 import { statusCategories, statusCategory, visibility } from './transform/values.ts';
 
-/** Values of a resolution in general would be repeated on each issue; `hasVoted` and `isWatching` are about the caller. */
-export const issues = readable(
-  table(
-    'tracker.issues',
-    'Issues, one row each, as last read.',
-    {
-      id: core.bigint('Issue id; stable, unlike the key.').key(),
-      key: core.text(
-        'Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.',
-      ),
-      project_id: id('project.id', 'The project, see tracker.projects.id.'),
-      issue_type_id: id('issuetype?.id?', 'The type, see tracker.issue_types.id.'),
-      status_id: id('status.id', 'The status now, see tracker.statuses.id.'),
-      priority_id: id('priority?.id?', 'The priority, see tracker.priorities.id.'),
-      resolution_id: id('resolution?.id?', 'Resolution id; null while unresolved.'),
-      resolution: text(
-        'resolution?.name?',
-        "Resolution name, in the language of the sync's account; null while unresolved.",
-      ),
-      parent_id: id(
-        'parent?.id?',
-        'The parent issue, see tracker.issues.id: of a sub-task its task, of a task its epic.',
-      ),
-      epic_id: core.bigint('The epic, see tracker.issues.id, where the source states its id.').nullable(),
-      epic_key: core.text('Key of the epic as the source states it.').nullable(),
-      assignee_id: person(
-        'assignee?',
-        'The assignee, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      reporter_id: person(
-        'reporter?',
-        'The reporter, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      creator_id: person(
-        'creator?',
-        'Who created it, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      summary: text('summary?', 'The title line.'),
-      description: plain('description?', 'Description as plain text.'),
-      description_adf: original(
-        'description?',
-        'Description as delivered (Atlassian Document Format); null where the source gives plain text.',
-      ),
-      environment: plain('environment?', 'Environment as plain text.'),
-      environment_adf: original(
-        'environment?',
-        'Environment as delivered (Atlassian Document Format); null where the source gives plain text.',
-      ),
-      labels: core.texts('Labels; one row each in tracker.issue_labels.'),
-      components: core.texts('Names of components; with ids in tracker.issue_components.'),
-      fix_versions: core.texts('Names of fix versions; with ids in tracker.issue_versions.'),
-      affects_versions: core.texts('Names of affected versions; with ids in tracker.issue_versions.'),
-      security_level: text(
-        'security?.name?',
-        'Name of the security level; null if everybody of the project may see it.',
-      ),
-      security_level_id: id(
-        'security?.id?',
-        'Id of the security level; null if everybody of the project may see it.',
-      ),
-      due_date: day('duedate?', 'Due day; a calendar day without a time zone.'),
-      created_at: instant('created', 'When it was created (UTC).'),
-      updated_at: instant(
-        'updated',
-        'When the source last changed it (UTC); tells newer versions from older.',
-      ),
-      resolved_at: instant('resolutiondate?', 'When it was resolved (UTC); null while unresolved.'),
-      status_category_changed_at: instant(
-        'statuscategorychangedate?',
-        'When its status category last changed (UTC), where delivered.',
-      ),
-      story_points: core
-        .numeric('Story points, exactly as entered; null if not estimated or no such field is known.')
-        .nullable(),
-      original_estimate_seconds: whole(
-        'timeoriginalestimate?|timetracking?.originalEstimateSeconds?',
-        'Original estimate in seconds of work.',
-      ),
-      remaining_estimate_seconds: whole(
-        'timeestimate?|timetracking?.remainingEstimateSeconds?',
-        'Remaining estimate in seconds of work.',
-      ),
-      time_spent_seconds: whole(
-        'timespent?|timetracking?.timeSpentSeconds?',
-        'Time logged in seconds of work, without sub-tasks.',
-      ),
-      votes: whole('votes?.votes?', 'How many people voted for it.'),
-      watchers: whole('watches?.watchCount?', 'How many people watch it.'),
-      custom_fields: jsonb(
-        'Field id to value for every custom field that is set: options by label, people by account id, several as array. Names: tracker.fields.',
-      ).default("'{}'"),
-      status: text(
-        'status.name?',
-        'Name of the status when the issue was read; the name of today: tracker.statuses.',
-      ),
-      status_category: from(
-        core
-          .text(
-            'What the status meant when the issue was read: todo, in_progress, done, or unknown where the issue does not say.',
-          )
-          .oneOf(...statusCategories)
-          .nullable(),
-        'status',
-        (r, fields) => statusCategory(r, requiredObject(r, fields, 'status'), 'fields.status.statusCategory'),
-      ),
-      issue_type: text(
-        'issuetype?.name?',
-        'Name of the type when the issue was read; the name of today: tracker.issue_types.',
-      ),
-      is_subtask: bool(
-        'issuetype?.subtask?',
-        'True for a type of sub-tasks; null where the issue does not say.',
-      ),
-      priority: text(
-        'priority?.name?',
-        'Name of the priority when the issue was read; the name of today: tracker.priorities.',
-      ),
-    },
-    {
-      order: 'updated_at',
-      wide: true,
-      indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
-    },
+const statusMeant = core
+  .text('What the status meant when the issue was read: todo, in_progress, done or unknown.')
+  .oneOf(...statusCategories)
+  .nullable();
+
+export const issues = readable('issues', 'Issues, one row each, as last read.', {
+  id: core.bigint('Issue id; stable, unlike the key.').key(),
+  key: core.text('Issue key, e.g. PROJ-7; changes when the issue moves. Former keys: tracker.issue_keys.'),
+  project_id: id('project.id', 'The project, see tracker.projects.id.'),
+  issue_type_id: id('issuetype?.id?', 'The type, see tracker.issue_types.id.'),
+  status_id: id('status.id', 'The status now, see tracker.statuses.id.'),
+  priority_id: id('priority?.id?', 'The priority, see tracker.priorities.id.'),
+  resolution_id: id('resolution?.id?', 'Resolution id; null while unresolved.'),
+  resolution: text('resolution?.name?', "Resolution name, in the account's language; null while unresolved."),
+  parent_id: id('parent?.id?', 'The parent (tracker.issues.id): of a sub-task its task, of a task its epic.'),
+  epic_id: core.bigint('The epic, see tracker.issues.id, where the source states its id.').nullable(),
+  epic_key: core.text('Key of the epic as the source states it.').nullable(),
+  assignee_id: person('assignee?', 'The assignee (tracker.users.id); null: none, or no longer known.'),
+  reporter_id: person('reporter?', 'The reporter (tracker.users.id); null: none, or no longer known.'),
+  creator_id: person('creator?', 'Who created it (tracker.users.id); null: none, or no longer known.'),
+  summary: text('summary?', 'The title line.'),
+  description: plain('description?', 'Description as plain text.'),
+  description_adf: original('description?', 'Description as delivered (ADF); null: came as plain text.'),
+  environment: plain('environment?', 'Environment as plain text.'),
+  environment_adf: original('environment?', 'Environment as delivered (ADF); null: came as plain text.'),
+  labels: core.texts('Labels; one row each in tracker.issue_labels.'),
+  components: core.texts('Names of components; with ids in tracker.issue_components.'),
+  fix_versions: core.texts('Names of fix versions; with ids in tracker.issue_versions.'),
+  affects_versions: core.texts('Names of affected versions; with ids in tracker.issue_versions.'),
+  security_level: text('security?.name?', 'Name of the security level; null: all of the project see it.'),
+  security_level_id: id('security?.id?', 'Id of the security level; null: all of the project see it.'),
+  due_date: day('duedate?', 'Due day; a calendar day without a time zone.'),
+  created_at: instant('created', 'When it was created (UTC).'),
+  updated_at: instant('updated', 'When the source last changed it (UTC); orders versions.'),
+  resolved_at: instant('resolutiondate?', 'When it was resolved (UTC); null while unresolved.'),
+  status_category_changed_at: instant('statuscategorychangedate?', 'When its status category changed (UTC).'),
+  story_points: core.numeric('Story points, exactly as entered; null: none, or no such field.').nullable(),
+  original_estimate_seconds: whole(
+    'timeoriginalestimate?|timetracking?.originalEstimateSeconds?',
+    'Original estimate in seconds of work.',
   ),
-  'issue',
-  [
-    '* project.* issuetype.* status.* priority.* parent.* resolution.self resolution.description security.self',
-    'votes.self votes.hasVoted watches.self watches.isWatching',
+  remaining_estimate_seconds: whole(
+    'timeestimate?|timetracking?.remainingEstimateSeconds?',
+    'Remaining estimate in seconds of work.',
+  ),
+  time_spent_seconds: whole(
+    'timespent?|timetracking?.timeSpentSeconds?',
+    'Time logged in seconds of work, without sub-tasks.',
+  ),
+  votes: whole('votes?.votes?', 'How many people voted for it.'),
+  watchers: whole('watches?.watchCount?', 'How many people watch it.'),
+  custom_fields: core
+    .jsonb(
+      'Field id to value for every custom field that is set: options by label, people by account id, several as array. Names: tracker.fields.',
+    )
+    .default("'{}'"),
+  status: text('status.name?', 'Name of the status when read; the name of today: tracker.statuses.'),
+  status_category: from(statusMeant, 'status', (r, fields) =>
+    statusCategory(r, requiredObject(r, fields, 'status'), 'fields.status.statusCategory'),
+  ),
+  issue_type: text('issuetype?.name?', 'Name of the type when read; the name of today: tracker.issue_types.'),
+  is_subtask: bool('issuetype?.subtask?', 'True for a type of sub-tasks; null where the issue does not say.'),
+  priority: text('priority?.name?', 'Name of the priority when read; that of today: tracker.priorities.'),
+}).with({
+  order: 'updated_at',
+  wide: true,
+  indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
+  // Objects that have rows of their own, what the caller did, and times in words.
+  ignored: [
+    '* project.* issuetype.* status.* priority.* parent.* resolution.description votes.hasVoted watches.isWatching',
     'timetracking.originalEstimate timetracking.remainingEstimate timetracking.timeSpent',
   ].join(' '),
-);
+});
 
 /** The column of the issue that a row belongs to. */
 const issueId = core.bigint('The issue, see tracker.issues.id.');
 
-export const issueLabels = table(
-  'tracker.issue_labels',
-  'Labels of issues; one row per issue and label.',
-  { issue_id: issueId.key(), label: core.text('The label, as written.').key() },
-  { relation: true },
-);
+export const issueLabels = readable('issue_labels', 'Labels of issues; one row per issue and label.', {
+  issue_id: issueId.key(),
+  label: core.text('The label, as written.').key(),
+}).with({ relation: true });
 
-/** Its project is the issue's own; who is assigned follows from the kind of assignee. */
+/** What a row says of its component is as of the last change of the issue; `sync tracker --full` reads it again. */
 export const issueComponents = readable(
-  table(
-    'tracker.issue_components',
-    'Components of issues; one row per issue and component. What they say of the component is as of the last change of the issue; sync tracker --full reads it as it is.',
-    {
-      issue_id: issueId.key(),
-      component_id: id('id', 'Component id of the source.').key(),
-      name: text('name?', 'Component name, as of the last change of the issue.'),
-      description: text('description?', 'What the component is, as of the last change of the issue.'),
-    },
-    { relation: true },
-  ),
-  'component',
-  'self project projectId realAssignee realAssigneeType isAssigneeTypeValid',
-);
+  'issue_components',
+  'Components, as of the last change of the issue.',
+  {
+    issue_id: issueId.key(),
+    component_id: id('id', 'Component id of the source.').key(),
+    name: text('name?', 'Component name, as of the last change of the issue.'),
+    description: text('description?', 'What the component is, as of the last change of the issue.'),
+  },
+).with({
+  relation: true,
+  // The project is the issue's own; who is assigned follows from the kind of assignee.
+  ignored: 'project projectId realAssignee realAssigneeType isAssigneeTypeValid',
+});
 
-/** Its project is the issue's own; `user…Date` and `overdue` follow from the dates. */
-export const issueVersions = readable(
-  table(
-    'tracker.issue_versions',
-    'Fix versions and affected versions of issues; one row per issue, kind and version. What they say of the version is as of the last change of the issue; sync tracker --full reads it as it is.',
-    {
-      issue_id: issueId.key(),
-      kind: core
-        .text('fix: will be or was fixed in it; affected: shows the fault.')
-        .oneOf('fix', 'affected')
-        .key(),
-      version_id: id('id', 'Version id of the source.').key(),
-      name: text('name?', 'Version name, as of the last change of the issue.'),
-      released: bool('released?', 'True when the version was released, as of the last change of the issue.'),
-      archived: bool('archived?', 'True when the version was archived, as of the last change of the issue.'),
-      release_date: day(
-        'releaseDate?',
-        'Day of release, planned or real, as of the last change of the issue; a calendar day without a time zone.',
-      ),
-      start_date: day(
-        'startDate?',
-        'Day on which work on it starts or started, as of the last change of the issue; a calendar day without a time zone.',
-      ),
-      description: text('description?', 'What the version is for, as of the last change of the issue.'),
-    },
-    { relation: true },
-  ),
-  'version',
-  'self expand project projectId userReleaseDate userStartDate overdue',
-);
+/** What a row says of its version is as of the last change of the issue; `sync tracker --full` reads it again. */
+export const issueVersions = readable('issue_versions', 'Versions, as of the last change of the issue.', {
+  issue_id: issueId.key(),
+  kind: core.text('fix: fixed in it; affected: shows the fault.').oneOf('fix', 'affected').key(),
+  version_id: id('id', 'Version id of the source.').key(),
+  name: text('name?', 'Version name, as of the last change of the issue.'),
+  released: bool('released?', 'True when it was released, as of the last change of the issue.'),
+  archived: bool('archived?', 'True when it was archived, as of the last change of the issue.'),
+  release_date: day('releaseDate?', 'Day of release, planned or real, as of the last change of the issue.'),
+  start_date: day('startDate?', 'Day on which work on it starts, as of the last change of the issue.'),
+  description: text('description?', 'What the version is for, as of the last change of the issue.'),
+}).with({
+  relation: true,
+  // The project is the issue's own; the others follow from the dates.
+  ignored: 'project projectId userReleaseDate userStartDate overdue',
+});
 
-export const issueLinks = readable(
-  table(
-    'tracker.issue_links',
-    'Links between issues as each end shows them; one row per issue, link and direction.',
-    {
-      issue_id: issueId.key(),
-      link_id: id('id', 'Link id; the same at both ends.').key(),
-      direction: core
-        .text(
-          'outward: this issue stands at the active end (blocks); inward: at the passive end (is blocked by).',
-        )
-        .oneOf('outward', 'inward')
-        .key(),
-      type_id: id('type?.id?', 'Id of the link type.'),
-      type_name: text('type?.name?', 'Name of the link type, e.g. Blocks.'),
-      outward: text('type?.outward?', 'How the active end reads, e.g. blocks.'),
-      inward: text('type?.inward?', 'How the passive end reads, e.g. is blocked by.'),
-      other_issue_id: core.bigint('The issue at the other end, see tracker.issues.id.').nullable(),
-      other_issue_key: core.text('Its key when this was read.').nullable(),
-    },
-    { relation: true },
-  ),
-  'link',
-  'self type.self inwardIssue outwardIssue',
-);
+export const issueLinks = readable('issue_links', 'Links of issues, one row per issue, link and direction.', {
+  issue_id: issueId.key(),
+  link_id: id('id', 'Link id; the same at both ends.').key(),
+  direction: core
+    .text('outward: this issue is the active end (blocks); inward: the passive end (is blocked by).')
+    .oneOf('outward', 'inward')
+    .key(),
+  type_id: id('type?.id?', 'Id of the link type.'),
+  type_name: text('type?.name?', 'Name of the link type, e.g. Blocks.'),
+  outward: text('type?.outward?', 'How the active end reads, e.g. blocks.'),
+  inward: text('type?.inward?', 'How the passive end reads, e.g. is blocked by.'),
+  other_issue_id: core.bigint('The issue at the other end, see tracker.issues.id.').nullable(),
+  other_issue_key: core.text('Its key when this was read.').nullable(),
+}).with({ relation: true, ignored: 'inwardIssue outwardIssue' });
 
-export const issueSprints = readable(
-  table(
-    'tracker.issue_sprints',
-    'Sprints that an issue is or was in, from its own sprint field; one row per issue and sprint. What they say of the sprint is as of the last change of the issue: tracker.sprints is newer.',
-    {
-      issue_id: issueId.key(),
-      sprint_id: id('id', 'The sprint, see tracker.sprints.id.').key(),
-      name: text('name?', 'Sprint name as last seen on the issue.'),
-      state: word('state?', 'future, active or closed, as of the last change of the issue.'),
-      board_id: id(
-        'boardId?|originBoardId?',
-        'Board of the sprint, see tracker.boards.id, as last seen on the issue.',
-      ),
-      goal: text('goal?', 'Sprint goal as last seen on the issue.'),
-      start_at: instant('startDate?', 'Start (UTC) as last seen on the issue.'),
-      end_at: instant('endDate?', 'Planned end (UTC) as last seen on the issue.'),
-      completed_at: instant('completeDate?', 'When it was closed (UTC) as last seen on the issue.'),
-    },
-    { relation: true, indexes: ['(source_id, sprint_id)'] },
-  ),
-  'sprint',
-  '*',
-);
+/** What a row says of its sprint is as of the last change of the issue: `tracker.sprints` is newer. */
+export const issueSprints = readable('issue_sprints', 'Sprints of issues; tracker.sprints is newer.', {
+  issue_id: issueId.key(),
+  sprint_id: id('id', 'The sprint, see tracker.sprints.id.').key(),
+  name: text('name?', 'Sprint name as last seen on the issue.'),
+  state: word('state?', 'future, active or closed, as of the last change of the issue.'),
+  board_id: id('boardId?|originBoardId?', 'Its board, see tracker.boards.id, as last seen on the issue.'),
+  goal: text('goal?', 'Sprint goal as last seen on the issue.'),
+  start_at: instant('startDate?', 'Start (UTC) as last seen on the issue.'),
+  end_at: instant('endDate?', 'Planned end (UTC) as last seen on the issue.'),
+  completed_at: instant('completeDate?', 'When it was closed (UTC) as last seen on the issue.'),
+}).with({ relation: true, ignored: '*', indexes: ['(source_id, sprint_id)'] });
 
-export const issueChangelog = table(
+export const issueChangelog = core.table(
   'tracker.issue_changelog',
   'Every change of every field of an issue; one row per changed field.',
   {
@@ -267,18 +170,14 @@ export const issueChangelog = table(
     item: core.smallint('Place of the field within the change, from 0.').key(),
     issue_id: issueId,
     changed_at: core.timestamptz('When it was changed (UTC).'),
-    author_id: core
-      .text('Who changed it, see tracker.users.id; null if nobody or no longer known.')
-      .nullable(),
+    author_id: core.text('Who changed it (tracker.users.id); null: none, or no longer known.').nullable(),
     field_id: core.text('Field id, see tracker.fields.id; the field name where the source gives no id.'),
     field_name: core.text('Field name at the time.'),
     from_id: core.text('Value before, as id where the field has ids.').nullable(),
     from_text: core.text('Value before, as people read it.').nullable(),
     to_id: core.text('Value after, as id where the field has ids.').nullable(),
     to_text: core.text('Value after, as people read it.').nullable(),
-    _extra: jsonb(
-      'What the source tells of the change and no column holds, e.g. historyMetadata: what made it, as an automation or another system.',
-    ).nullable(),
+    _extra: core.jsonb('What no column holds, e.g. historyMetadata: what made the change.').nullable(),
   },
   { relation: true, indexes: ['(changed_at)', '(source_id, issue_id, changed_at)'] },
 );
@@ -286,93 +185,79 @@ export type IssueChangeRow = RowOf<typeof issueChangelog>;
 
 /** Who may see a comment or a worklog. */
 const visibleTo = from(
-  core.text('Who may see it, e.g. role:Administrators; null if everybody who sees the issue.').nullable(),
+  core.text('Who may see it, e.g. role:Administrators; null: all who see the issue.').nullable(),
   'visibility.type visibility.value visibility.identifier',
   visibility,
 );
 
-export const comments = readable(
-  table(
-    'tracker.comments',
-    'Comments on issues, one row each, as last read.',
-    {
-      id: id('id', 'Comment id of the source.').key(),
-      issue_id: issueId,
-      author_id: person('author?', 'The author, see tracker.users.id; null if nobody or no longer known.'),
-      update_author_id: person(
-        'updateAuthor?',
-        'Who edited it last, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      body: plain('body?', 'The comment as plain text.'),
-      body_adf: original(
-        'body?',
-        'The comment as delivered (Atlassian Document Format); null where the source gives plain text.',
-      ),
-      visibility: visibleTo,
-      is_public: bool('jsdPublic?', 'Service desk: true when customers see it; null elsewhere.'),
-      created_at: instant('created', 'When it was written (UTC).'),
-      updated_at: instant(
-        'updated?|created',
-        'When it was last edited (UTC); equals created_at if the source says nothing.',
-      ),
-    },
-    { order: 'updated_at', wide: true, indexes: ['(source_id, issue_id)'] },
+export const comments = readable('comments', 'Comments on issues, one row each, as last read.', {
+  id: id('id', 'Comment id of the source.').key(),
+  issue_id: issueId,
+  author_id: person('author?', 'The author (tracker.users.id); null: none, or no longer known.'),
+  update_author_id: person(
+    'updateAuthor?',
+    'Who edited it last (tracker.users.id); null: none, or no longer known.',
   ),
-  'comment',
-  'self renderedBody',
-);
-
-export const worklogs = readable(
-  table(
-    'tracker.worklogs',
-    'Time logged on issues, one row per entry, as last read.',
-    {
-      id: id('id', 'Worklog id of the source.').key(),
-      issue_id: issueId,
-      author_id: person(
-        'author?',
-        'Who did the work, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      update_author_id: person(
-        'updateAuthor?',
-        'Who edited the entry last, see tracker.users.id; null if nobody or no longer known.',
-      ),
-      started_at: instant('started', 'When the work began (UTC).'),
-      time_spent_seconds: whole('timeSpentSeconds', 'Duration of the work in seconds.'),
-      comment: plain('comment?', 'What was done, as plain text.'),
-      comment_adf: original(
-        'comment?',
-        'What was done as delivered (Atlassian Document Format); null where the source gives plain text.',
-      ),
-      visibility: visibleTo,
-      created_at: instant('created?', 'When the entry was made (UTC).'),
-      updated_at: instant('updated?', 'When the entry was last edited (UTC).'),
-    },
-    { indexes: ['(source_id, issue_id)', '(started_at)'] },
+  body: plain('body?', 'The comment as plain text.'),
+  body_adf: original('body?', 'The comment as delivered (ADF); null: came as plain text.'),
+  visibility: visibleTo,
+  is_public: bool('jsdPublic?', 'Service desk: true when customers see it; null elsewhere.'),
+  created_at: instant('created', 'When it was written (UTC).'),
+  updated_at: instant(
+    'updated?|created',
+    'When it was last edited (UTC); created_at if the source says none.',
   ),
-  'worklog',
-  'self issueId timeSpent',
-);
+}).with({
+  order: 'updated_at',
+  wide: true,
+  indexes: ['(source_id, issue_id)'],
+  ignored: 'renderedBody',
+});
 
-export const issueKeys = table(
-  'tracker.issue_keys',
-  'Every key an issue has or had, so that old keys still lead to it; the key of today is tracker.issues.key.',
-  { key: core.text('Issue key, current or former.').key(), issue_id: issueId.key() },
-  { relation: true },
-);
+export const worklogs = readable('worklogs', 'Time logged on issues, one row per entry, as last read.', {
+  id: id('id', 'Worklog id of the source.').key(),
+  issue_id: issueId,
+  author_id: person('author?', 'Who did the work (tracker.users.id); null: none, or no longer known.'),
+  update_author_id: person(
+    'updateAuthor?',
+    'Who edited it last (tracker.users.id); null: none, or no longer known.',
+  ),
+  started_at: instant('started', 'When the work began (UTC).'),
+  time_spent_seconds: whole('timeSpentSeconds', 'Duration of the work in seconds.'),
+  comment: plain('comment?', 'What was done, as plain text.'),
+  comment_adf: original('comment?', 'What was done as delivered (ADF); null: came as plain text.'),
+  visibility: visibleTo,
+  created_at: instant('created?', 'When the entry was made (UTC).'),
+  updated_at: instant('updated?', 'When the entry was last edited (UTC).'),
+}).with({ indexes: ['(source_id, issue_id)', '(started_at)'], ignored: 'issueId timeSpent' });
+
+/** The key of today is `tracker.issues.key`. */
+export const issueKeys = readable('issue_keys', 'Every key that an issue has or had.', {
+  key: core.text('Issue key, current or former.').key(),
+  issue_id: issueId.key(),
+}).with({ relation: true });
+
+const child = (table: core.Table, absent: Child['absent'] = 'deleted'): Child => ({
+  table,
+  parent: ['issue_id'],
+  absent,
+});
 
 /** Everything that arrives with an issue, by the names that `Mapped.children` and `NestedList.child` use. */
-export const issueChildren = {
-  labels: { table: issueLabels, parent: ['issue_id'], absent: 'deleted' },
-  components: { table: issueComponents, parent: ['issue_id'], absent: 'deleted' },
-  versions: { table: issueVersions, parent: ['issue_id'], absent: 'deleted' },
-  links: { table: issueLinks, parent: ['issue_id'], absent: 'deleted' },
-  sprints: { table: issueSprints, parent: ['issue_id'], absent: 'deleted' },
-  changelog: { table: issueChangelog, parent: ['issue_id'], absent: 'deleted' },
-  comments: { table: comments, parent: ['issue_id'], absent: 'deleted', moves: true },
-  worklogs: { table: worklogs, parent: ['issue_id'], absent: 'deleted', moves: true },
-  // A key that an issue once had goes on leading to it.
-  keys: { table: issueKeys, parent: ['issue_id'], absent: 'kept' },
-} as const satisfies Readonly<Record<string, Child>>;
+export const issueChildren: Readonly<Record<string, Child>> = {
+  labels: child(issueLabels),
+  components: child(issueComponents),
+  versions: child(issueVersions),
+  links: child(issueLinks),
+  sprints: child(issueSprints),
+  changelog: child(issueChangelog),
+  comments: { ...child(comments), moves: true },
+  worklogs: { ...child(worklogs), moves: true },
+  // A key that an issue once had still leads to it.
+  keys: child(issueKeys, 'kept'),
+};
 
-export const issueTables = [issues, ...Object.values(issueChildren).map(({ table }) => table)];
+export const issueTables: readonly core.DeclaredTable[] = [
+  ...[issues, issueLabels, issueComponents, issueVersions, issueLinks, issueSprints],
+  ...[issueChangelog, comments, worklogs, issueKeys],
+];
