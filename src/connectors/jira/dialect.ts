@@ -58,14 +58,8 @@ export interface SearchOptions {
   readonly note: (message: string) => void;
 }
 
-/** The fields of the search body in both dialects; `expand` is the vendor's. */
-export interface SearchBody extends Readonly<Record<string, unknown>> {
-  readonly jql: string;
-  readonly maxResults: number;
-  readonly fields: readonly string[];
-  readonly startAt?: number;
-  readonly expand?: 'changelog';
-}
+/** The fields of the search body, e.g. `jql`, `maxResults`, `fields`. */
+export type SearchBody = NonNullable<Request['body']>;
 
 interface SearchAnswer {
   readonly body: Json;

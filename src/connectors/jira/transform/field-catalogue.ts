@@ -1,15 +1,10 @@
 /** The fields of a site, and those of them that mean something to the warehouse. */
 
+import type { Row } from '../../../core/table.ts';
 import { isSystemField } from './system-fields.ts';
 
-/** One field of the site. */
-export interface FieldFact {
-  readonly name: string;
-  readonly custom: boolean;
-  readonly schemaType?: string | null | undefined;
-  /** Type key of a custom field, e.g. `com.pyxis.greenhopper.jira:gh-sprint`. */
-  readonly schemaCustom?: string | null | undefined;
-}
+/** One field of the site, as a row of `tracker.fields`. */
+export type FieldFact = Row;
 
 /** Any part may be empty: sprints are then recognised by their shape; story points and epic links are not known. */
 export interface Catalogue {
@@ -29,31 +24,33 @@ const epicLinkType = 'com.pyxis.greenhopper.jira:gh-epic-link';
 const storyPointsType = 'com.pyxis.greenhopper.jira:jsw-story-points';
 
 /** Story points also go by the vendor's two names: "Story Points" (company-managed), "Story point estimate" (team-managed). */
-const isStoryPoints = ({ name, schemaType, schemaCustom }: FieldFact): boolean =>
-  schemaCustom === storyPointsType ||
-  (schemaType === 'number' && /^story points?( estimate)?$/i.test(name.trim()));
+const isStoryPoints = ({ name, schema_type, schema_custom }: FieldFact): boolean =>
+  schema_custom === storyPointsType ||
+  (schema_type === 'number' && /^story points?( estimate)?$/i.test(String(name).trim()));
 
 /** Finds the fields that mean something by their type keys, in the order of their ids. */
 export const catalogueOf = (fieldsById: ReadonlyMap<string, FieldFact>): Catalogue => {
-  const custom = [...fieldsById].filter(([, fact]) => fact.custom).sort(([a], [b]) => (a < b ? -1 : 1));
+  const custom = [...fieldsById]
+    .filter(([, fact]) => fact.custom === true)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   const idsWhere = (fits: (fact: FieldFact) => boolean) =>
     custom.flatMap(([id, fact]) => (fits(fact) ? [id] : []));
   return {
     fieldsById,
     storyPoints: idsWhere(isStoryPoints),
-    sprintFields: idsWhere(({ schemaCustom }) => schemaCustom === sprintType),
-    epicLinks: idsWhere(({ schemaCustom }) => schemaCustom === epicLinkType),
+    sprintFields: idsWhere(({ schema_custom }) => schema_custom === sprintType),
+    epicLinks: idsWhere(({ schema_custom }) => schema_custom === epicLinkType),
     customByName: byName(custom),
   };
 };
 
 /** Several sprint fields of one name mean the same; other fields of one name do not. */
 const byName = (custom: readonly (readonly [id: string, fact: FieldFact])[]): ReadonlyMap<string, string> => {
-  const byTheirName = Map.groupBy(custom, ([, { name }]) => name);
+  const byTheirName = Map.groupBy(custom, ([, { name }]) => String(name));
   return new Map(
     [...byTheirName].flatMap(([name, [first, ...others]]) => {
       const all = first === undefined || others.length === 0 ? [] : [first, ...others];
-      const isClear = all.every(([, { schemaCustom }]) => schemaCustom === sprintType);
+      const isClear = all.every(([, { schema_custom }]) => schema_custom === sprintType);
       return first !== undefined && isClear ? [[name, first[0]] as const] : [];
     }),
   );
@@ -70,7 +67,7 @@ export const issuesReadBy = ({ storyPoints, sprintFields, epicLinks }: Catalogue
 
 /** The ids of the site's custom fields. */
 export const customIn = ({ fieldsById }: Catalogue): readonly string[] =>
-  [...fieldsById].flatMap(([id, { custom }]) => (custom ? [id] : []));
+  [...fieldsById].flatMap(([id, { custom }]) => (custom === true ? [id] : []));
 
 /** The key of an issue, as its changes name it: `issuekey` in every language, or the vendor's `Key`. */
 export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fieldId);

@@ -437,7 +437,11 @@ describe('lists that come with an issue', () => {
   });
 
   it('tell a custom field without its id by its name, where that is clear, and never as one of the tracker itself', () => {
-    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const fact = (name: string, schemaCustom: string) => ({
+      name,
+      custom: true,
+      schema_custom: schemaCustom,
+    });
     const known = catalogueOf(
       new Map<string, FieldFact>([
         ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
@@ -644,15 +648,19 @@ describe('custom fields', () => {
   });
 
   it('are found in the list of fields by their types and names', () => {
-    const fact = (name: string, schemaCustom: string | null, schemaType = 'number') =>
-      ({ name, custom: true, schemaCustom, schemaType }) as const;
+    const fact = (name: string, schemaCustom: string | null, schemaType = 'number') => ({
+      name,
+      custom: true,
+      schema_custom: schemaCustom,
+      schema_type: schemaType,
+    });
     const found = catalogueOf(
       new Map<string, FieldFact>([
         ['customfield_3', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint', 'array')],
         ['customfield_2', fact('Story Points', 'com.atlassian.jira.plugin.system.customfieldtypes:float')],
         ['customfield_1', fact('Schätzung', 'com.pyxis.greenhopper.jira:jsw-story-points')],
         ['customfield_4', fact('Epic Link', 'com.pyxis.greenhopper.jira:gh-epic-link', 'any')],
-        ['story_points', { name: 'Story points', custom: false, schemaType: 'number' }],
+        ['story_points', { name: 'Story points', custom: false, schema_type: 'number' }],
       ]),
     );
     expect(found).toMatchObject({
@@ -663,7 +671,11 @@ describe('custom fields', () => {
   });
 
   it('are read from whichever field of their type the issue uses, where an import left the site with several', () => {
-    const fact = (name: string, schemaCustom: string) => ({ name, custom: true, schemaCustom });
+    const fact = (name: string, schemaCustom: string) => ({
+      name,
+      custom: true,
+      schema_custom: schemaCustom,
+    });
     const several = catalogueOf(
       new Map<string, FieldFact>([
         ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
