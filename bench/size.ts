@@ -37,7 +37,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   reading: 1440,
   //
-  'connectors/jira': 2730,
+  'connectors/jira': 2500,
   //
   'connectors/spotify-ads': 4235,
   'connectors/dagu': 1300,

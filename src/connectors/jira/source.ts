@@ -77,7 +77,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
     kind: 'tracker',
     baseUrl: settings.baseUrl,
     http,
-    streams: flowsOf(tracker),
+    streams: streamsOf(tracker),
     preflight: async (signal) => {
       const found = await account(signal);
       // The fields may come while the search is asked. If they fail, they are asked for again below.
@@ -89,7 +89,7 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
 };
 
 /** All streams, in the order in which they are read. Sprints come after issues, which name those that no board lists. */
-const flowsOf = (tracker: Tracker): readonly Stream[] => [
+const streamsOf = (tracker: Tracker): readonly Stream[] => [
   fields(tracker),
   projects(tracker),
   statuses,
