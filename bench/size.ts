@@ -39,7 +39,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   'connectors/jira': 2500,
   //
-  'connectors/spotify-ads': 4235,
+  'connectors/spotify-ads': 3510,
   'connectors/dagu': 1300,
   engine: 4380,
   //

@@ -7,8 +7,8 @@ import { isPlainDecimal } from './plain-decimal.ts';
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
 
-/** A number of a parsed document as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
-export const decimalText = (value: number | ExactNumber): string => {
+/** A number of a parsed document, or its literal, as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
+export const decimalText = (value: number | ExactNumber | string): string => {
   const literal = value instanceof ExactNumber ? value.text : String(value);
   if (isPlainDecimal(literal)) return literal;
   const [, sign, whole, fraction = '', exponent = '0'] =

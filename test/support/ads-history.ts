@@ -1,6 +1,6 @@
 /** Whether the histories that the warehouse keeps of the ads tell exactly what changed in it. */
 
-import { metricsOf } from '../../src/connectors/spotify-ads/tables.ts';
+import { metricsOf } from '../../src/connectors/spotify-ads/metrics.ts';
 import type { Rig } from './rig.ts';
 
 type Rows = Rig['rows'];
@@ -68,7 +68,7 @@ export async function beforeOf(rows: Rows): Promise<Before> {
 }
 
 /** The columns whose numbers are noted. */
-const metricsIn = ({ report }: Revised): readonly string[] => metricsOf(report).map(([column]) => column);
+const metricsIn = ({ report }: Revised): readonly string[] => metricsOf(report).map(({ column }) => column);
 
 /** What says for what time of whose level a row speaks: rows of a time that was not read before are no news. */
 const periodOf = ({ key }: Revised): string =>

@@ -6,7 +6,7 @@ import type { AdDraft, AdSetDraft, CampaignDraft } from '../../simulators/spotif
 import { type Level, levels } from '../../simulators/spotify-ads/model.ts';
 import type { AdsState } from '../../simulators/spotify-ads/state.ts';
 import { adsTruth, type TrueRow } from '../../simulators/spotify-ads/truth.ts';
-import { hiddenColumn, metricsOf } from '../../src/connectors/spotify-ads/tables.ts';
+import { metricsOf } from '../../src/connectors/spotify-ads/metrics.ts';
 
 /** A cell as text; null where there is nothing. */
 export type Cells = Readonly<Record<string, string | null>>;
@@ -353,13 +353,13 @@ export function numbers(
   without: ReadonlySet<string> = new Set(),
 ): Cells {
   const cells: Record<string, string | null> = {};
-  for (const [column, { names, hidden }] of metricsOf(report)) {
+  for (const { column, name, flag } of metricsOf(report)) {
     if (without.has(column)) continue;
-    const text = told(names[report === 'csv' ? 'csv' : 'aggregate'] ?? '');
+    const text = told(name);
     // The platform's way to say "1 to 4".
-    const isHidden = hidden && text === '-5';
+    const isHidden = flag !== undefined && text === '-5';
     cells[column] = text === undefined || isHidden ? null : plain(text);
-    if (hidden) cells[hiddenColumn(column)] = String(isHidden);
+    if (flag !== undefined) cells[flag] = String(isHidden);
   }
   return cells;
 }

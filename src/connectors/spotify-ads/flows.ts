@@ -1,17 +1,18 @@
 /** What the ads platform's streams become and where it goes, in the order in which they are read. */
 
-import type { LoadSide, ReadSide, Stream } from '../../core/stream.ts';
-import type { Table } from '../../core/table.ts';
+import type { ReadSide, Stream } from '../../core/stream.ts';
 import { adSetDrafts, adSets } from './ad-sets.ts';
 import type { Ads } from './ads.ts';
 import { absurdPrices, emptyLevels, finalDaily, finalHourly } from './after-load.ts';
+import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
+import { daily, type Facts, hourly, insights, lifetime } from './facts.ts';
 import type { Entity } from './fields.ts';
-import type { Reports } from './reports/reports.ts';
-import * as reportStreams from './reports.ts';
+import { hourlyReread, reportDaily, reportHourly, reportLifetime } from './reports/aggregate.ts';
+import { asyncReports } from './reports/csv.ts';
+import { insightReports } from './reports/insight.ts';
+import type { Reports } from './reports/request.ts';
 import * as streams from './streams.ts';
-import * as tables from './tables.ts';
-import * as transforms from './transform.ts';
 
 export const adsFlows = (ads: Ads, reports: Reports): readonly Stream[] => [
   kept(streams.businesses(ads), entities.businesses),
@@ -31,26 +32,16 @@ export const adsFlows = (ads: Ads, reports: Reports): readonly Stream[] => [
 
 /** Facts: a day that is read again is replaced as a whole. */
 const reportFlows = (reports: Reports): readonly Stream[] => {
-  const back = Math.max(...reports.reread.map((one) => one.back));
-  const hourly = reportStreams.reportHourly(reports);
+  const longest = (reread: Reports['reread']): number => Math.max(...reread.map(({ back }) => back));
   return [
     {
-      ...facts(reportStreams.reportDaily(reports), tables.reportDaily, transforms.dailyRow),
-      afterwards: [finalDaily(back), absurdPrices, emptyLevels],
+      ...facts(reportDaily(reports), daily),
+      afterwards: [finalDaily(longest(reports.reread)), absurdPrices, emptyLevels],
     },
-    {
-      ...facts(hourly, tables.reportHourly, transforms.hourlyRow),
-      afterwards: [finalHourly(Math.max(...(hourly.days?.reread ?? []).map((one) => one.back)))],
-    },
-    facts(reportStreams.reportLifetime(reports), tables.reportLifetime, transforms.lifetimeRow),
-    facts(reportStreams.asyncReports(reports), tables.reportCsv, transforms.csvRow),
-    {
-      ...facts(reportStreams.insightReports(reports), tables.insightStates, {
-        transform: transforms.insight,
-      }),
-      children: tables.insightChildren,
-      absent: 'keep',
-    },
+    { ...facts(reportHourly(reports), hourly), afterwards: [finalHourly(longest(hourlyReread(reports)))] },
+    facts(reportLifetime(reports), lifetime),
+    facts(asyncReports(reports), csvRows),
+    { ...insightReports(reports), ...insights, absent: 'keep' },
   ];
 };
 
@@ -66,10 +57,4 @@ const kept = (stream: ReadSide, { table, children, transform }: Entity): Stream 
 /** What is gone when its list no longer shows it. */
 const replaced = (stream: ReadSide, what: Entity): Stream => ({ ...kept(stream, what), absent: 'delete' });
 
-/** Facts with their transform, and which row a record is about that cannot become one. */
-const facts = (stream: ReadSide, table: Table, how: Pick<LoadSide, 'transform' | 'keyOf'>): Stream => ({
-  ...stream,
-  table,
-  ...how,
-  absent: 'delete',
-});
+const facts = (stream: ReadSide, what: Facts): Stream => ({ ...stream, ...what, absent: 'delete' });

@@ -10,7 +10,7 @@ import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
 import { isOfOne } from './failures.ts';
 import { adsFlows } from './flows.ts';
 import { listing } from './lists.ts';
-import { reportsOf } from './reports/reports.ts';
+import { reportsOf } from './reports/request.ts';
 import { businessPlace } from './streams/accounts.ts';
 
 /** What opening an ads platform takes; `AdsConfig` of config.ts is one. */

@@ -1,14 +1,12 @@
 /** The tables of schema `ads`. */
 import type { DeclaredTable } from '../../core/table.ts';
 import { adSetDrafts, adSets } from './ad-sets.ts';
+import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
+import { daily, hourly, insights, lifetime } from './facts.ts';
 import type { Entity } from './fields.ts';
-import * as reports from './tables/reports.ts';
 
-export * from './tables/metrics.ts';
-export * from './tables/reports.ts';
-
-const tablesOf = ({ table, children }: Entity): readonly DeclaredTable[] => [
+const tablesOf = ({ table, children }: Pick<Entity, 'table' | 'children'>): readonly DeclaredTable[] => [
   table,
   ...Object.values(children).map((child) => child.table as DeclaredTable),
 ];
@@ -18,12 +16,7 @@ export const adsTables: readonly DeclaredTable[] = [
   ...[entities.businesses, entities.adAccounts, entities.campaigns, adSets, entities.ads].flatMap(tablesOf),
   ...[entities.assets, entities.audiences, entities.adCategories, entities.changeHistory].flatMap(tablesOf),
   ...[entities.campaignDrafts, adSetDrafts, entities.adDrafts].flatMap(tablesOf),
-  ...([
-    reports.reportDaily,
-    reports.reportHourly,
-    reports.reportLifetime,
-    reports.insightStates,
-    reports.insightSnapshots,
-    reports.reportCsv,
-  ] as readonly DeclaredTable[]),
+  ...[daily, hourly, lifetime].map(({ table }) => table),
+  ...tablesOf(insights),
+  csvRows.table,
 ];

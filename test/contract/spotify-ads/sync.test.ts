@@ -291,7 +291,7 @@ test('hours that could not be read at first are read the next night, as far as t
   const ofAds = (rows: readonly string[]) => rows.filter((row) => row.includes('"entity_type":"AD",'));
   expect(ofAds(here)).toEqual(ofAds(told));
   expect(here).toHaveLength(told.length);
-  expect(rig.notes.filter((note) => note.includes(`does not tell ${first} any more`))).toHaveLength(1);
+  expect(rig.notes.filter((note) => note.includes(`no longer has ${first}`))).toHaveLength(1);
 });
 
 test('hours of a run that lasts past midnight are read, less those that the platform told last while it began', async () => {
@@ -314,7 +314,7 @@ test('hours of a run that lasts past midnight are read, less those that the plat
   const begun = told.filter((row) => (/"hour_start":"([^"]*)/.exec(row)?.[1] ?? '') < '2026-06-29T23');
   expect(begun.some((row) => row.includes(since(13)))).toBe(true);
   expect(here).toEqual(begun);
-  expect(rig.notes.filter((note) => note.includes('does not tell 2026-06-16 any more'))).toHaveLength(4);
+  expect(rig.notes.filter((note) => note.includes('no longer has 2026-06-16'))).toHaveLength(4);
 });
 
 test('days whose last reading fell into nights without a run are read by the next one', async () => {

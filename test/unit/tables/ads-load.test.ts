@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { adSets as adSetEntity } from '../../../src/connectors/spotify-ads/ad-sets.ts';
 import { absurdPrices, finalDaily, finalHourly } from '../../../src/connectors/spotify-ads/after-load.ts';
-import * as tables from '../../../src/connectors/spotify-ads/tables.ts';
-import * as transform from '../../../src/connectors/spotify-ads/transform.ts';
+import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
+import * as adsFacts from '../../../src/connectors/spotify-ads/facts.ts';
+import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
 import { parseJson } from '../../../src/core/json.ts';
 import type { Mapped, Slice, Stream } from '../../../src/core/stream.ts';
 import type { Child, Table } from '../../../src/core/table.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 beforeEach(async () => {
-  const names = tables.adsTables.map((table) => `ads.${table.name}`);
+  const names = adsTables.map((table) => `ads.${table.name}`);
   const beside = ['campaign_versions', 'ad_set_versions', 'report_revisions', 'report_csv_revisions'].map(
     (name) => `ads.${name}`,
   );
@@ -38,14 +39,14 @@ const flow = (
   absent: 'delete',
 });
 const adSets = flow('ad_sets', adSetEntity.table, adSetEntity.transform, adSetEntity.children);
-const daily = flow('report_daily', tables.reportDaily, transform.dailyRow.transform);
-const hourly = flow('report_hourly', tables.reportHourly, transform.hourlyRow.transform);
-const csv = flow('async_reports', tables.reportCsv, transform.csvRow.transform);
+const daily = flow('report_daily', adsFacts.daily.table, adsFacts.daily.transform);
+const hourly = flow('report_hourly', adsFacts.hourly.table, adsFacts.hourly.transform);
+const csv = flow('async_reports', csvRows.table, csvRows.transform);
 const insights = flow(
   'insight_reports',
-  tables.insightStates as Table,
-  transform.insight,
-  tables.insightChildren,
+  adsFacts.insights.table as Table,
+  adsFacts.insights.transform,
+  adsFacts.insights.children,
 );
 
 const slice: Slice = { partition: { ad_account_id: 'acc', entity_type: 'AD' } };

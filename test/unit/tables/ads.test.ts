@@ -1,18 +1,11 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adSets } from '../../../src/connectors/spotify-ads/ad-sets.ts';
+import { csvRows } from '../../../src/connectors/spotify-ads/csv-rows.ts';
 import { campaigns, changeHistory } from '../../../src/connectors/spotify-ads/entities.ts';
-import {
-  adsTables,
-  hiddenColumn,
-  insightChildren,
-  metrics,
-  metricsOf,
-  reportCsv,
-  reportDaily,
-  reportHourly,
-  reportLifetime,
-} from '../../../src/connectors/spotify-ads/tables.ts';
+import { daily, hourly, insights, lifetime } from '../../../src/connectors/spotify-ads/facts.ts';
+import { fieldsOf, metricsOf } from '../../../src/connectors/spotify-ads/metrics.ts';
+import { adsTables } from '../../../src/connectors/spotify-ads/tables.ts';
 import { type DeclaredTable, nameOf, type Table } from '../../../src/core/table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Column, columnsOfSchema, commentOn, declaredColumns, primaryKey } from './shape.ts';
@@ -180,7 +173,7 @@ describe('versions and revisions', () => {
     ]);
   });
 
-  it.each([reportDaily, reportHourly, reportCsv].map((table) => [nameOf(table), table] as const))(
+  it.each([daily.table, hourly.table, csvRows.table].map((table) => [nameOf(table), table] as const))(
     '%s keeps what it said before, number by number',
     (_, { revisions, key, columns: own }) => {
       const names = columnsOf(revisions?.into.replace('ads.', '') ?? '').map(({ column }) => column);
@@ -193,40 +186,37 @@ describe('versions and revisions', () => {
   );
 
   it('a lifetime snapshot is never restated', () => {
-    expect(reportLifetime.revisions).toBeUndefined();
+    expect(lifetime.table.revisions).toBeUndefined();
   });
 });
 
 describe('metrics', () => {
   it('every metric of a report has a column of its kind, and a flag where the platform may hide it', () => {
     for (const [report, table] of [
-      ['aggregate', reportDaily],
-      ['csv', reportCsv],
+      ['aggregate', daily.table],
+      ['csv', csvRows.table],
     ] as const)
-      for (const [column, metric] of metricsOf(report)) {
+      for (const { column, kind, flag } of metricsOf(report)) {
         const found = columnsOf(table.name).find((each) => each.column === column);
         expect([column, found?.type]).toEqual([
           column,
-          { count: 'bigint', money: 'numeric(18,6)', rate: 'numeric' }[metric.kind],
+          { count: 'bigint', money: 'numeric(18,6)', rate: 'numeric' }[kind],
         ]);
-        expect(columnsOf(table.name).some((each) => each.column === hiddenColumn(column))).toBe(
-          metric.hidden,
-        );
+        const flags = columnsOf(table.name).filter((each) => each.column === `${column}_suppressed`);
+        expect(flags.map((each) => each.column)).toEqual(flag === undefined ? [] : [flag]);
       }
   });
 
   it('a name at the source fills one column', () => {
     for (const report of ['aggregate', 'csv'] as const) {
-      const names = Object.values(metrics).flatMap(({ names: of }) =>
-        'names' in { names: of } && report in of ? [Reflect.get(of, report)] : [],
-      );
+      const names = fieldsOf(report);
       expect(new Set(names).size).toBe(names.length);
     }
   });
 });
 
 describe('children', () => {
-  it.each(Object.entries({ ...adSets.children, ...changeHistory.children, ...insightChildren }))(
+  it.each(Object.entries({ ...adSets.children, ...changeHistory.children, ...insights.children }))(
     '%s hang on columns that their table has',
     (_, child) => {
       for (const column of child.parent) expect(Object.keys(child.table.columns)).toContain(column);

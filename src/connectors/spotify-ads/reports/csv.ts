@@ -1,28 +1,38 @@
-/** CSV reports: a job at the platform, its file as it streams in, rows by name and day. */
+/** CSV reports: a job at the platform, and its file as it streams in. Entities are known by name only. */
 
-import { UnexpectedContent } from '../../../core/errors.ts';
+import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
+import { isObject } from '../../../core/json-object.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Json } from '../../../core/request.ts';
+import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
+import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { isEmpty, linesIn } from '../../../reading/csv/lines.ts';
 import { recordsBy } from '../../../reading/csv/records.ts';
-import { type Download, download } from '../../../reading/download.ts';
-import { textAt } from '../../../reading/offset-list.ts';
-import { awaitJob, type Jobs, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
-import { accountIn } from '../streams/of-account.ts';
-import { createEndpoint, jobsOf, lookEndpoint, type Question, question, type Span } from './csv-job.ts';
-import { type Columns, isShortTotal, judgeLines, type Kind, readColumns } from './csv-rows.ts';
-import type { Reports } from './reports.ts';
+import { download } from '../../../reading/download.ts';
+import { idBy, textAt } from '../../../reading/offset-list.ts';
+import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
+import { accountOf, ofAccount } from '../ads.ts';
+import { csvDimensions, type Header, readHeader } from '../csv-rows.ts';
+import { fieldsOf } from '../metrics.ts';
+import { daysOf, dayText, type Reports } from './request.ts';
 
-/**
- * The one report that names cost models and budgets beside the numbers, and reaches back a year at once. It knows entities by name only. A job
- * is one slice, however many rows it has: nothing of it is held in memory.
- */
+const createEndpoint = '/ad_accounts/{id}/async_reports';
+const lookEndpoint = '/ad_accounts/{id}/async_reports/{report_id}';
+
+/** Given in full: the vendor's default is ACTIVE alone, and spend of what has ended is spend. */
+const allStatuses = ['ACTIVE', 'COMPLETED', 'STOPPED', 'PAUSED', 'PENDING_APPROVAL', 'REJECTED'];
+/** Those that are valid for ads, which the rows are of (OpenAPI, CreateAsyncReportRequest). */
+const adStatuses = ['ACTIVE', 'PENDING_APPROVAL', 'REJECTED'];
+
+/** The one report with cost models and budgets beside the numbers, a year at once. A job is one slice; nothing of it is held in memory. */
 export const asyncReports = (reports: Reports): ReadSide => {
-  const asked = question(reports.note);
-  const told = onceEach(reports.note);
+  const noted = new Set<string>();
+  const note = (message: string): void => {
+    if (!noted.has(message)) reports.note(message);
+    noted.add(message);
+  };
   return {
     by: 'days',
     name: 'async_reports',
@@ -40,80 +50,85 @@ export const asyncReports = (reports: Reports): ReadSide => {
       reread: reports.reread,
       // Never halved: one report is one file, and it is read as it streams in.
       rows: async () => 0,
-      // Asked for, looked after for about a minute, fetched.
+      // Created, looked after for about a minute, fetched.
       requests: async () => 10,
       perSecond: reports.perSecond,
     },
-    read: (slice, given, signal) => reading({ ...reports, note: told }, asked, slice, given, signal),
+    read: (slice, context, signal) => reading({ ...reports, note }, slice, context, signal),
   };
 };
 
-const onceEach = (note: (message: string) => void): ((message: string) => void) => {
-  const told = new Set<string>();
-  return (message) => {
-    if (!told.has(message)) note(message);
-    told.add(message);
-  };
-};
-
-const spanOf = ({ window }: Slice): Span => {
-  if (window?.from === undefined || window.to === undefined)
-    throw new Error('a slice of reports says which days it is');
-  return { from: window.from, to: window.to };
-};
-
-function reading(
-  reports: Reports,
-  asked: Question,
-  slice: Slice,
-  given: SliceContext,
-  signal: AbortSignal,
-): Reading {
-  const span = spanOf(slice);
-  const jobs = jobsOf(reports, accountIn(slice), span, asked);
-  let idOf: (record: Json) => string = () => '';
-
+const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: AbortSignal): Reading => {
+  const jobs = jobsOf(reports, slice);
+  let id: Reading['id'] = () => '';
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
-    const found = await awaitJob(given.job, jobs, signal);
+    const job = await awaitJob(context.job, jobs, signal);
     try {
-      return yield* rowsIn(found);
+      const file = await openCsv(lookEndpoint, fileOf(reports, jobs, job, context, signal));
+      try {
+        const header = readHeader(lookEndpoint, file.header);
+        if (header.absent.length > 0)
+          reports.note(`${lookEndpoint}: requested, but not in the report: ${header.absent.join(', ')}`);
+        id = identityBy(header, file.header);
+        const fetched = yield* pagesOf(reports, file, header, slice);
+        // The engine asks about an empty answer again, and the same file would only repeat it.
+        if (fetched === 0) await context.job.became('abandoned', 'it has no rows');
+        return { expected: null, fetched, passes: 1, moved: 0, matched: true };
+      } finally {
+        await file.close();
+      }
     } catch (error) {
-      // It would be no other when the next run fetched it again: that is to ask for another report.
-      if (error instanceof UnexpectedContent) await given.job.became('failed', error.message);
+      // The same file would fail again: the next run creates another report.
+      if (error instanceof UnexpectedContent) await context.job.became('failed', error.message);
       throw error;
     }
   }
-  async function* rowsIn(found: Ready): AsyncGenerator<Page, WalkEnd, void> {
-    const bytes = fileOf(reports, jobs, found, given, signal);
-    const file = await openCsv(lookEndpoint, bytes, { isFooter: isShortTotal });
-    try {
-      const columns = readColumns(lookEndpoint, file.header, [...asked.dimensions(), ...asked.metrics()]);
-      if (columns.absent.length > 0)
-        reports.note(`${lookEndpoint}: asked for, but not in the report: ${columns.absent.join(', ')}`);
-      idOf = identity(columns, file.header);
-      const days = { from: span.from.toISOString().slice(0, 10), to: span.to.toISOString().slice(0, 10) };
-      const pageOf = pagesBy(columns, file.header, days);
-      const counts: Record<Kind, number> = { row: 0, behind: 0, outside: 0, footer: 0, nothing: 0 };
-      for await (const block of file.blocks) yield pageOf(block, counts);
-      if (counts.row === 0 && counts.outside > 0)
-        throw new UnexpectedContent(
-          `${lookEndpoint}: the report has ${plural(counts.outside, 'row')}, none of ${days.from} to ${days.to} (exclusive): it is another one than was asked for`,
-        );
-      tell(reports.note, counts, days);
-      // Where that is doubted and asked about again, the same file would only say it again.
-      if (counts.row === 0)
-        await given.job.became('abandoned', 'it has no rows: who asks again gets another report');
-      return { expected: null, fetched: counts.row, passes: 1, moved: 0, matched: true };
-    } finally {
-      await file.close();
-    }
-  }
+  return { pages: pages(), id: (record) => id(record), bytes: bytesOf() };
+};
 
-  return {
-    pages: pages(),
-    id: (record) => idOf(record),
-    bytes: bytesOf(),
+/** A row's day and names, as far as it has any. */
+const identityBy = ({ names }: Header, header: readonly string[]): Reading['id'] => {
+  return (record) => {
+    const parts = names.map((place) => textAt(record, header[place] ?? '') ?? '');
+    return parts.every((part) => part === '') ? '' : parts.join('/').slice(0, 300);
   };
+};
+
+/** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
+async function* pagesOf(
+  { note }: Reports,
+  { header, blocks }: { readonly header: readonly string[]; readonly blocks: AsyncIterable<Block> },
+  { day }: Header,
+  slice: Slice,
+): AsyncGenerator<Page, number, void> {
+  const { from, to } = daysOf(slice);
+  const [first, end] = [dayText(from), dayText(to)];
+  const recordOf = recordsBy(header);
+  let fetched = 0;
+  let outside = 0;
+  for await (const { lines, raw, last } of blocks) {
+    const records: Json[] = [];
+    const places: number[] = [];
+    for (const [place, line] of lines.entries()) {
+      if (isEmpty(line)) continue;
+      const text = line.cells?.length === header.length ? (line.cells[day] ?? '').slice(0, 10) : '';
+      // What is no day is for the transform to reject.
+      if (/^\d{4}-\d{2}-\d{2}$/.test(text) && (text < first || text >= end)) {
+        outside += 1;
+        continue;
+      }
+      records.push(recordOf(line));
+      places.push(place);
+    }
+    fetched += records.length;
+    const receivedAt = performance.now();
+    yield { records, places, raw, last, total: undefined, date: undefined, receivedAt, offset: undefined };
+  }
+  const days = `${first} to ${end} (exclusive)`;
+  if (fetched === 0 && outside > 0)
+    throw new UnexpectedContent(`${lookEndpoint}: the report has ${plural(outside, 'row')}, none of ${days}`);
+  if (outside > 0) note(`${lookEndpoint}: ${outside} rows are of days outside ${days}; they were left out`);
+  return fetched;
 }
 
 /** The line of a record. Rejects come several to a page: its lines are found once. */
@@ -128,85 +143,104 @@ const bytesOf = (): Reading['bytes'] => {
   };
 };
 
-/** The bytes of a report that is ready. */
-async function* fileOf(
-  reports: Reports,
+/** The bytes of a report that is ready; its address is asked for again once it has expired. */
+const fileOf = (
+  { http, hosts, proxies, downloads, time }: Reports,
   jobs: Jobs,
-  found: Ready,
+  { id, address: first }: Ready,
   { job }: SliceContext,
   signal: AbortSignal,
-): AsyncGenerator<Buffer, void, void> {
-  const { http, hosts, proxies, downloads, time } = reports;
-  let address: string | undefined = found.address;
-  const options: Download = {
-    what: lookEndpoint,
-    address: async (until) => {
-      const known = address ?? (await readyAgain(job, jobs, found.id, until));
-      address = undefined;
-      return known;
+): AsyncGenerator<Buffer, void, void> => {
+  let address: string | undefined = first;
+  return download(
+    {
+      what: lookEndpoint,
+      address: async (until) => {
+        const known = address ?? (await readyAgain(job, jobs, id, until));
+        address = undefined;
+        return known;
+      },
+      places: { own: http.origin, hosts },
+      counters: http.counters,
+      ...(proxies !== undefined && { proxies }),
+      ...(downloads !== undefined && { limits: downloads }),
+      ...(time?.random !== undefined && { random: time.random }),
+      ...(time?.sleep !== undefined && { sleep: time.sleep }),
     },
-    places: { own: http.origin, hosts },
-    counters: http.counters,
-    ...(proxies !== undefined && { proxies }),
-    ...(downloads !== undefined && { limits: downloads }),
-    ...(time?.random !== undefined && { random: time.random }),
-    ...(time?.sleep !== undefined && { sleep: time.sleep }),
-  };
-  yield* download(options, signal);
-}
+    signal,
+  );
+};
 
-/** Makes pages of blocks: the rows that were asked for as records; all lines are counted by kind. */
-const pagesBy = (
-  columns: Columns,
-  header: readonly string[],
-  days: { readonly from: string; readonly to: string },
-): ((block: Block, counts: Record<Kind, number>) => Page) => {
-  const judge = judgeLines(columns, days);
-  const recordOf = recordsBy(header);
-  return ({ lines, raw, last }, counts) => {
-    const records: Json[] = [];
-    const places: number[] = [];
-    const final = last ? lines.findLastIndex((line) => !isEmpty(line)) : -1;
-    lines.forEach((line, place) => {
-      const kind = judge(line, place === final);
-      counts[kind]++;
-      if (kind !== 'row') return;
-      records.push(recordOf(line));
-      places.push(place);
-    });
-    return {
-      records,
-      places,
-      raw,
-      total: undefined,
-      date: undefined,
-      receivedAt: performance.now(),
-      offset: undefined,
-      last,
+/** The jobs of one account and its days. */
+const jobsOf = ({ http, note, patience, time }: Reports, slice: Slice): Jobs => {
+  const account = accountOf(slice);
+  const { from, to } = daysOf(slice);
+  // The vendor's end is inclusive.
+  const [first, last] = [dayText(from), dayText(new Date(to.getTime() - days(1)))];
+  const create = (statuses: readonly string[], signal: AbortSignal): Promise<Answer> => {
+    const request: Request = {
+      method: 'POST',
+      path: ofAccount(account, '/async_reports'),
+      endpoint: createEndpoint,
+      idempotent: false,
+      body: {
+        name: `tidemark-${first}-${last}`,
+        granularity: 'DAY',
+        dimensions: csvDimensions,
+        metrics: fieldsOf('csv'),
+        statuses,
+        report_start: `${first}T00:00:00Z`,
+        report_end: `${last}T00:00:00Z`,
+      },
     };
+    return http.send(request, signal);
+  };
+  return {
+    what: createEndpoint,
+    request: `DAY ${first} to ${last}`,
+    async create(signal) {
+      const { body } = await create(allStatuses, signal).catch((error: unknown) => {
+        // "Not every status is valid for each entity type" (OpenAPI, CreateAsyncReportRequest).
+        if (!(error instanceof Refused) || !/status/i.test(error.whole.join(' '))) throw error;
+        note(`${createEndpoint}: refused for its statuses; requested with ${adStatuses.join(', ')} alone`);
+        return create(adStatuses, signal);
+      });
+      const id = partsOf(body).map(idBy('id', 'report_id')).find(Boolean);
+      if (id !== undefined) return id;
+      throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
+    },
+    async look(id, signal) {
+      const path = ofAccount(account, `/async_reports/${encodeURIComponent(id)}`);
+      try {
+        return lookOf((await http.send({ method: 'GET', path, endpoint: lookEndpoint }, signal)).body);
+      } catch (error) {
+        if (error instanceof Missing) return { is: 'gone', reason: error.message };
+        throw error;
+      }
+    },
+    ...(patience !== undefined && { patience }),
+    ...time,
   };
 };
 
-/** Day and names, for people. */
-const identity = ({ day, names }: Columns, header: readonly string[]): ((record: Json) => string) => {
-  const keys = [day, ...names].flatMap((place) => header[place] ?? []);
-  return (record) => {
-    const parts = keys.map((key) => textAt(record, key) ?? '');
-    return parts.every((part) => part === '') ? '' : parts.join('/').slice(0, 300);
-  };
-};
+/** An answer, and the objects in it: the contract shows neither a report's fields nor its wrapper. */
+const partsOf = (body: Json): readonly Json[] => (isObject(body) ? [body, ...Object.values(body)] : [body]);
 
-const tell = (
-  note: (message: string) => void,
-  { behind, outside, footer }: Readonly<Record<Kind, number>>,
-  { from, to }: { readonly from: string; readonly to: string },
-): void => {
-  if (behind + outside > 0)
-    note(
-      `${lookEndpoint}: ${behind + outside} rows are of days outside ${from} to ${to} (exclusive); they were left out`,
-    );
-  if (footer > 0)
-    note(
-      `${lookEndpoint}: the report has ${footer} ${footer === 1 ? 'line' : 'lines'} of totals, which are no rows; left out`,
-    );
+/** States by the vendor's words, and the usual ones: the contract shows none. Other words mean that the report is being made. */
+const states: readonly (readonly [RegExp, 'ready' | 'failed' | 'expired'])[] = [
+  [/^(READY|COMPLETED?|DONE|SUCCE(SS|EDED)|FINISHED)$/i, 'ready'],
+  [/^(FAILED|FAILURE|ERROR|CANCELL?ED|REJECTED)$/i, 'failed'],
+  [/^EXPIRED$/i, 'expired'],
+];
+
+const lookOf = (body: Json): Look => {
+  const part = partsOf(body).find((one) => textAt(one, 'status') !== undefined);
+  const status = textAt(part, 'status');
+  if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
+  const is = states.find(([words]) => words.test(status))?.[1];
+  if (is === undefined) return { is: 'working' };
+  if (is !== 'ready') return { is, reason: `the platform says ${JSON.stringify(status)}` };
+  const address = ['report_url', 'download_url', 'url'].map((name) => textAt(part, name)).find(Boolean);
+  // Some servers give the address a moment after the state.
+  return address === undefined ? { is: 'working' } : { is, address };
 };

@@ -1,22 +1,26 @@
-/** Insight reports: who it was that heard it, per campaign and ad set and one dimension at a time. A snapshot of the lifetime. */
+/** Insight reports: the audience of each campaign and ad set, one dimension at a time. A snapshot of the lifetime. */
 
-import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
+import { Missing, Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { several } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
-import { ofAccount } from '../ads.ts';
+import { accountOf, canonicalId, ofAccount } from '../ads.ts';
 import { type Failure, failures, isOfOne } from '../failures.ts';
-import { canonicalId } from '../ids.ts';
-import { accountIn } from '../streams/of-account.ts';
-import { type Asked, dimensionsAsked } from './dimensions.ts';
-import { insightDimensions, insightFields } from './fields.ts';
-import type { Reports } from './reports.ts';
+import { fieldsOf } from '../metrics.ts';
+import { dayText, type Reports } from './request.ts';
+import { namesIn } from './unsupported.ts';
 
 const endpoint = '/ad_accounts/{id}/insight_reports';
 
-/** One question: an entity and a dimension. */
+/** InsightDimensionType of the vendor's OpenAPI. */
+const dimensions =
+  'ACT_AND_SET AGE AUDIENCE CITY COUNTRY FORMAT GENDER GENRE INTERESTS METRO PLACEMENT PLATFORM PODCAST_EPISODE_TOPIC REGION TONE'.split(
+    ' ',
+  );
+
+/** One request: an entity and a dimension. */
 interface Question {
   readonly type: 'CAMPAIGN' | 'AD_SET';
   readonly id: string;
@@ -32,155 +36,133 @@ export const insightReports = (reports: Reports): ReadSide => ({
   recentOnly: true,
   after: ['ad_accounts', 'campaigns', 'ad_sets'],
   partitions: reports.accounts,
-  read: async (slice, given, signal) => {
-    const due = await questions(slice, given);
-    // Of who has answered today nothing more may be due: he has answered.
-    const isAsked = due.length > 0 || (await answersOfToday(slice, given));
-    const before = await answeredBefore(slice, given);
-    return reading(reports, slice, given, { due, before, passes: isAsked ? 1 : 0 }, signal);
+  read: async (slice, context, signal) => {
+    const due = await questions(slice, context);
+    const isEmpty = due.length === 0 && !(await isAnsweredToday(slice, context));
+    return reading(reports, slice, context, { due, passes: isEmpty ? 0 : 1 }, signal);
   },
 });
 
-/** Data comes until about so many days after the end (vendor's OpenAPI, getAudienceInsightReport); then a last answer is enough. */
-const lateness = 14;
+/** Data arrive until about 14 days after the end (vendor's OpenAPI, getAudienceInsightReport). After that one last answer is enough. */
+const lateDays = 14;
 
-/** When something is archived, by the source or, where it tells no times, by when we saw it. */
+/** When something was archived: by the source, or, where it gives no time, by our reading. */
 const archived = (table: string): string =>
   `case when ${table}.status = 'ARCHIVED' then coalesce(${table}.updated_at, ${table}._synced_at) end`;
 
-/** Who is asked about, and the moment at which they ended, null for those that go on (least passes nulls by). */
-const kinds = [
+/** The levels, and the moment at which an entity ended; null while it goes on. */
+const levels = [
   { type: 'CAMPAIGN', table: 'campaigns', end: archived('campaigns') },
   { type: 'AD_SET', table: 'ad_sets', end: `least(ad_sets.end_at, ${archived('ad_sets')})` },
 ] as const;
 
 /**
- * What may have news since it was last answered, each question by itself: a night may break off between the dimensions of one entity. What goes
- * on is asked once a day; what has ended is, too, until its last data are in.
+ * What may have news, each pair of entity and dimension by itself: a run may break off between the dimensions of one entity. An entity that
+ * goes on is requested once a day; one that has ended, too, until its last data are in.
  */
-async function questions(slice: Slice, given: SliceContext): Promise<readonly Question[]> {
-  const today = dayOf(given.clock);
-  const due = async ({ type, table, end }: (typeof kinds)[number], dimension: string) => {
-    const found = await given.keys({
-      table: `ads.${table}`,
-      columns: { id: 'id' },
-      of: { ad_account_id: accountIn(slice) },
-      where: `not exists (select from ads.insight_states i
-        where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id and i.dimension = '${dimension}'
-          and i.asked_on >= least('${today}'::date, ((${end}) at time zone 'UTC')::date + ${lateness}))`,
-    });
-    return found.flatMap(({ id }) => (id === undefined ? [] : [{ type, id, dimension }]));
-  };
+const questions = async (slice: Slice, context: SliceContext): Promise<readonly Question[]> => {
   const all: Question[] = [];
-  for (const kind of kinds)
-    for (const dimension of insightDimensions) all.push(...(await due(kind, dimension)));
+  for (const { type, table, end } of levels)
+    for (const dimension of dimensions) {
+      const due = await context.keys({
+        table: `ads.${table}`,
+        columns: { id: 'id' },
+        of: { ad_account_id: accountOf(slice) },
+        where: `not exists (select from ads.insight_states i
+          where i.source_id = ${table}.source_id and i.entity_type = '${type}' and i.entity_id = ${table}.id and i.dimension = '${dimension}'
+            and i.asked_on >= least('${dayText(context.clock)}'::date, ((${end}) at time zone 'UTC')::date + ${lateDays}))`,
+      });
+      for (const { id } of due) if (id !== undefined) all.push({ type, id, dimension });
+    }
   return all;
-}
+};
 
-const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
-
-const answersOfToday = async (slice: Slice, given: SliceContext): Promise<boolean> => {
-  const answers = await given.keys({
+/** Where everything was answered today nothing is due any more, but the list is not empty. */
+const isAnsweredToday = async (slice: Slice, context: SliceContext): Promise<boolean> => {
+  const answers = await context.keys({
     table: 'ads.insight_states',
     columns: { dimension: 'dimension' },
-    of: { ad_account_id: accountIn(slice), asked_on: dayOf(given.clock) },
+    of: { ad_account_id: accountOf(slice), asked_on: dayText(context.clock) },
   });
   return answers.length > 0;
 };
 
-/** The dimensions that some entity of the account was ever answered, by level. */
-async function answeredBefore(slice: Slice, given: SliceContext): Promise<readonly Asked[]> {
-  const answers = await given.keys({
-    table: 'ads.insight_states',
-    columns: { type: 'entity_type', dimension: 'dimension' },
-    of: { ad_account_id: accountIn(slice) },
-  });
-  return answers.map(({ type = '', dimension = '' }) => ({ type, dimension }));
-}
+/** What became of a request: an answer with its rows, a code for too little data, or an error. */
+type Outcome = { readonly question: Question } & (
+  | { readonly answer: Answer; readonly rows: readonly Json[] }
+  | { readonly code: string }
+  | { readonly failure: Failure | Missing }
+);
 
-function reading(
+const reading = (
   { http, concurrency, note }: Reports,
   slice: Slice,
-  given: SliceContext,
-  {
-    due: all,
-    before,
-    passes,
-  }: { readonly due: readonly Question[]; readonly before: readonly Asked[]; readonly passes: number },
+  { clock }: SliceContext,
+  { due, passes }: { readonly due: readonly Question[]; readonly passes: number },
   signal: AbortSignal,
-): Reading {
+): Reading => {
   const rowsOf = listNamed(endpoint, 'rows');
-  // By level: what is not told of campaigns may be told of ad sets.
-  const dimensions = dimensionsAsked<Question>(before);
-  const gone: Missing[] = [];
+  /** Dimensions that the server refuses by name, with their level: what is refused of campaigns may exist for ad sets. */
+  const unsupported = new Set<string>();
   let strange = 0;
-  const ask = async (question: Question, until: AbortSignal): Promise<Answered | Failed | undefined> => {
-    if (!dimensions.isAsked(question)) return undefined;
+  const request = async (question: Question, until: AbortSignal): Promise<Outcome | undefined> => {
+    if (unsupported.has(kindOf(question))) return undefined;
     try {
       const answer = await http.send(requestOf(slice, question), until);
-      checkDimension(question, answer.body);
-      const rows = rowsOf(answer.body);
-      const own = rows.filter(isOf(question, rows));
-      strange += rows.length - own.length;
-      return { question, answer, rows: own };
+      const all = rowsOf(answer.body);
+      const rows = all.filter(isOf(question, all));
+      strange += all.length - rows.length;
+      return { question, answer, rows };
     } catch (cause) {
-      // It was there when the list was read; its snapshots stay.
-      if (cause instanceof Missing) {
-        gone.push(cause);
-        return undefined;
-      }
-      if (!isOfOne(cause)) throw cause;
+      if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
       const code = codeOf(cause);
-      return code !== undefined ? { question, code } : { question, failure: cause };
+      return code === undefined ? { question, failure: cause } : { question, code };
     }
   };
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
-    const failed = failures(endpoint, all.length);
-    for await (const answered of several(all, concurrency, ask, signal)) {
-      if (answered?.failure !== undefined) {
-        const { question, failure } = answered;
-        if (!dimensions.refused(question, failure)) failed.keep(wordsOf(question), failure);
-        if (dimensions.isHopeless()) break;
-        continue;
-      }
-      failed.answered();
-      if (answered === undefined) continue;
-      dimensions.answered(answered.question);
-      fetched += 1;
-      yield pageOf(answered, dayOf(given.clock), all.length);
+    const missing: Missing[] = [];
+    const failed = failures(endpoint, due.length);
+    for await (const outcome of several(due, concurrency, request, signal)) {
+      if (outcome === undefined) continue;
+      if (!('failure' in outcome)) {
+        failed.answered();
+        fetched += 1;
+        yield pageOf(outcome, dayText(clock), due.length);
+      } else if (outcome.failure instanceof Missing) missing.push(outcome.failure);
+      else if (namesDimension(outcome.failure, outcome.question)) unsupported.add(kindOf(outcome.question));
+      else failed.keep(Object.values(outcome.question).join('/'), outcome.failure);
     }
-    for (const { question, failure } of dimensions.unexplained()) failed.keep(wordsOf(question), failure);
     const failure = failed.asOne();
     if (failure !== undefined) throw failure;
-    const [missing] = gone;
-    // Where nothing answers it is not the entities that are not there.
-    if (missing !== undefined && fetched === 0) throw missing;
-    if (missing !== undefined)
+    const [first] = missing;
+    // Where nothing answers, the endpoint is missing and not the entities.
+    if (first !== undefined && fetched === 0) throw first;
+    if (first !== undefined)
       note(
-        `${endpoint}: ${gone.length} of ${all.length} cannot be read and stay as they are (${missing.message})`,
+        `${endpoint}: ${missing.length} of ${due.length} cannot be read and stay as they are (${first.message})`,
       );
     if (strange > 0)
-      note(`${endpoint}: ${strange} rows were of other entities than those asked for; they were left out`);
-    const lacked = dimensions.lacked();
-    if (lacked.length > 0) note(`${endpoint}: the server does not know the dimensions ${lacked.join(', ')}`);
+      note(`${endpoint}: ${strange} rows were of other entities than requested; they were left out`);
+    if (unsupported.size > 0)
+      note(`${endpoint}: the server does not know the dimensions ${[...unsupported].join(', ')}`);
     return { expected: null, fetched, passes, moved: 0, matched: true };
   }
   const id = (record: Json): string =>
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
   return { pages: pages(), id, bytes: (_, page) => page.raw };
-}
-
-/** Throws `UnexpectedContent` where the answer says that it is of another dimension (vendor's OpenAPI, `insight`): its values are no values of this one. */
-const checkDimension = ({ id, dimension }: Question, body: Json): void => {
-  const told = textAt(body, 'insight')?.toUpperCase();
-  if (told !== undefined && told !== dimension && insightDimensions.includes(told))
-    throw new UnexpectedContent(`${endpoint}: asked for ${dimension} of ${id}, the answer is of ${told}`);
 };
 
+const kindOf = ({ type, dimension }: Question): string => `${dimension} (${type})`;
+
+const namesDimension = (failure: Failure, { dimension }: Question): boolean =>
+  failure instanceof Refused &&
+  failure.status === 400 &&
+  namesIn(failure.messages.join(' '), [dimension]).length > 0;
+
 /**
- * Which rows of an answer are about the entity that was asked for. By the vendor's specification a row names an ad set, also where a campaign was
- * asked for: where several are named, each is a part of it, and no sum of reaches is the campaign's.
+ * Which rows of an answer are of the entity. By the vendor's OpenAPI a row names an ad set, also where a campaign was requested: where several
+ * are named, each is a part of the campaign, and no sum of reaches is the campaign's.
  */
 const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => boolean) => {
   const named = (row: Json): string => canonicalId(textAt(row, 'id') ?? id);
@@ -188,44 +170,39 @@ const isOf = ({ type, id }: Question, rows: readonly Json[]): ((row: Json) => bo
   return (row) => named(row) === canonicalId(id);
 };
 
-const wordsOf = (question: Question): string => Object.values(question).join('/');
-
-interface Failed {
-  readonly question: Question;
-  readonly failure: Failure;
-}
-
-type Answered = { readonly question: Question; readonly failure?: undefined } & (
-  | { readonly answer: Answer; readonly rows: readonly Json[]; readonly code?: undefined }
-  | { readonly code: string; readonly answer?: undefined }
-);
-
-/** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet, no mistake of ours. */
-const codeOf = (refusal: Failure): string | undefined =>
-  refusal instanceof Refused && refusal.status === 422
-    ? refusal.messages.map((message) => /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(message)?.[0]).find(Boolean)
+/** `ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS`, `…_REACH` or `…_LISTENERS`: not enough data yet (vendor facts 2.4). */
+const codeOf = (failure: Failure | Missing): string | undefined =>
+  failure instanceof Refused && failure.status === 422
+    ? failure.messages.map((message) => /[A-Z_.]*INSUFFICIENT_[A-Z_]+/.exec(message)?.[0]).find(Boolean)
     : undefined;
 
 const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => ({
   method: 'GET',
-  path: ofAccount(accountIn(slice), '/insight_reports'),
+  path: ofAccount(accountOf(slice), '/insight_reports'),
   endpoint,
-  query: { insight_dimension: dimension, fields: insightFields, entity_ids: [id], entity_ids_type: type },
+  query: {
+    insight_dimension: dimension,
+    fields: fieldsOf('insight'),
+    entity_ids: [id],
+    entity_ids_type: type,
+  },
 });
 
-const pageOf = (answered: Answered, today: string, total: number): Page => {
-  const { type, id, dimension } = answered.question;
+/** One record: the request and its answer, see `facts.ts`. */
+const pageOf = (outcome: Exclude<Outcome, { failure: unknown }>, today: string, total: number): Page => {
+  const { type, id, dimension } = outcome.question;
   const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
+  const answer = 'answer' in outcome ? outcome.answer : undefined;
   const record =
-    answered.answer === undefined
-      ? { ...asked, state: 'not_enough_data', code: answered.code, rows: [] }
-      : { ...asked, state: 'ok', rows: answered.rows };
+    'answer' in outcome
+      ? { ...asked, state: 'ok', rows: outcome.rows }
+      : { ...asked, state: 'not_enough_data', code: outcome.code, rows: [] };
   return {
     records: [record],
-    raw: answered.answer?.raw ?? Buffer.from(JSON.stringify(record)),
+    raw: answer?.raw ?? Buffer.from(JSON.stringify(record)),
     total,
-    date: answered.answer?.date,
-    receivedAt: answered.answer?.receivedAt ?? performance.now(),
+    date: answer?.date,
+    receivedAt: answer?.receivedAt ?? performance.now(),
     offset: undefined,
     last: false,
   };

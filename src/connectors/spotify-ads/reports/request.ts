@@ -1,136 +1,174 @@
-/** Asking for numbers that a server may not have. */
+/** What the reports of one opened ads platform share, and which entities they are requested for. */
 
-import { Refused } from '../../../core/errors.ts';
-import type { Answer, Http, Request } from '../../../core/request.ts';
-import { namedIn } from './names-field.ts';
+import type { Days, KeySet, Partitions, Slice, SliceContext } from '../../../core/stream.ts';
+import type { DownloadLimits } from '../../../reading/download.ts';
+import type { Jobs, Patience } from '../../../reading/report-jobs.ts';
+import { type Gate, gateOf } from '../../../reading/stream-limit.ts';
+import { type Ads, accountOf, accounts, wanted } from '../ads.ts';
+import { withoutUnsupported } from './unsupported.ts';
+
+export interface ReportSettings {
+  /** The first day of reports. */
+  readonly start: Date;
+  /** How many days are read again: every day, every 7 and every 30 days. */
+  readonly restateDays: readonly [nightly: number, weekly: number, monthly: number];
+  /** Report requests a second that the platform allows; 0: unlimited. */
+  readonly reportRequestsPerSecond: number;
+  /** Hosts besides the platform's own from which reports may be fetched. */
+  readonly reportHosts: readonly string[];
+}
+
+export interface Reports extends Ads {
+  /** Accounts × levels. */
+  readonly levels: Partitions;
+  /** The accounts alone. */
+  readonly accounts: Partitions;
+  readonly start: Date;
+  /** What the configuration restricts the reports to. */
+  readonly scope: string;
+  readonly reread: Days['reread'];
+  readonly perSecond: number;
+  readonly hosts: readonly string[];
+  /** How long a CSV report is waited for; absent: as `defaultPatience`. */
+  readonly patience?: Partial<Patience>;
+  /** Bounds of the download of a CSV report; absent: as `defaultDownloadLimits`. */
+  readonly downloads?: Partial<DownloadLimits>;
+  /** For tests: the dice, the wall clock and how to wait. */
+  readonly time?: Pick<Jobs, 'random' | 'now' | 'sleep'>;
+  /** Limits the open walks of aggregate reports over all slices. */
+  readonly gate: Gate;
+}
+
+/** The reports of an opened platform: how far back and how often they are read. */
+export const reportsOf = (ads: Ads, settings: ReportSettings): Reports => {
+  const { start, restateDays, reportRequestsPerSecond, reportHosts } = settings;
+  const [nightly, weekly, monthly] = restateDays;
+  return {
+    ...ads,
+    http: withoutUnsupported(ads.http, ads.note),
+    levels: {
+      table: 'ads.report_levels',
+      columns: { ad_account_id: 'ad_account_id', entity_type: 'entity_type' },
+      where: `true${wanted(ads.accountIds, 'ad_account_id')}`,
+    },
+    accounts: accounts(ads),
+    start,
+    scope: `from ${dayText(start)}`,
+    reread: [
+      { every: 1, back: nightly },
+      { every: 7, back: weekly },
+      { every: 30, back: monthly },
+    ],
+    perSecond: reportRequestsPerSecond,
+    hosts: reportHosts,
+    gate: gateOf(ads.concurrency),
+  };
+};
+
+export const dayText = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** The days of a slice of reports, half open. */
+export const daysOf = ({ window }: Slice): { readonly from: Date; readonly to: Date } => {
+  if (window?.from === undefined || window.to === undefined)
+    throw new TypeError('a slice of reports has a first and a last day');
+  return { from: window.from, to: window.to };
+};
+
+const tables = { CAMPAIGN: 'ads.campaigns', AD_SET: 'ads.ad_sets', AD: 'ads.ads' } as const;
+
+/** The four levels of the hierarchy that numbers are reported for. */
+export type Level = 'AD_ACCOUNT' | keyof typeof tables;
+
+export const levelOf = ({ partition }: Slice): Level => {
+  const level = partition?.entity_type;
+  if (level === 'AD_ACCOUNT' || level === 'CAMPAIGN' || level === 'AD_SET' || level === 'AD') return level;
+  throw new TypeError(`a slice of a report names its level, not ${level}`);
+};
+
+/** Where the facts of a stream are, and the column that says to which day one belongs. */
+export interface Facts {
+  /** `schema.table` */
+  readonly table: string;
+  readonly column: string;
+}
+
+/** SQL: facts of the slice's days, and of `back` days before them. */
+const inDays = ({ column }: Facts, slice: Slice, back = 0): string => {
+  const { from, to } = daysOf(slice);
+  return `${column} >= '${from.toISOString()}'::timestamptz - interval '${back} days' and ${column} < '${to.toISOString()}'`;
+};
+
+/** Whether the warehouse has facts of some of these entities in the slice's days; of a lifetime, in the week before. */
+export const hasFacts = async (
+  slice: Slice,
+  context: SliceContext,
+  facts: Facts,
+  ids: readonly string[],
+): Promise<boolean> => {
+  const found = await context.keys({
+    table: facts.table,
+    columns: { id: 'entity_id' },
+    of: { ad_account_id: accountOf(slice), entity_type: levelOf(slice) },
+    among: { entity_id: ids },
+    where: inDays(facts, slice, facts.column === 'captured_on' ? 7 : 0),
+  });
+  return found.length > 0;
+};
 
 /**
- * An `Http` that leaves out of `fields` what the server refuses (400, 422), found out from its answers and kept from then on for questions of
- * that kind (endpoint, granularity, dimension, level). Which metrics a server knows is not in the contract, and new names come. A refusal that
- * names some is believed if the rest is answered, and of those that are refused beside it: a message may name what is to be asked for instead. Of
- * one that names none, the fields are found out by asking for halves. `note` hears of each field once an endpoint, however
- * many kinds of questions it is left out of. A refusal that does not go with the fields is thrown.
+ * The ids of the level's entities in the slice's account, archived ones included: what they spent was spent. Entities that were created after
+ * the slice's days have no numbers in them, unless the warehouse has some.
  */
-export function withKnownFields(http: Http, note: (message: string) => void): Http {
-  const taken = new Map<string, readonly string[]>();
-  const finding = new Map<string, Promise<Answer>>();
-  const told = new Set<string>();
-
-  const find = async (request: Request, asked: readonly string[], cause: Refused, signal: AbortSignal) => {
-    const { fields, answer } = await takenOf(http, request, asked, cause, signal);
-    taken.set(kindOf(request), fields);
-    const lost = asked.filter(
-      (field) => !fields.includes(field) && !told.has(`${request.endpoint} ${field}`),
+export const idsIn = async (
+  slice: Slice,
+  context: SliceContext,
+  facts: Facts,
+): Promise<readonly string[]> => {
+  const level = levelOf(slice);
+  const account = accountOf(slice);
+  const known = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
+    context.keys({ table, columns: { id: column }, of: { ad_account_id: account }, ...when });
+  const inTime = (table: string, column: string): Pick<KeySet, 'where'> => ({
+    where: `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'
+      or exists (select from ${facts.table} f where f.source_id = ${table}.source_id and f.entity_type = '${level}'
+        and f.entity_id = ${table}.${column} and ${inDays(facts, slice)})`,
+  });
+  if (level !== 'AD_ACCOUNT')
+    return (await known(tables[level], 'id', inTime(tables[level].replace('ads.', ''), 'id'))).flatMap(
+      ({ id }) => id ?? [],
     );
-    for (const field of lost) told.add(`${request.endpoint} ${field}`);
-    if (lost.length > 0)
-      note(
-        `${request.endpoint}: the server does not know ${lost.join(', ')}; it is asked for the rest (${cause.message})`,
-      );
-    return answer;
-  };
-
-  return {
-    origin: http.origin,
-    counters: http.counters,
-    close: () => http.close(),
-    async send(request, signal) {
-      const all = fieldsOf(request);
-      if (all.length === 0) return http.send(request, signal);
-      const kind = kindOf(request);
-      for (;;) {
-        await finding.get(kind)?.catch(() => {});
-        const asked = taken.get(kind) ?? all;
-        try {
-          return await http.send(asked === all ? request : asking(request, asked), signal);
-        } catch (cause) {
-          if (!isRefusal(cause)) throw cause;
-          // Somebody else has found out meanwhile, or is about to.
-          if ((taken.get(kind) ?? all) !== asked || finding.has(kind)) continue;
-          const found = find(request, asked, cause, signal).finally(() => finding.delete(kind));
-          finding.set(kind, found);
-          return await found;
-        }
-      }
-    },
-  };
-}
-
-const isRefusal = (error: unknown): error is Refused =>
-  error instanceof Refused && (error.status === 400 || error.status === 422);
-
-/** Questions that a server takes or refuses for the same reasons. */
-const kindOf = ({ endpoint, query }: Request): string =>
-  [endpoint, query?.granularity, query?.insight_dimension, query?.entity_type ?? query?.entity_ids_type]
-    .map(String)
-    .join(' ');
-
-const fieldsOf = ({ query }: Request): readonly string[] => {
-  const fields = query?.fields;
-  return Array.isArray(fields) ? fields.map(String) : [];
+  // An account spends nothing before its first campaign is created.
+  const campaigns = (when: Pick<KeySet, 'where'>) => known(tables.CAMPAIGN, 'ad_account_id', when);
+  const isEarly =
+    (await campaigns(inTime('campaigns', 'ad_account_id'))).length === 0 && (await campaigns({})).length > 0;
+  return isEarly ? [] : [account];
 };
 
-const asking = (request: Request, fields: readonly string[]): Request => ({
-  ...request,
-  query: { ...request.query, fields },
-});
+const membersSql = Object.entries(tables)
+  .map(
+    ([level, name]) =>
+      `select source_id, ad_account_id, '${level}', created_at, _first_synced_at from ${name}`,
+  )
+  .join('\n    union all ');
 
-interface Taken {
-  readonly fields: readonly string[];
-  readonly answer: Answer;
-}
+/**
+ * Accounts × levels with entities that became known late (`Days.joined`): their list failed or was closed to us when their days were read.
+ * What an account spent by its oldest campaign belongs to its own level, too.
+ */
+export const lateLevels = `
+  select ad_account_id, entity_type, case when bool_or(created_at is null) then null else min(created_at) end as since
+  from (
+    select source_id, ad_account_id, 'AD_ACCOUNT' as entity_type, created_at, _first_synced_at from ${tables.CAMPAIGN}
+    union all ${membersSql}
+  ) e
+  where source_id = $1 and _first_synced_at > $2::timestamptz and (created_at is null or created_at < $3::timestamptz)
+  group by 1, 2`;
 
-/** The fields that the server takes, of those that it refused together, and what it answers to them. */
-const takenOf = async (
-  http: Http,
-  request: Request,
-  asked: readonly string[],
-  cause: Refused,
-  signal: AbortSignal,
-): Promise<Taken> => {
-  const attempt = async (fields: readonly string[]): Promise<Taken | undefined> => {
-    if (fields.length === 0) return undefined;
-    try {
-      return { fields, answer: await http.send(asking(request, fields), signal) };
-    } catch (error) {
-      if (isRefusal(error)) return undefined;
-      throw error;
-    }
-  };
-  const halved = async (fields: readonly string[]): Promise<readonly string[]> => {
-    if ((await attempt(fields)) !== undefined) return fields;
-    if (fields.length <= 1) return [];
-    const middle = Math.ceil(fields.length / 2);
-    return [...(await halved(fields.slice(0, middle))), ...(await halved(fields.slice(middle)))];
-  };
-  /** With those of `more` that are taken beside them; all that were asked for are known to be refused. */
-  const joined = async (some: Taken, more: readonly string[]): Promise<Taken> => {
-    const both = asked.filter((field) => some.fields.includes(field) || more.includes(field));
-    if (more.length === 0) return some;
-    const found = both.length === asked.length ? undefined : await attempt(both);
-    if (found !== undefined || more.length === 1) return found ?? some;
-    const middle = Math.ceil(more.length / 2);
-    return joined(await joined(some, more.slice(0, middle)), more.slice(middle));
-  };
+/** The most ids that one request may name. */
+const mostIds = 50;
 
-  const named = namedIn(cause.whole, asked);
-  if (named.length > 0 && named.length < asked.length) {
-    const others = asked.filter((field) => !named.includes(field));
-    // It names those that it does not have, or those that it has: all of them, or only some.
-    const rest = await attempt(others);
-    if (rest !== undefined) return joined(rest, named);
-    const those = await attempt(named);
-    if (those !== undefined) return joined(those, others);
-  }
-  // Understood and not done (422): that is not for what is asked, e.g. because there is not enough data.
-  if (named.length === 0 && cause.status === 422) throw cause;
-  // A refusal may name only the first of several. One that does not go with the fields refuses any of them: two are enough to tell.
-  const probes = asked.slice(0, 2);
-  const isOfFields = (await Promise.all(probes.map((field) => attempt([field])))).some(
-    (one) => one !== undefined,
+/** Ids in chunks that one request may name. */
+export const chunks = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / mostIds) }, (_, i) =>
+    ids.slice(i * mostIds, (i + 1) * mostIds),
   );
-  if (!isOfFields || asked.length < 2) throw cause;
-  const found = await attempt(await halved(asked));
-  if (found === undefined || found.fields.length === asked.length) throw cause;
-  return found;
-};

@@ -1,52 +1,94 @@
-/** What a refusal of names says that the server lacks: messages name what is refused, or all that is taken, or both. */
+/** Names of metrics, dimensions and statuses that a server refuses: the contract lists none, and the vendor changes its lists. */
 
-import { namedIn } from './names-field.ts';
+import { Refused } from '../../../core/errors.ts';
+import type { Http, Request } from '../../../core/request.ts';
 
-/** Names one behind another. */
-const listed = /\b[A-Z][A-Z0-9_]*\b(?:(?:[\s,|/"'`]|\band\b|\bor\b)+[A-Z][A-Z0-9_]*\b)+/g;
-/** What stands behind a list that goes on. */
-const cutOff = /^[\s,]*(?:…|\.\.\.)/;
-/** Words of a message that tells what is taken. */
-const taking = /accept|allow|valid|support|permit|possible|expect|one of|any of|must|only/i;
+/** Without these the rows of a report could not be told apart, or would say less than those that they replace. */
+const required: ReadonlySet<string> = new Set(
+  'SPEND IMPRESSIONS IMPRESSIONS_ON_SPOTIFY CLICKS CAMPAIGN_NAME AD_SET_NAME AD_NAME ACTIVE'.split(' '),
+);
 
-interface Listed {
-  readonly names: readonly string[];
-  /** Whether it may be all that the server takes. */
-  readonly isWhole: boolean;
-}
-
-/** The longest list of names that the messages hold. */
-const longestIn = (messages: readonly string[], asked: readonly string[]): Listed => {
-  const found = messages.flatMap((message) =>
-    [...message.matchAll(listed)].map(({ 0: text, index }) => ({
-      names: namedIn([text], asked),
-      isWhole: taking.test(message) && !cutOff.test(message.slice(index + text.length)),
-    })),
-  );
-  return found.reduce((longest, one) => (one.names.length > longest.names.length ? one : longest), {
-    names: [],
-    isWhole: false,
-  });
+/** Those of the names that a text contains as words of their own: RETURN_ON_AD_SPEND does not contain SPEND. */
+export const namesIn = (text: string, names: readonly string[]): readonly string[] => {
+  const words = new Set(text.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+  return names.filter((name) => words.has(name));
 };
 
+/** Where a message goes on to the names that are allowed. */
+const allowing = /accept|allow|valid|support|permit|possible|expect|one of|any of|must|only|\buse\b/i;
+
 /**
- * Those of the names that the server does not have, by its messages; undefined where they cannot be told, or where they would be ones that nothing
- * can do without. A name beside a list is what is refused, for one at a time is told; a list that has all that is indispensable is what there is,
- * and any other one is what there is not.
+ * The names that a refusal says the server lacks: those before the list of allowed names, else those missing from that list. Empty where it
+ * names none, and where it would be one that no row can do without.
  */
-export const lackedIn = (
-  messages: readonly string[],
-  asked: readonly string[],
-  indispensable: ReadonlySet<string>,
-): readonly string[] | undefined => {
-  const named = namedIn(messages, asked);
-  const { names, isWhole } = longestIn(messages, asked);
-  const spare = (some: readonly string[]): readonly string[] =>
-    some.filter((name) => !indispensable.has(name));
-  if (names.length < 2) return named.length > 0 && spare(named).length === 0 ? undefined : spare(named);
-  const beside = named.filter((name) => !names.includes(name));
-  if (beside.length > 0) return spare(beside).length < beside.length ? undefined : beside;
-  if (spare(names).length === names.length) return names;
-  const hasAll = asked.every((name) => names.includes(name) || !indispensable.has(name));
-  return hasAll && isWhole ? asked.filter((name) => !names.includes(name)) : undefined;
+export const unsupportedIn = (messages: readonly string[], names: readonly string[]): readonly string[] => {
+  const text = messages.join(' ');
+  const found = text.search(allowing);
+  const list = found < 0 ? text.length : found;
+  const refused = namesIn(text.slice(0, list), names);
+  const allowed = namesIn(text.slice(list), names);
+  if (refused.length > 0) return refused.filter((name) => !required.has(name));
+  const others = names.filter((name) => !allowed.includes(name));
+  return allowed.length === 0 || others.some((name) => required.has(name)) ? [] : others;
+};
+
+/** Members of a request that hold such names: `fields` of its query, the others of its body. */
+const members = ['fields', 'dimensions', 'metrics', 'statuses'];
+
+const listsOf = ({ query, body }: Request): readonly (readonly string[])[] =>
+  members.map((member) => {
+    const names = (body ?? query)?.[member];
+    return Array.isArray(names) ? names.map(String) : [];
+  });
+
+const without = (request: Request, left: ReadonlySet<string>): Request => {
+  const part = request.body === undefined ? 'query' : 'body';
+  const less = Object.entries(request[part] ?? {}).map(([member, value]) => [
+    member,
+    members.includes(member) && Array.isArray(value) ? value.filter((name) => !left.has(name)) : value,
+  ]);
+  return { ...request, [part]: Object.fromEntries(less) };
+};
+
+/** Requests that a server refuses for the same reasons. */
+const kindOf = ({ endpoint, query }: Request): string =>
+  [endpoint, query?.granularity, query?.insight_dimension, query?.entity_type ?? query?.entity_ids_type].join(
+    ' ',
+  );
+
+/**
+ * An `Http` that leaves out the names that the server refuses (400, 422), found out once for each kind of request and noted once for each
+ * endpoint. Throws a refusal that names none.
+ */
+export const withoutUnsupported = (http: Http, note: (message: string) => void): Http => {
+  const unsupported = new Map<string, ReadonlySet<string>>();
+  const noted = new Set<string>();
+  const leaveOut = (request: Request, names: readonly string[], why: string): void => {
+    const kind = kindOf(request);
+    unsupported.set(kind, new Set([...(unsupported.get(kind) ?? []), ...names]));
+    const news = names.filter((name) => !noted.has(`${request.endpoint} ${name}`));
+    for (const name of news) noted.add(`${request.endpoint} ${name}`);
+    if (news.length > 0)
+      note(`${request.endpoint}: the server does not know ${news.join(', ')}; requested without (${why})`);
+  };
+  return {
+    origin: http.origin,
+    counters: http.counters,
+    close: () => http.close(),
+    async send(request, signal) {
+      for (;;) {
+        const left = unsupported.get(kindOf(request));
+        const sent = left === undefined ? request : without(request, left);
+        try {
+          return await http.send(sent, signal);
+        } catch (error) {
+          if (!(error instanceof Refused) || (error.status !== 400 && error.status !== 422)) throw error;
+          const names = listsOf(sent).flatMap((list) => unsupportedIn(error.whole, list));
+          // Without new names: another request at the same time may have been refused first.
+          if (names.length === 0 && unsupported.get(kindOf(request)) === left) throw error;
+          leaveOut(request, names, error.message);
+        }
+      }
+    },
+  };
 };

@@ -1,64 +1,99 @@
-/** Whether a row of an aggregate report is one that was asked for. */
+/** Rows of aggregate reports: in the vendor's shape, of what was requested, one for each entity and time. */
 
+import { UnexpectedContent } from '../../../core/errors.ts';
 import { isObject } from '../../../core/json-object.ts';
 import type { Json } from '../../../core/request.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { textAt } from '../../../reading/offset-list.ts';
-import { canonicalId } from '../ids.ts';
-import type { Level } from './levels.ts';
-import type { Granularity } from './stated-ranges.ts';
+import { fieldsOf } from '../metrics.ts';
+import type { Level } from './request.ts';
 
-/**
- * row: one that was asked for, or that the transform is to reject · behind: of the day or hour after the last one, which a server adds that takes
- * an end otherwise · outside: of another day or hour that was not asked for · stranger: of another entity
- */
-export const kinds = ['row', 'behind', 'outside', 'stranger'] as const;
-type Kind = (typeof kinds)[number];
+export const granularities = ['DAY', 'HOUR', 'LIFETIME'] as const;
+export type Granularity = (typeof granularities)[number];
 
-/** How many rows there were of each kind. */
-export type Counts = Record<Kind, number>;
-
-export const nothing = (): Counts => ({ row: 0, behind: 0, outside: 0, stranger: 0 });
-
-/** What was asked for: entities by `namesOf` their ids, and milliseconds since 1970, half open. */
+/** What a report was requested for. Times: milliseconds since 1970, half open. */
 export interface Question {
+  readonly endpoint: string;
+  readonly account: string;
   readonly level: Level;
-  readonly wanted: ReadonlyMap<string, string>;
+  readonly ids: ReadonlySet<string>;
   readonly granularity: Granularity;
   readonly from: number;
   readonly to: number;
 }
 
-export const kindOf = (row: Json, question: Question): Kind =>
-  isOf(row, question) ? placeOf(row, question) : 'stranger';
-
-/** The names that a row may have for what was asked for: its id, also as `canonicalId`. */
-export const namesOf = (ids: readonly string[]): ReadonlyMap<string, string> =>
-  new Map([...ids.map((id) => [canonicalId(id), id] as const), ...ids.map((id) => [id, id] as const)]);
-
-/** The row by the name that the entity was asked for by: its numbers are not to stand beside it. What was itself asked for is no other's. */
-export const asAsked = (row: Json, { wanted }: Question): Json => {
+/** What a row is of and when. Without an entity: ''; the transform rejects such a row. */
+export const subjectOf = (row: Json): string => {
   const id = textAt(row, 'entity_id');
-  const asked = id === undefined ? undefined : (wanted.get(id) ?? wanted.get(canonicalId(id)));
-  if (asked === undefined || asked === id) return row;
-  return isObject(row) ? { ...row, entity_id: asked } : row;
+  return id === undefined ? '' : `${id} ${textAt(row, 'start_time') ?? ''}`;
 };
 
-const isOf = (row: Json, { level, wanted }: Question): boolean => {
+/** Whether a row is of an entity, day and hour that was requested. What cannot be read is for the transform to reject. */
+export const isRequested = (row: Json, { level, ids, granularity, from, to }: Question): boolean => {
   const id = textAt(row, 'entity_id');
-  const type = textAt(row, 'entity_type') ?? level;
-  return id === undefined || (type === level && wanted.has(canonicalId(id)));
-};
-
-const placeOf = (row: Json, { from, to, granularity }: Question): Kind => {
+  if (id !== undefined && (!ids.has(id) || (textAt(row, 'entity_type') ?? level) !== level)) return false;
   const text = textAt(row, 'start_time');
-  if (granularity === 'LIFETIME' || text === undefined) return 'row';
+  if (granularity === 'LIFETIME' || text === undefined) return true;
   try {
     const start = Number(parseInstant(text) / 1000n);
-    if (start >= from && start < to) return 'row';
-    return start === to ? 'behind' : 'outside';
+    return start >= from && start < to;
   } catch {
-    // Not an instant: the transform says so, with the row's bytes.
-    return 'row';
+    return true;
   }
+};
+
+/**
+ * Throws `UnexpectedContent` where the answer is by another granularity (the vendor's default is LIFETIME), or says two things of one entity
+ * and time: it is cut finer than requested, and only one of the rows could be kept.
+ */
+export const checkAnswer = (body: Json, rows: readonly Json[], { endpoint, granularity }: Question): void => {
+  const given = textAt(body, 'granularity')?.toUpperCase();
+  if (given !== granularity && granularities.some((one) => one === given))
+    throw new UnexpectedContent(`${endpoint}: the report is by ${given}; it was requested by ${granularity}`);
+  const seen = new Map<string, string>();
+  for (const row of rows) {
+    const id = textAt(row, 'entity_id');
+    if (id === undefined) continue;
+    const time = granularity === 'LIFETIME' ? '' : textAt(row, 'start_time');
+    const subject = `${textAt(row, 'entity_type')} ${id} ${time}`;
+    const text = JSON.stringify(row);
+    if ((seen.get(subject) ?? text) !== text)
+      throw new UnexpectedContent(
+        `${endpoint}: the report by ${granularity} has 2 rows of ${id} that differ: it is cut finer than requested`,
+      );
+    seen.set(subject, text);
+  }
+};
+
+const metrics: ReadonlySet<string> = new Set(fieldsOf('aggregate'));
+const isMetric = (name: string): boolean => metrics.has(name.toUpperCase());
+
+/**
+ * The row as the vendor writes it: `{entity_id, start_time, stats: [{field_type, field_value}]}`. The contract shows no row: metrics may also
+ * be members of the row, of `stats` or of `metrics`, the entity `<level>_id` or `id`, the day a date. An account's row may name no entity:
+ * the account is in the path. Other rows stay as they are; the transform rejects them.
+ */
+export const vendorRow = (row: Json, { level, account }: Question): Json => {
+  if (!isObject(row) || (Array.isArray(row.stats) && textAt(row, 'entity_id') !== undefined)) return row;
+  const given = (names: readonly string[]): string =>
+    names.find((name) => textAt(row, name) !== undefined) ?? names[0] ?? '';
+  const id = given(['entity_id', `${level.toLowerCase()}_id`, 'id']);
+  const time = given(['start_time', 'date', 'day', 'start_date']);
+  const { stats, metrics: listed, [id]: entity, [time]: start, ...rest } = row;
+  const holder = [stats, listed].find(isObject);
+  const numbers = Object.entries(holder ?? rest).filter(([name]) => holder !== undefined || isMetric(name));
+  if (!Array.isArray(stats) && numbers.length === 0) return row;
+  const others = Object.entries(rest).filter(([name]) => holder !== undefined || !isMetric(name));
+  const namesNone = level === 'AD_ACCOUNT' && !others.some(([name]) => /id$/i.test(name));
+  return {
+    ...Object.fromEntries(others),
+    entity_id: entity ?? (namesNone ? account : null),
+    start_time: typeof start === 'string' && start.length === 10 ? `${start}T00:00:00Z` : start,
+    stats: Array.isArray(stats)
+      ? stats
+      : numbers.map(([name, value]) => ({
+          field_type: isMetric(name) ? name.toUpperCase() : name,
+          field_value: value,
+        })),
+  };
 };

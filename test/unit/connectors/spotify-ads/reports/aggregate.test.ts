@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Reports } from '../../../../../src/connectors/spotify-ads/reports/reports.ts';
-import { reportsOf } from '../../../../../src/connectors/spotify-ads/reports/reports.ts';
+import { daily } from '../../../../../src/connectors/spotify-ads/facts.ts';
+import { fieldsOf } from '../../../../../src/connectors/spotify-ads/metrics.ts';
 import {
-  insightReports,
   reportDaily,
   reportHourly,
   reportLifetime,
-} from '../../../../../src/connectors/spotify-ads/reports.ts';
-import { metricsOf } from '../../../../../src/connectors/spotify-ads/tables.ts';
-import { dailyRow } from '../../../../../src/connectors/spotify-ads/transform.ts';
+} from '../../../../../src/connectors/spotify-ads/reports/aggregate.ts';
+import { insightReports } from '../../../../../src/connectors/spotify-ads/reports/insight.ts';
+import { type Reports, reportsOf } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
 import {
   Forbidden,
   Missing,
@@ -19,7 +18,7 @@ import {
 } from '../../../../../src/core/errors.ts';
 import type { Page } from '../../../../../src/core/paging.ts';
 import type { Json } from '../../../../../src/core/request.ts';
-import type { KeySet, Slice, SliceContext } from '../../../../../src/core/stream.ts';
+import type { Slice } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import { lending, reader } from '../platform.ts';
 
@@ -128,11 +127,7 @@ describe('an aggregate report', () => {
     for (const query of first) {
       expect(query.get('report_start')).toBe('2025-03-01T00:00:00Z');
       expect(query.get('report_end')).toBe('2025-03-03T00:00:00Z');
-      expect(query.getAll('fields').sort()).toEqual(
-        metricsOf('aggregate')
-          .map(([, { names }]) => names.aggregate)
-          .sort(),
-      );
+      expect(query.getAll('fields').sort()).toEqual([...fieldsOf('aggregate')].sort());
       expect(query.get('entity_ids_type')).toBe('AD');
     }
     expect(server.requests).toHaveLength(3 + 3 + 2 + 1 - 1 + 0);
@@ -210,7 +205,7 @@ describe('an aggregate report', () => {
       }),
     );
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([rowOf(id(0), '2025-03-02')]);
-    expect(notes).toEqual([expect.stringContaining('3 rows were of other entities or days')]);
+    expect(notes).toEqual([expect.stringContaining('3 rows were of other entities or days than requested')]);
   });
 
   test.each([
@@ -221,50 +216,6 @@ describe('an aggregate report', () => {
     const asked = rowsOf(reportDaily, reports, slice('AD'));
     await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
     await expect(asked).rejects.toThrow(/2025-03-01.* to 2025-03-04/);
-  });
-
-  test('of which one piece has rows of other days alone fails, whatever the other pieces hold', async () => {
-    const { reports } = await open((arrived) => {
-      const ids = new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids');
-      return ids.length === 20
-        ? play.json({ rows: [rowOf(ids[0] ?? '', '2025-02-28')] })
-        : reporting()(arrived);
-    });
-    await expect(rowsOf(reportDaily, reports, slice('AD'), warehouse(120))).rejects.toBeInstanceOf(
-      UnexpectedContent,
-    );
-  });
-
-  test('of which one piece has rows of other entities alone has none of that piece: a server may not look at the ids', async () => {
-    const { reports, notes } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02')] }));
-    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(120))).toHaveLength(1);
-    expect(notes).toEqual([expect.stringContaining('2 rows were of other entities or days')]);
-  });
-
-  test('of which one piece has rows of other entities alone, twice, is not the one that was asked for where some of these had numbers', async () => {
-    const known = {
-      ...entities(120),
-      'ads.report_daily': [{ entity_id: id(60), ad_account_id: account, entity_type: 'AD' }],
-    };
-    const { reports, server } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-02')] }));
-    const asked = rowsOf(reportDaily, reports, slice('AD'), lending(known));
-    await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
-    await expect(asked).rejects.toThrow(/1 row, none of what was asked for/);
-    expect(server.requests.length).toBeGreaterThan(3);
-  });
-
-  test('of the day behind the last one alone is that of a server which takes an end otherwise: it has no rows', async () => {
-    const { reports } = await open(() => play.json({ rows: [rowOf(id(0), '2025-03-04')] }));
-    expect(await rowsOf(reportDaily, reports, slice('AD'))).toEqual([]);
-  });
-
-  test.each([
-    ['begins later', { report_start: '2025-03-02T00:00:00Z', report_end: '2025-03-03T00:00:00Z' }],
-    ['ends sooner', { report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-02T00:00:00Z' }],
-    ['is by the hour', { granularity: 'HOUR' }],
-  ])('that says that it %s than was asked for is not believed, whatever its rows', async (_, said) => {
-    const { reports } = await open(() => play.json({ ...said, rows: [rowOf(id(0), '2025-03-02')] }));
-    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(UnexpectedContent);
   });
 
   test.each([
@@ -317,48 +268,6 @@ describe('an aggregate report', () => {
       play.json({ rows: [rowOf(id(0), '2025-03-02'), rowOf(id(0), '2025-03-02')] }),
     );
     expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(1);
-  });
-
-  test('over the lifetime that says that it is by the day is not believed', async () => {
-    const { reports } = await open(() =>
-      play.json({ granularity: 'DAY', rows: [rowOf(id(0), '2025-03-10')] }),
-    );
-    const asked = rowsOf(reportLifetime, reports, slice('AD', '2025-03-10', '2025-03-11'));
-    await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
-  });
-
-  test.each([
-    [
-      'that its last days are not there yet',
-      { report_start: '2025-03-05T00:00:00Z', report_end: '2025-03-08T00:00:00Z' },
-    ],
-    ['more than was asked for', { report_start: '2025-03-01T00:00:00Z', report_end: '2025-03-10T00:00:00Z' }],
-    [
-      'the same moments otherwise',
-      { report_start: '2025-03-05T01:00:00+01:00', report_end: '2025-03-09T23:59:59Z' },
-    ],
-    ['nothing that can be read', { report_start: null, report_end: 'yesterday', granularity: 'day' }],
-  ])('that says %s is believed', async (_, said) => {
-    const { reports } = await open(() => play.json({ ...said, rows: [rowOf(id(0), '2025-03-06')] }));
-    expect(await rowsOf(reportDaily, reports, slice('AD', '2025-03-05', '2025-03-10'))).toHaveLength(1);
-  });
-
-  test('whose rows come without a metric that was asked for tells once which one', async () => {
-    const { reports, notes } = await open(({ url }) => {
-      const ids = new URL(url, 'http://x').searchParams.getAll('entity_ids');
-      const rows = ids.map((one) => ({
-        ...rowOf(one, '2025-03-01'),
-        stats: [{ field_type: 'CLICKS', field_value: 1 }],
-      }));
-      return play.json({ continuation_token: '', rows });
-    });
-    const stream = reportDaily(reports);
-    expect(await rowsOf(() => stream, reports, slice('AD'), warehouse(120))).toHaveLength(120);
-    await rowsOf(() => stream, reports, slice('AD'), warehouse(3));
-    expect(notes.toSorted()).toEqual([
-      expect.stringMatching(/aggregate_reports \(DAY\): rows come without IMPRESSIONS$/),
-      expect.stringMatching(/aggregate_reports \(DAY\): rows come without SPEND$/),
-    ]);
   });
 
   /** A server that knows the contract's `limit` and `offset` and no tokens. `says`: what it tells beside the rows. */
@@ -423,40 +332,6 @@ describe('an aggregate report', () => {
     );
   });
 
-  test('that writes UUIDs in another case than their lists is of the entities that were asked for', async () => {
-    const ids = ['a', 'b', 'c'].map((end) => `7f4c1cc9-9a1d-4b65-b05c-46e5e33b670${end}`);
-    const given = lending({ 'ads.ads': ids.map((one) => ({ id: one, ad_account_id: account })) });
-    const { reports } = await open((arrived) => {
-      const ids = new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids');
-      return play.json({
-        continuation_token: '',
-        rows: ids.map((one) => rowOf(one.toUpperCase(), '2025-03-01')),
-      });
-    });
-    const reading = await reportDaily(reports).read?.(slice('AD'), given, new AbortController().signal);
-    const step = await reading?.pages.next();
-    const page = step?.value as Page;
-    expect(page.records.map((row) => (row as { entity_id: string }).entity_id)).toEqual(ids);
-    expect(String(reading?.bytes(page.records[1], page))).toContain('"7F4C1CC9-9A1D-4B65-B05C-46E5E33B670B"');
-    expect(reading?.id(page.records[1])).toBe(`${ids[1]} 2025-03-01T00:00:00Z`);
-  });
-
-  test('of a server that does not look at the ids gives none the numbers of one whose id differs in case alone', async () => {
-    const all = ['4uLU6h', '4ulu6H'];
-    const { reports } = await open(() => play.json({ rows: all.map((one) => rowOf(one, '2025-03-01')) }));
-    const given = lending({ 'ads.ads': [{ id: '4uLU6h', ad_account_id: account }] });
-    const rows = await rowsOf(reportDaily, reports, slice('AD'), given);
-    expect(rows.map((row) => row.entity_id)).toEqual(['4uLU6h']);
-  });
-
-  test('of entities whose ids differ in case alone gives each its own numbers', async () => {
-    const { reports } = await open(reporting());
-    const ids = ['4uLU6h', '4ulu6H', '4ulu6h'];
-    const given = lending({ 'ads.ads': ids.map((one) => ({ id: one, ad_account_id: account })) });
-    const rows = await rowsOf(reportDaily, reports, slice('AD'), given);
-    expect(rows.map((row) => row.entity_id)).toEqual(ids.flatMap((one) => [one, one, one]));
-  });
-
   test('that has fewer rows than it states is not whole', async () => {
     const { reports } = await open(
       byPlace((offset, total) => ({ paging: { total_results: total, offset } }), 1),
@@ -497,7 +372,7 @@ describe('an aggregate report', () => {
     expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
     expect((await reading?.pages.next())?.done).toBe(true);
     expect(notes).toEqual([]);
-    expect(dailyRow.transform(record, slice('AD')).row).toMatchObject({
+    expect(daily.transform(record, slice('AD')).row).toMatchObject({
       ...{ entity_id: id(0), day: '2025-03-02', impressions: 100, clicks: 7, spend: '12.345678', ctr: null },
     });
   });
@@ -531,7 +406,7 @@ describe('an aggregate report', () => {
     'of an account whose row has another %s is not of its own',
     async (name) => {
       const record = await toldOf('AD_ACCOUNT', { [name]: 'c1', start_time: '2025-03-02T00:00:00Z', stats });
-      expect(() => dailyRow.transform(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
+      expect(() => daily.transform(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
     },
   );
 
@@ -544,30 +419,8 @@ describe('an aggregate report', () => {
     }));
     const { reports } = await open(() => play.json({ rows: hours }));
     const asked = rowsOf(reportHourly, reports, slice('AD', '2025-03-09', '2025-03-10'));
-    await expect(asked).rejects.toThrow('asked for by HOUR, a row of the report names its date alone');
+    await expect(asked).rejects.toThrow(/by HOUR has 2 rows of ad-000 that differ/);
   });
-
-  test.each([
-    ['the same day', '2025-03-02', 'day'],
-    ['the next one', '2025-03-03', 'day'],
-    ['a later one', '2025-03-04', 'rejected'],
-  ])(
-    'whose plain rows begin on a day and end on %s speaks for one day or is rejected',
-    async (_, end_date, expected) => {
-      const row = { ad_id: id(0), start_date: '2025-03-02', end_date, ...numbers };
-      const { reports } = await open(() => play.json({ rows: [row] }));
-      const reading = await reportDaily(reports).read?.(
-        slice('AD'),
-        warehouse(3),
-        new AbortController().signal,
-      );
-      const step = await reading?.pages.next();
-      const [record] = step?.done === false ? step.value.records : [];
-      const told = () => dailyRow.transform(record, slice('AD')).row;
-      if (expected === 'day') expect(told()).toMatchObject({ day: '2025-03-02', impressions: 100 });
-      else expect(told).toThrow(/end_time/);
-    },
-  );
 
   test('that is given at once, and happens to fill a page, ends there', async () => {
     const { reports, server } = await open(({ url }) => {
@@ -598,16 +451,6 @@ describe('an aggregate report', () => {
     expect(rows).toHaveLength(9);
     expect(server.fired).toContain('status 410');
   });
-
-  test('whose question is too long is asked in two', async () => {
-    const { reports, queries } = await open((arrived) =>
-      new URL(arrived.url, 'http://x').searchParams.getAll('entity_ids').length > 20
-        ? play.status(414)
-        : reporting()(arrived),
-    );
-    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(60))).toHaveLength(180);
-    expect(queries().some((query) => query.getAll('entity_ids').length === 50)).toBe(true);
-  });
 });
 
 describe('metrics that a server does not have', () => {
@@ -620,61 +463,35 @@ describe('metrics that a server does not have', () => {
         : reporting()(arrived);
     };
 
-  test.each([
-    ['by name', () => 'SKIPS and UNMUTES are no fields', 4],
+  const all = fieldsOf('aggregate');
+  test.each<[string, (asked: readonly string[]) => string]>([
+    ['by name', () => 'SKIPS and UNMUTES are no fields'],
     [
       'one at a time',
       (asked: readonly string[]) => `${asked.includes('SKIPS') ? 'SKIPS' : 'UNMUTES'} is no field`,
-      40,
     ],
-    ['without a name', () => 'Bad Request', 60],
-  ])('refused %s are left out, found out once, and told', async (_, says, most) => {
+    [
+      'with the list of those that are allowed',
+      () => `each must be one of [${all.filter((name) => !['SKIPS', 'UNMUTES'].includes(name)).join(', ')}]`,
+    ],
+    [
+      'with examples of those that are allowed',
+      () => 'SKIPS, UNMUTES are not accepted; use e.g. CLICKS, SPEND',
+    ],
+  ])('are left out where the server refuses them %s, and noted once', async (_, says) => {
     const { reports, server, queries, notes } = await open(refusing(['SKIPS', 'UNMUTES'], says));
     const stream = reportDaily(reports);
-    expect(await rowsOf(() => stream, reports, slice('AD'))).toHaveLength(9);
-    expect(server.requests.length).toBeLessThanOrEqual(most);
+    expect(await rowsOf(() => stream, reports, slice('AD'), warehouse(300))).toHaveLength(900);
     expect(server.fired).toContain('status 400');
-    expect(notes).toEqual([
-      expect.stringMatching(/does not know SKIPS, UNMUTES|does not know UNMUTES, SKIPS/),
-    ]);
+    expect(notes.join()).toMatch(/does not know SKIPS.*UNMUTES/);
+    expect(notes.length).toBeLessThanOrEqual(2);
+    expect(queries().at(-1)?.getAll('fields') ?? []).toHaveLength(0);
     const before = server.requests.length;
     await rowsOf(() => stream, reports, slice('AD'));
     expect(server.requests.length - before).toBe(1);
-    const last = queries().at(-1)?.getAll('fields') ?? [];
-    expect(last).toHaveLength(metricsOf('aggregate').length - 2);
-  });
-
-  test.each([
-    ['what is to be asked for instead', () => 'SKIPS is deprecated, use SPEND or STREAMS instead', 8],
-    ['the beginning of what there is', () => 'fields: accepted are CLICKS, COMPLETES, SPEND, …', 20],
-    [
-      'one that is refused, and examples',
-      () => 'SKIPS is not accepted; accepted are e.g. CLICKS, IMPRESSIONS',
-      8,
-    ],
-  ])('cost no others where the refusal names %s', async (_, says, most) => {
-    const { reports, server, queries, notes } = await open(refusing(['SKIPS'], says));
-    expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(9);
-    expect(server.requests.length).toBeLessThanOrEqual(most);
-    const stream = reportDaily(reports);
-    await rowsOf(() => stream, reports, slice('AD'));
-    const asked = metricsOf('aggregate').flatMap(([, { names }]) => names.aggregate ?? []);
-    expect(queries().at(-1)?.getAll('fields').sort()).toEqual(
-      asked.filter((field) => field !== 'SKIPS').sort(),
+    expect(queries().at(-1)?.getAll('fields')).toEqual(
+      all.filter((name) => name !== 'SKIPS' && name !== 'UNMUTES'),
     );
-    expect(notes).toEqual([expect.stringContaining('does not know SKIPS;')]);
-  });
-
-  test('that are refused together: the first of them are asked for', async () => {
-    const { reports, queries, notes } = await open((arrived) => {
-      const fields = new URL(arrived.url, 'http://x').searchParams.getAll('fields');
-      return fields.includes('SPEND') && fields.includes('REACH')
-        ? play.json({ messages: ['REACH cannot be had beside SPEND'] }, {}, 400)
-        : reporting()(arrived);
-    });
-    expect(await rowsOf(reportDaily, reports, slice('AD'))).toHaveLength(9);
-    expect(queries().some((query) => query.getAll('fields').includes('SPEND'))).toBe(true);
-    expect(notes).toEqual([expect.stringContaining('does not know REACH;')]);
   });
 
   test('at one level are asked for at the others', async () => {
@@ -692,12 +509,6 @@ describe('metrics that a server does not have', () => {
     expect(queries().at(-1)?.getAll('fields')).toContain('FREQUENCY');
   });
 
-  test('are found out once, however many ask at the same time', async () => {
-    const { reports, notes } = await open(refusing(['SKIPS'], () => 'SKIPS is no field'));
-    expect(await rowsOf(reportDaily, reports, slice('AD'), warehouse(300))).toHaveLength(900);
-    expect(notes).toHaveLength(1);
-  });
-
   test('are told once, of however many levels and granularities they are not known', async () => {
     const { reports, notes } = await open(refusing(['SKIPS'], () => 'SKIPS is no field'));
     for (const make of [reportDaily, reportHourly, reportLifetime])
@@ -706,14 +517,15 @@ describe('metrics that a server does not have', () => {
     expect(notes.filter((note) => note.includes('does not know'))).toHaveLength(1);
   });
 
-  test('are not blamed for what is refused whatever is asked', async () => {
-    const { reports, server, notes } = await open(() =>
-      play.json({ messages: ['report_start is too early'] }, {}, 400),
-    );
-    await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(Refused);
-    expect(server.requests.length).toBeLessThanOrEqual(3);
-    expect(notes).toEqual([]);
-  });
+  test.each(['report_start is too early', 'SPEND is not known', 'accepted are CLICKS, COMPLETES, …'])(
+    'are not guessed: a refusal that says %j fails the report',
+    async (message) => {
+      const { reports, server, notes } = await open(() => play.json({ messages: [message] }, {}, 400));
+      await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toBeInstanceOf(Refused);
+      expect(server.requests).toHaveLength(1);
+      expect(notes).toEqual([]);
+    },
+  );
 });
 
 describe('an insight report', () => {
@@ -744,26 +556,9 @@ describe('an insight report', () => {
   });
 
   describe('of dimensions that are refused without their names', () => {
-    const here = ['AGE', 'PLATFORM'];
     const campaigns = Array.from({ length: 30 }, (_, n) => ({ id: `c${n}`, ad_account_id: account }));
     const asked = ({ url }: play.Arrived): URLSearchParams => new URL(url, 'http://x').searchParams;
     const given = lending({ 'ads.campaigns': campaigns });
-
-    test('tells those that are there, and asks for the others of some only', async () => {
-      const { reports, queries, notes } = await open((arrived) =>
-        here.includes(asked(arrived).get('insight_dimension') ?? '')
-          ? play.json({
-              rows: [{ id: asked(arrived).get('entity_ids') ?? '', insight_value: 'x', stats: [] }],
-            })
-          : play.json({ messages: [`insight_dimension must be one of [${here.join(', ')}]`] }, {}, 400),
-      );
-      expect(await statesOf(reports, given)).toHaveLength(2 * campaigns.length);
-      expect(notes).toEqual([
-        expect.stringMatching(/does not know the dimensions ACT_AND_SET \(CAMPAIGN\), AUDIENCE/),
-      ]);
-      const refused = queries().filter((one) => one.get('insight_dimension') === 'TONE');
-      expect(new Set(refused.map((one) => one.get('entity_ids'))).size).toBeLessThan(campaigns.length);
-    });
 
     test('fails for those that were there before, and for what single entities are refused', async () => {
       const states = [{ ad_account_id: account, entity_type: 'CAMPAIGN', dimension: 'TONE' }];
@@ -777,24 +572,6 @@ describe('an insight report', () => {
       );
       const some = lending({ 'ads.campaigns': campaigns.slice(2, 5), 'ads.insight_states': states });
       await expect(statesOf(reports, some)).rejects.toThrow(/4 of 45 failed: .*CAMPAIGN\/c3\/AGE/);
-    });
-
-    test('tells so as well where those that are there have answered before, and are not asked again', async () => {
-      const { reports, queries, notes } = await open(() =>
-        play.json({ messages: ['not one of those'] }, {}, 400),
-      );
-      const states = here.map((dimension) => ({
-        dimension,
-        entity_type: 'CAMPAIGN',
-        ad_account_id: account,
-      }));
-      const all = lending({ 'ads.campaigns': campaigns.slice(0, 2), 'ads.insight_states': states });
-      const answeredToday = ({ table, where }: KeySet): boolean =>
-        table === 'ads.campaigns' && here.some((dimension) => where?.includes(`'${dimension}'`));
-      const due: SliceContext = { ...all, keys: async (set) => (answeredToday(set) ? [] : all.keys(set)) };
-      expect(await statesOf(reports, due)).toEqual([]);
-      expect(queries().some((one) => one.get('insight_dimension') === 'TONE')).toBe(true);
-      expect(notes).toEqual([expect.stringMatching(/does not know the dimensions ACT_AND_SET/)]);
     });
 
     test('fails where none is answered, without asking of everybody', async () => {
@@ -858,19 +635,6 @@ describe('an insight report', () => {
       ]),
     );
     expect(notes).toEqual([expect.stringMatching(/insight_reports: 105 rows were of other entities/)]);
-  });
-
-  test.each([
-    ['another dimension than was asked for is not believed', 'AGE', false],
-    ['a word of its own for the dimension is believed', 'Who they are', true],
-    ['nothing of its dimension is believed', undefined, true],
-  ])('that says %s', async (_, insight, isBelieved) => {
-    const { reports } = await open(() =>
-      play.json({ insight, rows: [{ id: 'c1', insight_value: '18-24', stats: [] }] }),
-    );
-    const asked = statesOf(reports);
-    if (isBelieved) expect((await asked).length).toBeGreaterThan(0);
-    else await expect(asked).rejects.toBeInstanceOf(UnexpectedContent);
   });
 
   test('that has not enough data is a state with its code; another 422 is an error', async () => {

@@ -1,0 +1,287 @@
+/**
+ * Report rows by day, hour and lifetime, and insights: their tables and the transforms that fill them. Days and hours are UTC, as the
+ * platform's reports are. CSV reports: csv-rows.ts.
+ */
+import { isObject, own } from '../../core/record-object.ts';
+import { Reading } from '../../core/record-reader.ts';
+import * as values from '../../core/record-values.ts';
+import type { LoadSide, Mapped, Slice, Transform } from '../../core/stream.ts';
+import * as columns from '../../core/table.ts';
+import { formatInstant } from '../../core/time.ts';
+import { columnsOf, type Fields, instant, key, owner, readerOf, text } from './fields.ts';
+import { metricsOf, numberColumns, type Report } from './metrics.ts';
+import { type Filling, fillStats, metricsByName, rowMaker } from './numbers.ts';
+import { keepNews, within, words } from './transform/mapper.ts';
+
+type Field = Fields[string];
+
+/** Facts with their transform, and which row a record is about that cannot become one. */
+export interface Facts {
+  readonly table: columns.DeclaredTable;
+  readonly transform: Transform;
+  readonly keyOf: NonNullable<LoadSide['keyOf']>;
+}
+
+const hour = 3_600_000_000n;
+const day = 24n * hour;
+
+/** A numbers table's earlier values, when the platform restates them. */
+export const revised = (into: string, of: string, report: Report) => ({
+  into,
+  about: `What ${of} said before: every number ${of === 'ads.report_daily' ? 'of a day already read ' : ''}that changed, came late or went; one row each.`,
+  columns: metricsOf(report).map(({ column }) => column),
+  extra: 'extra_metrics',
+});
+
+export const firstSynced = 'When this row first came here; the content may have been restated since.';
+
+/** The level that was requested. A row of another one would be counted twice. */
+const level: Field = {
+  column: columns.text('AD_ACCOUNT, CAMPAIGN, AD_SET or AD.').key(),
+  from: [],
+  read: (r, record, name, path, { partition }) => {
+    const asked = partition?.entity_type;
+    if (asked === undefined) throw new TypeError('the slice has no partition key entity_type');
+    const given = own(record, name) ?? asked;
+    if (given === asked) return asked;
+    throw r.reject('wrong_level', path, `has another % than ${asked}, which was asked for`);
+  },
+};
+
+const parent: Field = {
+  column: columns.text('The entity above it, where told.').nullable(),
+  from: ['parent_entity'],
+  read: (r, record, name) => {
+    const found = within(r, record, name, words('id name status'));
+    return found && values.text(r, found, 'id', `${name}.id`);
+  },
+};
+
+/** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
+const beginning =
+  (length: bigint, what: string): ((...given: Parameters<Field['read']>) => bigint) =>
+  (r, record, name) => {
+    const start = values.requiredInstant(r, record, name);
+    const end = values.instant(r, record, 'end_time');
+    if (start % length !== 0n) throw r.reject('bad_period', name, `has a % that begins no ${what} in UTC`);
+    if (end !== null && (end < start || end - start > length))
+      throw r.reject('bad_period', 'end_time', `has a % that is not within one ${what} of its ${name}`);
+    return start;
+  };
+
+const capturedOn = columns.date('Day in UTC on which it was asked.').key();
+
+/** The facts of a granularity. `time`: the field of the key that says when; `more`: further columns. */
+const aggregate = (
+  name: `ads.${string}`,
+  about: string,
+  time: Fields,
+  options: Parameters<typeof columns.table>[3],
+  more: Fields = {},
+): Facts => {
+  const keys: Fields = {
+    entity_type: level,
+    entity_id: key('The entity: id in ads.ad_accounts, campaigns, ad_sets or ads.'),
+    ...time,
+  };
+  const fields: Fields = {
+    ...keys,
+    ad_account_id: owner('The ad account it belongs to, see ads.ad_accounts.id.'),
+    entity_name: text('Its name when the report was read, where told.'),
+    entity_status: text('Its status when the report was read, where told.'),
+    parent_entity_id: parent,
+    ...more,
+  };
+  const others = ['start_time', 'end_time', 'stats'];
+  const read = readerOf(fields, others);
+  const readKey = readerOf(keys, others);
+  const metrics = metricsByName('aggregate');
+  const newRow = rowMaker('aggregate');
+  return {
+    table: columns.table(name, about, { ...columnsOf(fields), ...numberColumns('aggregate') }, options),
+    transform: (given, slice) => {
+      const r = new Reading(name, 'row of', given);
+      const record = values.requireRecord(r, given);
+      const row: Filling = { ...newRow(), ...read(r, record, slice) };
+      fillStats(r, row, metrics, own(record, 'stats'));
+      return { row, children: {}, ...notesOf(r) };
+    },
+    keyOf: (given, slice) => {
+      const r = new Reading(name, 'row of', given);
+      const found = Object.entries(readKey(r, values.requireRecord(r, given), slice));
+      return Object.fromEntries(
+        found.map(([column, value]) => [
+          column,
+          typeof value === 'bigint' ? formatInstant(value) : String(value),
+        ]),
+      );
+    },
+  };
+};
+
+const notesOf = (...readings: readonly Reading[]): Pick<Mapped, 'notes'> => {
+  const notes = new Set(readings.flatMap((r) => r.notes()));
+  return notes.size > 0 ? { notes: [...notes] } : {};
+};
+
+/** Partition `ad_account_id`, `entity_type`. */
+export const daily = aggregate(
+  'ads.report_daily',
+  "The numbers of every ad account, campaign, ad set and ad by day; one row per entity and day, as last restated. Days without delivery have no row. Levels overlap: an account's numbers are those of its campaigns.",
+  {
+    day: {
+      column: columns.date('Day in UTC, as the report has it.').key(),
+      from: ['start_time'],
+      read: (...given) => formatInstant(beginning(day, 'day')(...given)).slice(0, 10),
+    },
+  },
+  {
+    relation: true,
+    firstSynced,
+    afterLoad: {
+      is_final: columns
+        .bool(
+          'True once the row is older than what is read again: the number is no longer expected to change.',
+        )
+        .default('false'),
+    },
+    indexes: ['(source_id, ad_account_id, entity_type, day)', '(source_id, day) where not is_final'],
+    partitions: { by: 'day', each: 'year', from: 2020, to: 2030 },
+    revisions: revised('ads.report_revisions', 'ads.report_daily', 'aggregate'),
+  },
+);
+
+/** Partition `ad_account_id`, `entity_type`. */
+export const hourly = aggregate(
+  'ads.report_hourly',
+  'The same numbers by hour; one row per entity and hour. The source keeps two weeks, the warehouse keeps them all.',
+  {
+    hour_start: {
+      column: columns.timestamptz('Beginning of the hour (UTC).').key(),
+      from: ['start_time'],
+      read: beginning(hour, 'hour'),
+    },
+  },
+  {
+    relation: true,
+    firstSynced,
+    afterLoad: {
+      is_final: columns
+        .bool(
+          'True once the hour is older than what is read again; the platform tells the last two weeks only. What it restates later shows in the numbers of the day alone.',
+        )
+        .default('false'),
+    },
+    indexes: [
+      '(source_id, ad_account_id, entity_type, hour_start)',
+      '(source_id, hour_start) where not is_final',
+    ],
+    partitions: { by: 'hour_start', each: 'month', from: 2026, to: 2027 },
+    revisions: revised('ads.report_hourly_revisions', 'ads.report_hourly', 'aggregate'),
+  },
+);
+
+/** Partition `ad_account_id`, `entity_type`; the window's day is when it was captured. A snapshot is never restated: the next one is another row. */
+export const lifetime = aggregate(
+  'ads.report_lifetime',
+  'The same numbers over the life of an entity, as they were on a day; one row per entity and day of capture. The only place where reach over more than a day is told.',
+  {
+    captured_on: {
+      column: capturedOn,
+      from: [],
+      read: (_r, _record, _name, _path, { window }: Slice) => {
+        if (window?.from === undefined) throw new TypeError('the slice of a snapshot has no day');
+        return window.from.toISOString().slice(0, 10);
+      },
+    },
+  },
+  { relation: true, indexes: ['(source_id, ad_account_id, entity_type, captured_on)'] },
+  {
+    start_at: instant('Beginning of the period (UTC), where told.', 'start_time'),
+    end_at: instant('End of the period (UTC), where told.', 'end_time'),
+  },
+);
+
+const audience: Fields = {
+  entity_type: key('CAMPAIGN or AD_SET.'),
+  entity_id: key('The entity: id in ads.campaigns or ads.ad_sets.'),
+  dimension: key('What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'),
+};
+const account = owner('The ad account it belongs to, see ads.ad_accounts.id.');
+const required = (column: columns.Column): Field => ({ column, from: [], read: values.requiredText });
+
+const state: Fields = {
+  ...audience,
+  ad_account_id: account,
+  state: required(
+    columns
+      .text(
+        'ok: there is a snapshot of asked_on. not_enough_data: too few people to tell, asked again at most daily.',
+      )
+      .oneOf('ok', 'not_enough_data'),
+  ),
+  code: text("The platform's code for why there is not enough data."),
+  asked_on: required(columns.date('Day in UTC on which it was last asked.')),
+};
+
+const insightSnapshots = columns.table(
+  'ads.insight_snapshots',
+  'Who heard it: lifetime numbers of a campaign or ad set by value of a dimension, as they were on a day; one row per entity, dimension, value and day.',
+  {
+    ...columnsOf(audience),
+    value: columns
+      .text('The part of the audience, e.g. 18-24, FEMALE, US; empty where the source names none.')
+      .key(),
+    captured_on: capturedOn,
+    ad_account_id: account.column,
+    ...numberColumns('insight'),
+  },
+  { relation: true, indexes: ['(source_id, ad_account_id, captured_on)'] },
+);
+
+const readState = readerOf(state, ['rows']);
+const insightMetrics = metricsByName('insight');
+const newSnapshot = rowMaker('insight');
+const snapshotKeys = words('id name status insight_value stats');
+
+/**
+ * Partition `ad_account_id`. A record is a request and its answer, as `reports/insight.ts` makes it: {entity_type, entity_id, dimension,
+ * asked_on, state, code?, rows}. A value that comes twice rejects the record: one of the two would be lost.
+ */
+export const insights = {
+  table: columns.table(
+    'ads.insight_states',
+    'What was last answered when the audience of a campaign or ad set was asked for; one row per entity and dimension.',
+    columnsOf(state),
+    { relation: true },
+  ),
+  // Snapshots of other days stay when a new one arrives.
+  children: {
+    snapshots: {
+      table: insightSnapshots,
+      parent: ['entity_type', 'entity_id', 'dimension'],
+      absent: 'kept',
+    },
+  },
+  transform: ((given, slice) => {
+    const r = new Reading('ads.insight_states', 'insight of', given);
+    const record = values.requireRecord(r, given);
+    const row = readState(r, record, slice);
+    const readings = [r];
+    const snapshots = new Map<string, Filling>();
+    for (const part of values.list(r, record, 'rows')) {
+      const at = new Reading('ads.insight_snapshots', `${row.dimension} of`, { id: String(row.entity_id) });
+      if (!isObject(part)) throw at.reject('bad_type', 'rows[]', 'has a % that is no object');
+      keepNews(at, part, snapshotKeys);
+      const value = values.keyText(at, 'insight_value', values.text(at, part, 'insight_value') ?? '');
+      if (snapshots.has(value)) throw at.reject('repeated_value', 'insight_value', 'has two rows of one %');
+      const { entity_type, entity_id, dimension, ad_account_id, asked_on } = row;
+      const ofRecord = { entity_type, entity_id, dimension, ad_account_id, captured_on: asked_on } as Filling;
+      const snapshot: Filling = { ...newSnapshot(), ...ofRecord, value };
+      fillStats(at, snapshot, insightMetrics, own(part, 'stats'));
+      snapshots.set(value, snapshot);
+      readings.push(at);
+    }
+    return { row, children: { snapshots: [...snapshots.values()] }, ...notesOf(...readings) };
+  }) satisfies Transform,
+} as const;

@@ -1,0 +1,164 @@
+/**
+ * The numbers of report rows. A number is stored exactly or its row is rejected; one that is absent is null, never 0; one that the platform
+ * hides (-5: 1 to 4 conversions) is null with a flag. Only amounts finer than a millionth are rounded, and the exact one is kept.
+ */
+import { decimalText } from '../../core/decimal.ts';
+import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
+import { wholeValue } from '../../core/plain-decimal.ts';
+import { isObject, own, put } from '../../core/record-object.ts';
+import { kindOf, type Reading } from '../../core/record-reader.ts';
+import type { Json } from '../../core/request.ts';
+import type { Value } from '../../core/table.ts';
+import { type Metric, metricsOf, type Report } from './metrics.ts';
+import { fitting, fromUnits } from './transform/amounts.ts';
+import { keepNewsIn, words } from './transform/mapper.ts';
+
+/** A row while it is being filled. */
+export type Filling = Record<string, Value>;
+
+/** The vendor's number for a count of 1 to 4 (ReportField: "we present conversion counts as -5"). */
+const hidden = -5;
+
+/** Metrics of a kind of report by their names. */
+export const metricsByName = (report: Report): ReadonlyMap<string, Metric> =>
+  new Map(metricsOf(report).map((metric) => [metric.name, metric]));
+
+/**
+ * Makes rows to fill: `columns`, then nulls for the report's numbers. By way of JSON, because copies of a parsed object are cheap; one that
+ * is assembled from a hundred columns would be a hash table.
+ */
+export const rowMaker = (
+  report: Report,
+  columns: Readonly<Record<string, string | number | null>> = {},
+): (() => Filling) => {
+  const empty: Record<string, string | number | boolean | null> = { ...columns };
+  for (const { column } of metricsOf(report)) empty[column] = null;
+  for (const { flag } of metricsOf(report)) if (flag !== undefined) empty[flag] = false;
+  const template: Filling = JSON.parse(JSON.stringify({ ...empty, extra_metrics: null, _extra: null }));
+  return () => ({ ...template });
+};
+
+/** Fills the numbers of one row. Numbers come as text, as JSON writes them: no double can round them. */
+export class Numbers {
+  readonly #r: Reading;
+  readonly #row: Filling;
+  #extra: Record<string, Json> | undefined;
+
+  constructor(r: Reading, row: Filling) {
+    this.#r = r;
+    this.#row = row;
+  }
+
+  /** `metric`: undefined where no column has this name. Rejects the record where the number cannot be stored exactly. */
+  set(metric: Metric | undefined, name: string, number: string): void {
+    if (metric === undefined) {
+      this.#keep(name, number);
+      return;
+    }
+    const { column, kind, flag } = metric;
+    if (flag !== undefined && wholeValue(number) === hidden) this.#row[flag] = true;
+    else if (kind === 'count') this.#row[column] = this.#count(name, number);
+    else if (kind === 'money') this.#row[column] = this.#money(name, number);
+    else this.#row[column] = this.#decimal(name, number);
+  }
+
+  /** Writes `extra_metrics` and `_extra`, once everything else has been read. */
+  finish(): void {
+    if (this.#extra !== undefined)
+      this.#row.extra_metrics = this.#r.jsonObject('extra_metrics.', this.#extra);
+    this.#row._extra = this.#r.extra();
+  }
+
+  /** Counts come as floats (`73775.0`). A fraction, or a hidden number where none was expected, is kept in `extra_metrics`. */
+  #count(name: string, number: string): number | bigint | null {
+    const plain = wholeValue(number);
+    if (plain === hidden) return this.#note(name, number, 'hidden (-5) where nothing was known to be hidden');
+    if (!Number.isNaN(plain)) return plain;
+    const [whole = '', fraction = ''] = this.#decimal(name, number).split('.');
+    if (/[1-9]/.test(fraction))
+      return this.#note(name, number, 'a fraction where a whole number was expected');
+    if (whole.length <= 15) return Number(whole);
+    const exact = BigInt(whole);
+    if (BigInt.asIntN(64, exact) !== exact)
+      throw this.#r.reject('bad_integer', name, 'has a % beyond 64 bits');
+    return exact;
+  }
+
+  /** An amount in currency units: `amounts`, report.spend and report.revenue. */
+  #money(name: string, number: string): string {
+    try {
+      const { text, rounded } = fromUnits(number);
+      if (rounded)
+        this.#note(name, number, 'finer than a millionth; rounded in its column, exact in extra_metrics');
+      return fitting(text);
+    } catch (error) {
+      throw this.#r.because(error, name);
+    }
+  }
+
+  #decimal(name: string, number: string): string {
+    try {
+      return decimalText(number);
+    } catch (error) {
+      throw this.#r.because(error, name);
+    }
+  }
+
+  #note(name: string, number: string, why: string): null {
+    this.#keep(name, number);
+    this.#r.note(`${name}: ${why}`);
+    return null;
+  }
+
+  #keep(name: string, number: string): void {
+    this.#extra ??= {};
+    put(this.#extra, name, numberOf(number));
+  }
+}
+
+const statKeys = words('field_type field_value');
+
+/** A JSON number as text, also one in quotes: exact decimals are often sent so. Undefined for anything else. */
+const numberIn = (value: Json): string | undefined => {
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
+  return typeof value === 'string' && isJsonNumber(value) ? value : undefined;
+};
+
+/**
+ * Fills a row from `stats`, a list of `{field_type, field_value}`. A field that was requested twice comes twice (recorded). What is no number
+ * is kept in `_extra` with a note; money that is no number, a metric with two values and a row without the list reject the record.
+ */
+export const fillStats = (
+  r: Reading,
+  row: Filling,
+  metrics: ReadonlyMap<string, Metric>,
+  stats: Json,
+): void => {
+  if (stats === undefined || stats === null) throw r.reject('missing_field', 'stats', 'has no %');
+  if (!Array.isArray(stats))
+    throw r.reject('bad_type', 'stats', `has ${kindOf(stats)} as %, expected a list`);
+  const numbers = new Numbers(r, row);
+  const given = new Map<string, string>();
+  for (const [index, stat] of stats.entries()) {
+    const name: Json = isObject(stat) ? own(stat, 'field_type') : undefined;
+    if (!isObject(stat) || typeof name !== 'string' || name === '') {
+      r.element('stats', index).flip('field_type', stat, 'a metric by name');
+      continue;
+    }
+    keepNewsIn(r, 'stats', index, stat, statKeys);
+    const value = own(stat, 'field_value');
+    if (value === undefined || value === null) continue;
+    const number = numberIn(value);
+    const metric = metrics.get(name);
+    if (number === undefined && metric?.kind === 'money')
+      throw r.reject('bad_amount', name, 'has a % that is no plain number');
+    if (number === undefined) r.element('stats', index).flip(name, value, 'a number');
+    else if ((given.get(name) ?? number) !== number)
+      throw r.reject('ambiguous_metric', name, 'has two different values for %');
+    else {
+      given.set(name, number);
+      numbers.set(metric, name, number);
+    }
+  }
+  numbers.finish();
+};
