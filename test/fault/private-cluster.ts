@@ -3,11 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { shippedTables } from '../../src/connectors/tables.ts';
-import { type Cluster, lend, make, owner, start, stop } from '../../src/embedded/cluster.ts';
-import { unprivileged } from '../../src/embedded/data-directory.ts';
-import { copied, installed, runsAs } from '../../src/embedded/native.ts';
-import { running } from '../../src/embedded/pid-file.ts';
-import { freePort } from '../../src/embedded/ports.ts';
+import { type Cluster, lend, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
+import { freePort } from '../../src/embedded/embedded.ts';
+import { unprivileged, usable } from '../../src/embedded/native.ts';
 import { type ConnectOptions, connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { until } from '../support/processes.ts';
@@ -43,9 +41,8 @@ const settings = {
 export async function privateCluster(): Promise<PrivateCluster> {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-test-own-'));
   fs.chmodSync(directory, 0o711);
-  const binaries = installed();
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
-  const native = binaries.complete && (!as || runsAs(binaries, as)) ? binaries : copied(binaries, directory);
+  const native = usable(directory, as);
   const log = path.join(directory, 'log');
   fs.mkdirSync(log);
   lend(log, as);

@@ -3,11 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { shippedTables } from '../../src/connectors/tables.ts';
-import { type Cluster, lend, make, owner, start, stop } from '../../src/embedded/cluster.ts';
-import { unprivileged } from '../../src/embedded/data-directory.ts';
-import { copied, installed, runsAs } from '../../src/embedded/native.ts';
-import { running } from '../../src/embedded/pid-file.ts';
-import { freePort } from '../../src/embedded/ports.ts';
+import { type Cluster, lend, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
+import { freePort } from '../../src/embedded/embedded.ts';
+import { unprivileged, usable } from '../../src/embedded/native.ts';
 import { openBoss } from '../../src/scheduler/queue.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
@@ -155,9 +153,8 @@ const careless = {
 };
 
 function clusterIn(directory: string): Cluster {
-  const binaries = installed();
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
-  const native = binaries.complete && (!as || runsAs(binaries, as)) ? binaries : copied(binaries, directory);
+  const native = usable(directory, as);
   const log = path.join(directory, 'log');
   fs.mkdirSync(log);
   lend(log, as);

@@ -12,7 +12,7 @@ import {
   Unreachable,
   WarehouseFull,
 } from '../../../src/core/errors.ts';
-import { freePort } from '../../../src/embedded/ports.ts';
+import { freePort } from '../../../src/embedded/embedded.ts';
 import { connectionString } from '../../../src/warehouse/address.ts';
 import { connect } from '../../../src/warehouse/connect.ts';
 import { asOwner, emptyDatabase, type TestDatabase } from '../../support/postgres.ts';

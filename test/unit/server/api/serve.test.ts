@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { everyNight } from '../../../../pipelines/schedules.ts';
 import { startWorkflow } from '../../../../simulators/dagu/server.ts';
 import { startTracker, type TrackerSimulator } from '../../../../simulators/jira/server.ts';
-import { freePort } from '../../../../src/embedded/ports.ts';
+import { freePort } from '../../../../src/embedded/embedded.ts';
 import { differences } from '../../../support/oracle.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { type Running, until } from '../../../support/processes.ts';
