@@ -49,9 +49,9 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   warehouse: 855,
   //
-  embedded: 920,
+  embedded: 620,
   //
-  scheduler: 1200,
+  scheduler: 1180,
   //
   outbound: 700,
   //
