@@ -186,12 +186,12 @@ function callbacks(
       // Only a sync of every pipeline says that they are up to date.
       const isSync = ask.pipeline === nightly.name && (ask.does === 'sync' || ask.does === 'full');
       if (!isSync || onSuccess === undefined || status !== 'succeeded') return;
-      const { intend } = await import('../outbound/intent.ts');
-      await intend(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, onSuccess);
+      const { enqueueHandoff } = await import('../outbound/handoff-queue.ts');
+      await enqueueHandoff(trx, { pipeline: nightly.name, runKey: id, ofAll: true }, onSuccess);
     },
     async look(findings, signal) {
-      const { lookAround } = await import('../outbound/outbound.ts');
-      await lookAround(outbound, names, findings, signal);
+      const { checkHealth } = await import('../outbound/outbound.ts');
+      await checkHealth(outbound, names, findings, signal);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Delivers the outbox: at least once, in the order of each pipeline's changes, with back-off; what cannot be delivered for a day is given up and told in `ops.notifications`. */
+/** Delivers queued messages: at least once, in the order of each pipeline's changes, with back-off; given up after a day. */
 
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
@@ -8,13 +8,12 @@ import type { AnyDatabase } from '../warehouse/connect.ts';
 import type { ChannelName } from './health.ts';
 import type { Message } from './message.ts';
 
-/** Where messages go. URLs are secrets: whoever knows them may post. */
+/** Where messages go. Its URL is a secret: it allows to post. */
 export interface Channel {
   readonly name: ChannelName;
   readonly url: { reveal(): string };
   /** Signs the body (webhook only). */
   readonly secret?: { reveal(): string };
-  /** Between us and there; absent: none. */
   readonly proxies?: Proxies;
 }
 
@@ -29,26 +28,19 @@ interface Pending {
   readonly created_at: Date;
 }
 
-/** Sends what is due. Gives how many arrived. Several processes may do it at once: each message is held by one. */
+/** Sends what is due. Several processes may do it at once: each message is held by one. */
 export async function deliver(
   db: Kysely<AnyDatabase>,
   channels: readonly Channel[],
   signal: AbortSignal,
-): Promise<number> {
-  let sent = 0;
-  for (const channel of channels) {
-    while (!signal.aborted && (await deliverOne(db, channel, signal)) === 'sent') sent += 1;
-  }
-  return sent;
+): Promise<void> {
+  for (const channel of channels) while (!signal.aborted && (await deliverOne(db, channel, signal)));
 }
 
-function deliverOne(
-  db: Kysely<AnyDatabase>,
-  channel: Channel,
-  signal: AbortSignal,
-): Promise<'sent' | 'failed' | 'nothing'> {
+/** Whether a message was sent, so that another may be due. */
+function deliverOne(db: Kysely<AnyDatabase>, channel: Channel, signal: AbortSignal): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
-    // Behind what waits to be tried again, or is in another's hands, all that is newer of its pipeline waits: the last word is how it stands.
+    // A message waits for older ones of its pipeline that are not sent yet: the last that arrives must be the current state.
     const { rows } =
       await sql<Pending>`select notification_id, message, attempts, created_at from ops.notifications n
       where channel = ${channel.name} and status = 'pending' and next_at <= clock_timestamp() and not exists (
@@ -56,25 +48,25 @@ function deliverOne(
           and (o.created_at, o.notification_id) < (n.created_at, n.notification_id))
       order by created_at limit 1 for update skip locked`.execute(trx);
     const [pending] = rows;
-    if (pending === undefined) return 'nothing';
+    if (pending === undefined) return false;
     const problem = await post(channel, pending, signal);
     if (problem === undefined) {
       await sql`update ops.notifications set status = 'sent', sent_at = clock_timestamp(), attempts = attempts + 1, error = null
         where notification_id = ${pending.notification_id}`.execute(trx);
-      return 'sent';
+      return true;
     }
     const pause = Math.min(longestPause, seconds(5) * 2 ** pending.attempts);
     await sql`update ops.notifications set attempts = attempts + 1, error = ${problem},
         next_at = clock_timestamp() + ${pause} * interval '1 millisecond',
         status = case when clock_timestamp() - created_at > ${giveUpAfter} * interval '1 millisecond' then 'given_up' else 'pending' end
       where notification_id = ${pending.notification_id}`.execute(trx);
-    return 'failed';
+    return false;
   });
 }
 
-/** One try; gives what went wrong, without the address (it may hold a token). Redirects are not followed. */
+/** One try. Returns the error, without the address (it may hold a token). Redirects are not followed. */
 async function post(channel: Channel, pending: Pending, signal: AbortSignal): Promise<string | undefined> {
-  const { body, headers } = shaped(channel, pending, new Date());
+  const { body, headers } = encode(channel, pending, new Date());
   const url = new URL(channel.url.reveal());
   const { dispatcher, proxy } = connectTo(url.origin, channel.proxies, {
     connections: 1,
@@ -93,8 +85,8 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
     if (answer.statusCode >= 200 && answer.statusCode < 300) return undefined;
     return `${channel.name} answered ${answer.statusCode}`;
   } catch (error) {
-    const blamed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);
-    if (blamed !== undefined) return `${channel.name} could not be reached: ${blamed.error.message}`;
+    const failed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);
+    if (failed !== undefined) return `${channel.name} could not be reached: ${failed.error.message}`;
     const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
     const name = error instanceof Error ? error.name : 'unknown';
     return `${channel.name} could not be reached (${typeof code === 'string' ? code : name})`;
@@ -107,7 +99,7 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
  * The body and its headers. The generic webhook is signed as Standard Webhooks has it: HMAC-SHA256 over `id.timestamp.body`, base64, in
  * `webhook-signature: v1,…` (https://www.standardwebhooks.com).
  */
-export function shaped(
+function encode(
   channel: Channel,
   pending: Pick<Pending, 'notification_id' | 'message'>,
   now: Date,

@@ -1,42 +1,49 @@
 /**
- * Hands over what was intended (intent.ts) to the workflow engine. A crash between asking and hearing is taken up by asking what is there. What
- * cannot be known is told, never guessed: no second start is blind.
+ * Starts the DAGs of queued hand-offs (handoff-queue.ts) at the workflow engine. A start whose answer was lost is looked up before it is
+ * repeated, and what cannot be known ends as `unknown`: no second start is blind.
  */
 
 import { type Kysely, sql } from 'kysely';
 import type { Engine, EngineRun } from '../core/dag-engine.ts';
-import {
-  AuthFailed,
-  Forbidden,
-  Missing,
-  RateLimited,
-  Refused,
-  TidemarkError,
-  Transient,
-  Unreachable,
-} from '../core/errors.ts';
+import * as errors from '../core/errors.ts';
 import { days, hours, minutes, seconds } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 
-export interface Handoff {
+interface Handoff {
   readonly handoffId: string;
-  readonly pipeline: string;
   readonly runKey: string;
   readonly dag: string;
   readonly params: string;
   readonly remoteRunId: string;
-  /** What the engine called the run when it was started, where it takes no ids and told one. */
+  /** The engine's id of the run, where it takes no ids and its start gave one. */
   readonly engineRunId: string | null;
   readonly wait: boolean;
   readonly status: 'pending' | 'starting' | 'started' | 'succeeded' | 'failed' | 'unknown';
   readonly attempts: number;
+  /** By the warehouse's clock, as are all instants here. */
   readonly startingAt: Date | null;
-  /** When it was last told how it stands, by the warehouse's clock as everything here. */
+  /** When its state was last known. */
   readonly changedAt: Date;
-  /** What was wrong when it was last asked; null: nothing. */
-  readonly error: string | null;
   readonly now: Date;
 }
+
+/** How long one process holds a hand-off: longer than its requests may take. */
+const holdMs = minutes(5);
+const pollMs = seconds(10);
+const retryMs = seconds(30);
+/** After a refusal somebody must change something first. */
+const refusedMs = minutes(10);
+const mostTries = 10;
+/** How long a lost start is looked for before it is repeated, where a repetition may start the DAG twice. */
+const lostStartMs = minutes(5);
+/** An engine that restarts knows no runs for a while. */
+const unknownRunMs = minutes(10);
+/** How long a run that was accepted may wait for its turn. */
+const waitingMs = hours(24);
+/** How long an engine that answers with errors is asked for the state of a run. */
+const failingMs = days(7);
+/** Clocks differ, and many engines give whole seconds. */
+const skewMs = minutes(2);
 
 /** Whether a hand-off waits for its next step. */
 export async function isAnyDue(db: Kysely<AnyDatabase>): Promise<boolean> {
@@ -46,255 +53,183 @@ export async function isAnyDue(db: Kysely<AnyDatabase>): Promise<boolean> {
 }
 
 /**
- * Brings every hand-off that is due now one step further: what becomes due meanwhile comes the next time, or an engine that is slow would never be
- * left alone; of one that cannot be reached nothing more is asked. Several processes may do it at once: each one is held by one.
+ * Brings every hand-off that is due one step further. One that becomes due meanwhile comes the next time; after an engine that cannot be
+ * reached no other is tried. Several processes may run this at once: each hand-off is held by one.
  */
-export async function drive(db: Kysely<AnyDatabase>, engine: Engine, signal: AbortSignal): Promise<number> {
-  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
-  const until = rows[0]?.now ?? '-infinity';
-  let steps = 0;
-  while (!signal.aborted && (await driveOne(db, engine, signal, until))) steps += 1;
-  return steps;
-}
-
-/** How long one process holds a hand-off: longer than its requests may take. */
-const hold = minutes(5);
-const pollEvery = seconds(10);
-const tryAgain = seconds(30);
-const mostTries = 10;
-/** A start that was cut off is looked for so long before it is repeated, where repeating it may start the DAG twice. */
-const mayShow = minutes(5);
-/** An engine that is being started knows nothing for a while. */
-const mayBeUnknown = minutes(10);
-/** A run that was accepted may wait so long for its turn. */
-const mayWait = hours(24);
-/** So long behind a start an engine that answers with an error is asked again what became of it: one that is no more would be asked for ever. */
-const mayErr = days(7);
-/** Who has not asked for so long himself asks once more then: all that was off begins at once, and the engine may be the last to be up. */
-const mayRest = days(2);
-/** Who is refused asks as rarely: somebody must change it. So does who asks once more. */
-const refusedAgain = minutes(10);
-/** The engine's clock may be so far behind the database's where it does not tell it; many engines tell whole seconds alone. */
-const skew = minutes(2);
-
-/** Whether there was one, and the engine is there for another. */
-async function driveOne(
+export async function advanceHandoffs(
   db: Kysely<AnyDatabase>,
   engine: Engine,
   signal: AbortSignal,
-  until: string,
-): Promise<boolean> {
-  const handoff = await claim(db, until);
-  if (handoff === undefined) return false;
-  try {
-    await settle(db, handoff, await step(db, handoff, engine, signal));
-  } catch (error) {
-    if (signal.aborted) throw error;
-    if (!(error instanceof TidemarkError)) throw error;
-    // The engine said no for good, or it may say yes later; whether a start arrived is asked the next time.
-    const final =
-      error instanceof AuthFailed ||
-      error instanceof Forbidden ||
-      error instanceof Missing ||
-      error instanceof Refused;
-    // An engine that said that it is busy has started nothing; of any other start it is not known.
-    const busy = error instanceof Transient && error.cause instanceof Refused;
-    const isStarted = handoff.status === 'started';
-    const isLate = handoff.status !== 'pending' && since(handoff, handoff.startingAt) >= mayErr;
-    const isSpent = isLate && handoff.error !== null && since(handoff, handoff.changedAt) < mayRest;
-    const over = !isStarted && (final || (!busy && handoff.attempts >= mostTries));
-    const arrived = !(busy || isTurnedAway(error) || error instanceof Unreachable);
-    // What was not asked yet stays as it was: `step` itself notes that it asks.
-    const status = over ? 'failed' : isSpent ? 'unknown' : arrived ? null : handoff.status;
-    await sql`update ops.handoffs set status = coalesce(${status}, status), attempts = coalesce(${busy ? handoff.attempts : null}, attempts),
-        error = ${error.message}, changed_at = clock_timestamp(),
-        next_at = clock_timestamp() + ${final || isLate ? refusedAgain : tryAgain} * interval '1 millisecond'
-      where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
-    return !(error instanceof Unreachable);
+): Promise<void> {
+  const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(db);
+  const until = rows[0]?.now ?? '-infinity';
+  while (!signal.aborted) {
+    const handoff = await claim(db, until);
+    if (handoff === undefined) return;
+    try {
+      await store(db, handoff, await step(db, handoff, engine, signal));
+    } catch (error) {
+      if (signal.aborted || !(error instanceof errors.TidemarkError)) throw error;
+      await storeError(db, handoff, error);
+      if (error instanceof errors.Unreachable) return;
+    }
   }
-  return true;
 }
 
-/** Whether it was told to come later (429), by `RateLimited` itself: any error that asks for too much patience becomes one, a gateway's among them. */
-const isTurnedAway = (error: unknown): boolean =>
-  error instanceof RateLimited && (!(error.cause instanceof Transient) || isTurnedAway(error.cause));
+/** The hand-off that is due for the longest time, of those that were due at `until`. */
+async function claim(db: Kysely<AnyDatabase>, until: string): Promise<Handoff | undefined> {
+  const { rows } =
+    await sql<Handoff>`update ops.handoffs set next_at = clock_timestamp() + ${holdMs} * interval '1 millisecond'
+    where handoff_id = (select handoff_id from ops.handoffs
+      where status in ('pending', 'starting', 'started') and next_at <= ${until}::timestamptz
+      order by next_at limit 1 for update skip locked)
+    returning handoff_id::text as "handoffId", run_key as "runKey", dag, params, remote_run_id as "remoteRunId",
+      engine_run_id as "engineRunId", wait, status, attempts, starting_at as "startingAt", changed_at as "changedAt",
+      clock_timestamp() as now`.execute(db);
+  return rows[0];
+}
 
-interface Settled {
+/** What a step came to. */
+interface Outcome {
   readonly status: Handoff['status'];
   readonly engineStatus?: string;
   readonly engineRunId?: string;
   readonly error?: string;
-  /** The engine says that it is under way. */
-  readonly isGoing?: boolean;
-  /** The engine said nothing of it. */
-  readonly isSilent?: boolean;
+  /** The engine says that the run is active. */
+  readonly isActive?: boolean;
+  /** The engine did not show the run. */
+  readonly isUnseen?: boolean;
 }
 
-/** One step: start, find out about a start that was cut off, or look how the run is going. */
+/** One step: start, look for a start whose answer was lost, or look for the end of the run. */
 async function step(
   db: Kysely<AnyDatabase>,
   handoff: Handoff,
   engine: Engine,
   signal: AbortSignal,
-): Promise<Settled> {
-  const sure = await engine.takesRunId(signal);
-  if (handoff.status === 'started') {
-    const there = await byOurClock(db, await known(engine.status(handoff.dag, handoff.remoteRunId, signal)));
-    if (there === undefined) return outcomeOfLost(handoff);
-    return bounded(handoff, sure ? outcome(handoff, there) : outcomeOfNewest(handoff, there));
-  }
-  if (handoff.status === 'starting' && !sure) {
-    const there = await byOurClock(db, await known(engine.status(handoff.dag, handoff.remoteRunId, signal)));
-    const verdict = whose(handoff, there);
-    if (there !== undefined && verdict === 'ours') return outcome(handoff, there);
-    if (verdict === 'nobody knows')
-      return {
-        status: 'unknown',
-        error: `the start was cut off, and ${handoff.dag} has run since: it cannot be told whether that was this run`,
-      };
-    if (since(handoff, handoff.startingAt) < mayShow) return { status: 'starting', isSilent: true };
+): Promise<Outcome> {
+  const { dag, params, remoteRunId, status } = handoff;
+  const takesRunId = await engine.takesRunId(signal);
+  if (status === 'started' || (status === 'starting' && !takesRunId)) {
+    const run = await engine.status(dag, remoteRunId, signal).catch((cause: unknown) => {
+      if (cause instanceof errors.Missing) return undefined;
+      throw cause;
+    });
+    if (status === 'started') return outcomeOfStarted(handoff, run, takesRunId);
+    const lost = outcomeOfLostStart(handoff, run);
+    if (lost !== undefined) return lost;
   }
   await sql`update ops.handoffs set status = 'starting', attempts = attempts + 1, starting_at = clock_timestamp(),
       changed_at = clock_timestamp() where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
-  const { runId } = await engine.start(
-    handoff.dag,
-    { params: handoff.params, runId: handoff.remoteRunId },
-    signal,
-  );
+  const { runId } = await engine.start(dag, { params, runId: remoteRunId }, signal);
   return {
     status: handoff.wait ? 'started' : 'succeeded',
     engineStatus: 'started',
-    ...(!sure && runId !== undefined && { engineRunId: runId }),
+    ...(!takesRunId && runId !== undefined && { engineRunId: runId }),
   };
 }
 
-/** What the engine tells of the run; undefined where it does not know it, or its DAG. */
-const known = (answer: Promise<EngineRun | undefined>): Promise<EngineRun | undefined> =>
-  answer.catch((cause: unknown) => {
-    if (cause instanceof Missing) return undefined;
-    throw cause;
-  });
-
-/** The same with its start by the warehouse's clock, which is asked after the engine's: an engine's may be hours off. */
-async function byOurClock(
-  db: Kysely<AnyDatabase>,
-  there: EngineRun | undefined,
-): Promise<EngineRun | undefined> {
-  if (there?.startedAt === undefined || there.answeredAt === undefined) return there;
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  const behind = (rows[0]?.now ?? there.answeredAt).getTime() - there.answeredAt.getTime();
-  return { ...there, startedAt: new Date(there.startedAt.getTime() + behind) };
-}
-
-const since = ({ now }: Handoff, then: Date | null): number =>
+const ageOf = ({ now }: Handoff, then: Date | null): number =>
   then === null ? Number.POSITIVE_INFINITY : now.getTime() - then.getTime();
 
-/** Of an engine without run ids: whether its newest run is the one that we asked for. */
-function whose(handoff: Handoff, there: EngineRun | undefined): 'ours' | 'not started' | 'nobody knows' {
-  if (there === undefined) return 'not started';
-  const { runKey, startingAt, engineRunId } = handoff;
-  const isById = there.runId !== undefined && there.runId === engineRunId;
-  if (isById || (there.params !== undefined && isNamedIn(there.params, runKey))) return 'ours';
-  const before =
-    there.startedAt !== undefined &&
-    startingAt !== null &&
-    there.startedAt.getTime() + skew < startingAt.getTime();
-  return before ? 'not started' : 'nobody knows';
+/** A start whose answer was lost, by the newest run of an engine without run ids. Undefined: it is to be repeated. */
+function outcomeOfLostStart(handoff: Handoff, run: EngineRun | undefined): Outcome | undefined {
+  const whose = run === undefined ? 'older' : ownerOf(handoff, run);
+  if (run !== undefined && whose === 'ours') return outcomeOf(handoff, run);
+  if (whose === 'unknown')
+    return {
+      status: 'unknown',
+      error: `the answer to the start was lost, and ${handoff.dag} has run since: it cannot be told whether that was this run`,
+    };
+  const isRecent = ageOf(handoff, handoff.startingAt) < lostStartMs;
+  return isRecent ? { status: 'starting', isUnseen: true } : undefined;
+}
+
+/** The state of a run whose start was answered. */
+function outcomeOfStarted(handoff: Handoff, run: EngineRun | undefined, takesRunId: boolean): Outcome {
+  if (run === undefined)
+    return ageOf(handoff, handoff.changedAt) < unknownRunMs
+      ? { status: 'started', error: 'the engine does not know the run at the moment', isUnseen: true }
+      : { status: 'unknown', error: 'the engine no longer knows the run' };
+  const outcome = takesRunId ? outcomeOf(handoff, run) : outcomeOfNewest(handoff, run);
+  const isOverdue = ageOf(handoff, handoff.startingAt) >= waitingMs;
+  if (outcome.status !== 'started' || outcome.isActive === true || !isOverdue) return outcome;
+  const error =
+    outcome.engineStatus === undefined
+      ? `${handoff.dag} took the start and has not begun the run within a day: its end is no longer waited for`
+      : `the engine says ${JSON.stringify(outcome.engineStatus)} of the run, which is no known state: its end is no longer waited for`;
+  return { status: 'unknown', error };
+}
+
+/** The same by the newest run of an engine without run ids, which may be another one. */
+function outcomeOfNewest(handoff: Handoff, run: EngineRun): Outcome {
+  const owner = ownerOf(handoff, run);
+  if (owner === 'older') return { status: 'started' };
+  const isOther = run.params !== undefined || (run.runId !== undefined && handoff.engineRunId !== null);
+  if (owner === 'ours' || !isOther) return outcomeOf(handoff, run);
+  const how = run.params === undefined ? 'under another id' : 'with other parameters';
+  return {
+    status: 'unknown',
+    error: `${handoff.dag} has run since ${how}: it cannot be told how this run ended`,
+  };
+}
+
+/** Whether the newest run of an engine without run ids is ours, or began before our start. */
+function ownerOf(handoff: Handoff, run: EngineRun): 'ours' | 'older' | 'unknown' {
+  const { runKey, startingAt, engineRunId, now } = handoff;
+  const isById = run.runId !== undefined && run.runId === engineRunId;
+  if (isById || (run.params !== undefined && hasRunId(run.params, runKey))) return 'ours';
+  if (run.startedAt === undefined || startingAt === null) return 'unknown';
+  // The engine's clock may be hours off, so its ages are compared with ours, not its instants.
+  const age = (run.answeredAt ?? now).getTime() - run.startedAt.getTime();
+  return age > ageOf(handoff, startingAt) + skewMs ? 'older' : 'unknown';
 }
 
 /** Whether parameters, as NAME=value pairs or JSON, hold the run that was given as RUN_ID. */
-const isNamedIn = (params: string, runKey: string): boolean =>
-  ` ${params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=')} `.includes(
-    ` RUN_ID=${runKey} `,
-  );
+const hasRunId = (params: string, runKey: string): boolean => {
+  const plain = params.replaceAll(/["'{},]/g, ' ').replace(/\bRUN_ID\s*[=:]\s*/, 'RUN_ID=');
+  return ` ${plain} `.includes(` RUN_ID=${runKey} `);
+};
 
-/** Where a run stands that the engine no longer tells of. */
-const outcomeOfLost = (handoff: Handoff): Settled =>
-  since(handoff, handoff.changedAt) < mayBeUnknown
-    ? { status: 'started', error: 'the engine does not know the run at the moment', isSilent: true }
-    : { status: 'unknown', error: 'the engine no longer knows the run' };
-
-/** The same, or its end where it has not begun, or stands under a word that nobody knows, for longer than is waited for. */
-const bounded = (handoff: Handoff, settled: Settled): Settled =>
-  settled.status === 'started' && settled.isGoing !== true && since(handoff, handoff.startingAt) >= mayWait
-    ? {
-        status: 'unknown',
-        error:
-          settled.engineStatus === undefined
-            ? `${handoff.dag} took the start and has not begun the run within a day: its end is no longer waited for`
-            : `the engine says ${JSON.stringify(settled.engineStatus)} of the run, which is no end that is known: it is no longer waited for`,
-      }
-    : settled;
-
-/** Where a run stands whose start was answered, by the newest run of an engine without run ids: that may be another one. */
-function outcomeOfNewest(handoff: Handoff, there: EngineRun): Settled {
-  const verdict = whose(handoff, there);
-  // It is accepted and has not begun: what is shown is the run before it.
-  if (verdict === 'not started') return { status: 'started' };
-  const isOther = there.params !== undefined || (there.runId !== undefined && handoff.engineRunId !== null);
-  if (verdict === 'nobody knows' && isOther)
-    return {
-      status: 'unknown',
-      error: `${handoff.dag} has run since ${there.params === undefined ? 'under another id' : 'with other parameters'}: it cannot be told how this run ended`,
-    };
-  return outcome(handoff, there);
+function outcomeOf({ wait }: Handoff, { state, label }: EngineRun): Outcome {
+  if (!wait) return { status: 'succeeded', engineStatus: label };
+  if (state !== 'active' && state !== 'unknown') return { status: state, engineStatus: label };
+  return { status: 'started', engineStatus: label, isActive: state === 'active' };
 }
 
-function outcome(handoff: Handoff, there: EngineRun): Settled {
-  if (!handoff.wait) return { status: 'succeeded', engineStatus: there.label };
-  if (there.state === 'active' || there.state === 'unknown')
-    return { status: 'started', engineStatus: there.label, isGoing: there.state === 'active' };
-  return { status: there.state, engineStatus: there.label };
-}
-
-async function settle(db: Kysely<AnyDatabase>, { handoffId }: Handoff, settled: Settled): Promise<void> {
-  await sql`update ops.handoffs set status = ${settled.status}, engine_status = coalesce(${settled.engineStatus ?? null}, engine_status),
-      engine_run_id = coalesce(${settled.engineRunId ?? null}, engine_run_id), error = coalesce(${settled.error ?? null}, case when ${settled.isSilent === true} then error end),
-      changed_at = case when ${settled.isSilent === true} then changed_at else clock_timestamp() end,
-      next_at = clock_timestamp() + ${pollEvery} * interval '1 millisecond'
+async function store(db: Kysely<AnyDatabase>, { handoffId }: Handoff, outcome: Outcome): Promise<void> {
+  const { status, engineStatus = null, engineRunId = null, error = null, isUnseen = false } = outcome;
+  await sql`update ops.handoffs set status = ${status}, engine_status = coalesce(${engineStatus}, engine_status),
+      engine_run_id = coalesce(${engineRunId}, engine_run_id), error = coalesce(${error}, case when ${isUnseen} then error end),
+      changed_at = case when ${isUnseen} then changed_at else clock_timestamp() end,
+      next_at = clock_timestamp() + ${pollMs} * interval '1 millisecond'
     where handoff_id = ${handoffId}::bigint`.execute(db);
 }
 
-/** The one that is due for the longest time, of those that were due at `until`. */
-async function claim(db: Kysely<AnyDatabase>, until: string): Promise<Handoff | undefined> {
-  const { rows } = await sql<{
-    handoff_id: string;
-    pipeline: string;
-    run_key: string;
-    dag: string;
-    params: string;
-    remote_run_id: string;
-    engine_run_id: string | null;
-    wait: boolean;
-    status: Handoff['status'];
-    attempts: number;
-    starting_at: Date | null;
-    changed_at: Date;
-    error: string | null;
-    now: Date;
-  }>`update ops.handoffs set next_at = clock_timestamp() + ${hold} * interval '1 millisecond'
-    where handoff_id = (select handoff_id from ops.handoffs
-      where status in ('pending', 'starting', 'started') and next_at <= ${until}::timestamptz
-      order by next_at limit 1 for update skip locked)
-    returning handoff_id::text, pipeline, run_key, dag, params, remote_run_id, engine_run_id, wait, status, attempts, starting_at,
-      changed_at, error, clock_timestamp() as now`.execute(db);
-  const [row] = rows;
-  return (
-    row && {
-      handoffId: row.handoff_id,
-      pipeline: row.pipeline,
-      runKey: row.run_key,
-      dag: row.dag,
-      params: row.params,
-      remoteRunId: row.remote_run_id,
-      engineRunId: row.engine_run_id,
-      wait: row.wait,
-      status: row.status,
-      attempts: row.attempts,
-      startingAt: row.starting_at,
-      changedAt: row.changed_at,
-      error: row.error,
-      now: row.now,
-    }
-  );
+/** A rate limit of the engine itself: other errors that ask for too long a wait are `RateLimited`, too, e.g. a gateway's. */
+const isRateLimit = (error: unknown): boolean =>
+  error instanceof errors.RateLimited &&
+  (!(error.cause instanceof errors.Transient) || error.cause instanceof errors.RateLimited);
+
+/** The engine refused for good, or may accept later; whether a start arrived is asked the next time. */
+async function storeError(
+  db: Kysely<AnyDatabase>,
+  handoff: Handoff,
+  error: errors.TidemarkError,
+): Promise<void> {
+  const { AuthFailed, Forbidden, Missing, Refused, Transient, Unreachable } = errors;
+  const isFinal = [AuthFailed, Forbidden, Missing, Refused].some((kind) => error instanceof kind);
+  // An engine that says that the DAG is running has started nothing, and is asked for as long as it takes.
+  const isBusy = error instanceof Transient && error.cause instanceof Refused;
+  const isSpent = !isBusy && handoff.attempts >= mostTries;
+  const isLate = handoff.status !== 'pending' && ageOf(handoff, handoff.startingAt) >= failingMs;
+  const mayHaveArrived = !(isBusy || isRateLimit(error) || error instanceof Unreachable);
+  // Null keeps the status, which `step` may have set to `starting`.
+  const unchanged = mayHaveArrived ? null : handoff.status;
+  const isFailed = handoff.status !== 'started' && (isFinal || isSpent);
+  const status = isFailed ? 'failed' : isLate ? 'unknown' : unchanged;
+  await sql`update ops.handoffs set status = coalesce(${status}, status),
+      attempts = coalesce(${isBusy ? handoff.attempts : null}, attempts), error = ${error.message},
+      changed_at = clock_timestamp(), next_at = clock_timestamp() + ${isFinal ? refusedMs : retryMs} * interval '1 millisecond'
+    where handoff_id = ${handoff.handoffId}::bigint`.execute(db);
 }

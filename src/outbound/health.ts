@@ -1,35 +1,34 @@
-/** Remembers the state of each pipeline, and writes a message for every channel when it changes: once, whoever finds it out. */
+/** Remembers the state of each pipeline, and queues one message for every channel when it changes. */
 
 import crypto from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
-import { type Health, type Message, messageOf, type Which } from './message.ts';
+import { type Health, messageOf, type RunRef } from './message.ts';
 
 export type ChannelName = 'webhook' | 'slack';
 
-/** What was found out about a pipeline. */
+/** An observation about a pipeline. */
 export interface Finding {
   readonly pipeline: string;
   readonly state: Health;
-  readonly which: Which | null;
+  readonly which: RunRef | null;
   readonly cause: string | null;
 }
 
-/** As long as it stays bad, people are reminded this often. */
-const remindEvery = days(1);
+/** How often a reminder is sent while the state stays bad. */
+const remindMs = days(1);
 
 /**
- * Takes the finding in. Gives the message if the state changed or a reminder is due, after it was put into the outbox of every channel in the
- * same transaction; undefined where there is nothing to be told. The first state of a pipeline is told only if it is bad.
+ * Stores the state; where it changed or a reminder is due, queues a message for every channel in the same transaction. The first
+ * state of a pipeline gives a message only if it is bad.
  */
-export function takeIn(
+export function recordHealth(
   db: Kysely<AnyDatabase>,
   channels: readonly ChannelName[],
-  finding: Finding,
-): Promise<Message | undefined> {
-  const { pipeline, which, cause } = finding;
+  { pipeline, which, cause, state: found }: Finding,
+): Promise<void> {
   return db.transaction().execute(async (trx) => {
     await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(
       trx,
@@ -38,39 +37,29 @@ export function takeIn(
       select state, since, told_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
       trx,
     );
-    const [known] = rows;
-    if (known === undefined) throw new Error(`the state of ${pipeline} vanished`);
-    // What failed gets old, too: that is no news, unless a run since left nothing else to say.
-    const state =
-      finding.state === 'stale' && which === null && known.state !== 'ok' ? known.state : finding.state;
-    const changed = known.state !== state;
-    const isOld = known.told_at === null || known.now.getTime() - known.told_at.getTime() >= remindEvery;
-    if (!changed && (state === 'ok' || !isOld)) return undefined;
-    const since = changed ? known.now : known.since;
-    const message = messageOf({
-      pipeline,
-      state,
-      before: known.state,
-      since,
-      which,
-      cause,
-      reminder: !changed,
-    });
-    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, told_at = ${known.now}
+    const [row] = rows;
+    if (row === undefined) throw new Error(`ops.health has no row of ${pipeline}`);
+    const { state: before, told_at: reportedAt, now } = row;
+    // A failed pipeline gets stale, too: that is a message only if the newest run succeeded.
+    const state = found === 'stale' && which === null && before !== 'ok' ? before : found;
+    const isChanged = before !== state;
+    const isDue = reportedAt === null || now.getTime() - reportedAt.getTime() >= remindMs;
+    if (!isChanged && (state === 'ok' || !isDue)) return;
+    const since = isChanged ? now : row.since;
+    const message = messageOf({ pipeline, state, before, since, which, cause, isReminder: !isChanged });
+    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, told_at = ${now}
       where pipeline = ${pipeline}`.execute(trx);
     for (const channel of channels)
-      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message)
-        values (${`msg_${crypto.randomUUID()}`}, ${channel}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
+      await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message) values
+        (${`msg_${crypto.randomUUID()}`}, ${channel}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
         trx,
       );
-    return message;
   });
 }
 
 /**
- * What is stale or stuck now, by the database's clock: found out from the bookkeeping, not from a run, so that a run that never began is
- * noticed. Stale: a stream that was complete once and whose last complete walk began longer ago than promised, as `status` has it (a source that
- * tells no time has no watermark). A pipeline that runs is not stale but stuck, if its streams have not moved for `stuckMs`.
+ * Pipelines that are stale now, by the database's clock and the bookkeeping, so that a run that never began is noticed: a stream whose last
+ * complete walk began longer ago than promised, as `status` has it. A pipeline that runs is not stale.
  */
 export async function findings(
   db: Kysely<AnyDatabase>,
@@ -85,16 +74,14 @@ export async function findings(
       and not exists (select from ops.runs r where r.pipeline = s.name and r.status = 'running')
     order by s.name, fresh.at`.execute(db);
   return rows.map(({ pipeline, stream, hours }) => ({
-    pipeline,
-    state: 'stale' as const,
-    which: null,
+    ...{ pipeline, state: 'stale', which: null },
     cause: `${stream} was last complete ${hours} hours ago; no run brought it up to date since`,
   }));
 }
 
 /**
- * What is made of several pipelines (`nightly`) and is well again: a request of it for every stream succeeded since it was found bad. No run in
- * `ops.runs` is its own and could say so.
+ * Pipelines made of several (`nightly`) that are well again: a request for every stream succeeded since the state was bad. They have no run
+ * of their own in `ops.runs`.
  */
 export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; request: string }>`
@@ -103,10 +90,5 @@ export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Find
     where h.state <> 'ok' and not exists (select from ops.sources s where s.name = h.pipeline)
       and d.status = 'succeeded' and d.does in ('sync', 'full') and d.streams is null and d.finished_at > h.since
     order by h.pipeline, d.seq desc`.execute(db);
-  return rows.map(({ pipeline, request }) => ({
-    pipeline,
-    state: 'ok' as const,
-    which: { request },
-    cause: null,
-  }));
+  return rows.map(({ pipeline, request }) => ({ pipeline, state: 'ok', which: { request }, cause: null }));
 }

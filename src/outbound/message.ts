@@ -1,13 +1,13 @@
-/** What people are told when the state of a pipeline changes: what, since when, why probably, and what to type next. */
+/** Messages about the state of a pipeline: what changed, since when, the probable cause, and the next command. */
 
-/** The state of a pipeline as people know it. */
+/** The state of a pipeline. */
 export type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'stale' | 'stuck';
 
 /** What a message is about. */
 export type Event = Exclude<Health, 'ok'> | 'recovered' | 'reminder';
 
-/** A run by its number, which `tidemark runs` knows, or a request by its id, which `tidemark remote` does: a caller may give it a number, too. */
-export type Which = { readonly run: string } | { readonly request: string };
+/** A run by its number, for `tidemark runs`, or a request by its id, for `tidemark remote`; an id may be a number, too. */
+export type RunRef = { readonly run: string } | { readonly request: string };
 
 /** One message; plain values, no secret. Instants are ISO 8601 UTC. */
 export interface Message {
@@ -16,43 +16,41 @@ export interface Message {
   readonly state: Health;
   readonly before: Health;
   readonly since: string;
-  /**
-   * The run, as `tidemark runs` knows it, or the request that is stuck or parked, as `tidemark remote` does; null where it was found out without one
-   * (stale, because none came).
-   */
+  /** The number of the run, or the id of the request; null where there is none (stale, because no run came). */
   readonly run: string | null;
   /** In one sentence. */
   readonly title: string;
-  /** Why probably, in one sentence; null where nothing is known. */
+  /** The probable cause, in one sentence; null where none is known. */
   readonly cause: string | null;
   /** The next command to run. */
   readonly next: string;
 }
 
-const titles: Readonly<Record<Event, (pipeline: string, state: Health) => string>> = {
-  failed: (pipeline) => `${pipeline} failed`,
-  partly_failed: (pipeline) => `${pipeline} is partly failed: some streams are not complete`,
-  needs_attention: (pipeline) =>
-    `${pipeline} needs a look: more rows would have been deleted than is believable`,
-  stale: (pipeline) => `${pipeline} is stale: its last complete run is older than promised`,
-  stuck: (pipeline) => `${pipeline} is stuck: its run makes no progress`,
-  recovered: (pipeline) => `${pipeline} is well again`,
-  reminder: (pipeline, state) => `${pipeline} is still ${state.replace('_', ' ')}`,
+const titles: Readonly<Record<Event, string>> = {
+  failed: 'failed',
+  partly_failed: 'is partly failed: some streams are not complete',
+  needs_attention: 'needs a look: the deletion guard held, and nothing was deleted',
+  stale: 'is stale: its last complete run is older than promised',
+  stuck: 'is stuck: its run makes no progress',
+  recovered: 'is well again',
+  reminder: 'is still',
 };
 
-const commands: Readonly<Record<Health, (pipeline: string, which: Which | null) => string>> = {
-  ok: () => 'tidemark status',
-  failed: (pipeline, which) => (which === null ? 'tidemark runs' : showing(pipeline, which)),
-  partly_failed: (pipeline, which) => (which === null ? 'tidemark streams' : showing(pipeline, which)),
-  needs_attention: (pipeline, which) => (which === null ? 'tidemark status' : showing(pipeline, which)),
-  stale: (pipeline) => `tidemark sync ${pipeline}`,
-  stuck: (pipeline, which) => (which === null ? 'tidemark status' : showing(pipeline, which)),
+/** The next command where no run is known. */
+const commands: Readonly<Record<Health, string>> = {
+  ok: 'tidemark status',
+  failed: 'tidemark runs',
+  partly_failed: 'tidemark streams',
+  needs_attention: 'tidemark status',
+  stale: 'tidemark sync',
+  stuck: 'tidemark status',
 };
 
-const showing = (pipeline: string, which: Which): string =>
-  'run' in which ? `tidemark runs ${which.run}` : `tidemark remote log ${pipeline} ${which.request}`;
-
-const idOf = (which: Which): string => ('run' in which ? which.run : which.request);
+const nextCommand = (pipeline: string, state: Health, ref: RunRef | null): string => {
+  if (state === 'stale') return `${commands.stale} ${pipeline}`;
+  if (state === 'ok' || ref === null) return commands[state];
+  return 'run' in ref ? `tidemark runs ${ref.run}` : `tidemark remote log ${pipeline} ${ref.request}`;
+};
 
 /** The message of a change from `before` to `state`. */
 export function messageOf(facts: {
@@ -60,21 +58,17 @@ export function messageOf(facts: {
   readonly state: Health;
   readonly before: Health;
   readonly since: Date;
-  readonly which: Which | null;
+  readonly which: RunRef | null;
   readonly cause: string | null;
-  readonly reminder?: boolean;
+  readonly isReminder: boolean;
 }): Message {
-  const { pipeline, state, before, since, which, cause, reminder } = facts;
-  const event: Event = reminder ? 'reminder' : state === 'ok' ? 'recovered' : state;
+  const { pipeline, state, before, since, which, cause, isReminder } = facts;
+  const event: Event = isReminder ? 'reminder' : state === 'ok' ? 'recovered' : state;
+  const still = isReminder ? ` ${state.replace('_', ' ')}` : '';
   return {
-    event,
-    pipeline,
-    state,
-    before,
-    since: since.toISOString(),
-    run: which && idOf(which),
-    title: titles[event](pipeline, state),
-    cause,
-    next: commands[state](pipeline, which),
+    ...{ event, pipeline, state, before, cause, since: since.toISOString() },
+    run: which && ('run' in which ? which.run : which.request),
+    title: `${pipeline} ${titles[event]}${still}`,
+    next: nextCommand(pipeline, state, which),
   };
 }

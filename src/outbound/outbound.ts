@@ -1,106 +1,101 @@
-/** What is told to the outside after a run, and from time to time without one. */
+/** What is sent after a run, and periodically: hand-offs to the workflow engine and notifications. */
 
 import { type Kysely, sql } from 'kysely';
 import type { Engine } from '../core/dag-engine.ts';
 import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
-import { drive, isAnyDue } from './handoff.ts';
-import { type Finding, findings, recoveries, takeIn } from './health.ts';
-import { intend, intendMissed, type Then } from './intent.ts';
-import type { Which } from './message.ts';
+import { advanceHandoffs, isAnyDue } from './handoff.ts';
+import { enqueueHandoff, enqueueMissedHandoff, type OnSuccess } from './handoff-queue.ts';
+import { type Finding, findings, recordHealth, recoveries } from './health.ts';
 
 export interface Outbound {
   readonly db: Kysely<AnyDatabase>;
   readonly channels: readonly Channel[];
-  /** Absent where no engine is configured: hand-offs then wait in the warehouse. Opened when there is something to be handed over. */
+  /** Absent where no engine is configured: hand-offs then wait in the warehouse. Called when one is due. */
   readonly openEngine?: () => Promise<Engine & { close(): Promise<void> }>;
-  /** What each pipeline declares to be triggered. */
-  readonly onSuccess: Readonly<Record<string, Then>>;
+  /** By pipeline. */
+  readonly onSuccess: Readonly<Record<string, OnSuccess>>;
 }
 
-/** What a report says about the state of its pipeline; undefined where it says nothing (a stop that was asked for). */
-export function findingOf(report: RunReport): Finding | undefined {
-  const { pipeline, status } = report;
-  const which = runOf(report);
-  const bad = report.streams.find((stream) => stream.status !== 'ok' && stream.reason !== undefined);
-  const cause = report.error?.message ?? bad?.reason ?? null;
+/** What a report says about the state of its pipeline; undefined for an interrupted run. */
+function findingOf({ pipeline, status, runId, streams, error }: RunReport): Finding | undefined {
+  const which = runId === null ? null : { run: runId };
+  const bad = streams.find((stream) => stream.status !== 'ok' && stream.reason !== undefined);
+  const cause = error?.message ?? bad?.reason ?? null;
   if (status === 'succeeded') return { pipeline, state: 'ok', which, cause: null };
-  if (status === 'failed' || status === 'partly_failed' || status === 'needs_attention')
-    return { pipeline, state: status, which, cause };
   if (status === 'lost') return { pipeline, state: 'failed', which, cause };
-  return undefined;
+  const isBad = status === 'failed' || status === 'partly_failed' || status === 'needs_attention';
+  return isBad ? { pipeline, state: status, which, cause } : undefined;
 }
 
-const runOf = ({ runId }: RunReport): Which | null => (runId === null ? null : { run: runId });
-
-/** When a run has ended: its hand-off is intended, its state noted, and what can be sent now is sent. */
+/** After a run: queues its hand-off, records its state, and sends what can be sent now. */
 export async function afterRun(outbound: Outbound, report: RunReport, signal: AbortSignal): Promise<void> {
-  const { db, channels, onSuccess } = outbound;
-  const next = onSuccess[report.pipeline];
-  const { runId } = report;
-  if (report.status === 'lost' && runId !== null && (await isOvertaken(db, report.pipeline, runId))) return;
-  const whole = runId !== null && report.status === 'succeeded' && (await settlesFreshness(db, runId));
-  if (next !== undefined && whole) await intend(db, { pipeline: report.pipeline, runKey: runId }, next);
-  // What is closed to us lets a run succeed, and stays as old as it is: that makes nothing well.
-  const [stale] = whole ? await findings(db, [report.pipeline]) : [];
-  const finding = stale === undefined ? findingOf(report) : { ...stale, which: runOf(report) };
-  // That a part went well (some streams, a backfill, a reconciliation, a replay) says nothing about how fresh a pipeline is.
-  if (finding !== undefined && (whole || finding.state !== 'ok')) await takeIn(db, names(channels), finding);
-  await sendOut(outbound, signal);
+  const { db, onSuccess } = outbound;
+  const { runId, pipeline, status } = report;
+  const next = onSuccess[pipeline];
+  // The run that took over a lost one's pipeline says what the state is.
+  if (status === 'lost' && runId !== null && (await exists(db, isNewer(pipeline, runId)))) return;
+  const isWhole = runId !== null && status === 'succeeded' && (await exists(db, ofEveryStream(runId)));
+  if (next !== undefined && isWhole) await enqueueHandoff(db, { pipeline, runKey: runId }, next);
+  // A forbidden stream lets a run succeed and stays as old as it is: the pipeline is not well then.
+  const [stale] = isWhole ? await findings(db, [pipeline]) : [];
+  const found = findingOf(report);
+  const finding = stale && found ? { ...stale, which: found.which } : found;
+  // Success of a part (some streams, a backfill, a reconciliation, a replay) says nothing about freshness.
+  if (finding !== undefined && (isWhole || finding.state !== 'ok')) await record(outbound, finding);
+  await sendAll(outbound, signal);
 }
 
-/** When what was asked of a pipeline failed before there was a run: its state is noted, and what can be sent now is sent. */
+/** After a request that failed before there was a run: records the state, and sends what can be sent now. */
 export async function afterFailure(
   outbound: Outbound,
   { pipeline, cause }: { readonly pipeline: string; readonly cause: string },
   signal: AbortSignal,
 ): Promise<void> {
-  await takeIn(outbound.db, names(outbound.channels), { pipeline, state: 'failed', which: null, cause });
-  await sendOut(outbound, signal);
+  await record(outbound, { pipeline, state: 'failed', which: null, cause });
+  await sendAll(outbound, signal);
 }
 
-/** Whether the run was one of every stream, as the warehouse has it. */
-async function settlesFreshness(db: Kysely<AnyDatabase>, runId: string): Promise<boolean> {
-  const { rows } =
-    await sql`select from ops.runs where run_id = ${runId}::bigint and settles = 'freshness'`.execute(db);
+const ofEveryStream = (runId: string) => sql`run_id = ${runId}::bigint and settles = 'freshness'`;
+const isNewer = (pipeline: string, runId: string) =>
+  sql`pipeline = ${pipeline} and run_id > ${runId}::bigint`;
+
+const exists = async (db: Kysely<AnyDatabase>, where: ReturnType<typeof sql>): Promise<boolean> => {
+  const { rows } = await sql`select from ops.runs where ${where} limit 1`.execute(db);
   return rows.length > 0;
-}
+};
 
-/** Whether another run has taken the pipeline since: that one says how it stands. */
-async function isOvertaken(db: Kysely<AnyDatabase>, pipeline: string, runId: string): Promise<boolean> {
-  const { rows } =
-    await sql`select from ops.runs where pipeline = ${pipeline} and run_id > ${runId}::bigint limit 1`.execute(
-      db,
-    );
-  return rows.length > 0;
-}
-
-/** Once around: what is stale, what was missed, what is due. `pipelines`: those that are configured. */
-export async function lookAround(
+/** Periodically: records what is stale or well again, queues missed hand-offs and sends what is due. `pipelines`: those configured. */
+export async function checkHealth(
   outbound: Outbound,
   pipelines: readonly string[],
   more: readonly Finding[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, channels, onSuccess } = outbound;
+  const { db, onSuccess } = outbound;
   for (const [pipeline, next] of Object.entries(onSuccess))
-    if (pipelines.includes(pipeline)) await intendMissed(db, pipeline, next);
+    if (pipelines.includes(pipeline)) await enqueueMissedHandoff(db, pipeline, next);
   const found = [...(await recoveries(db)), ...(await findings(db, pipelines)), ...more];
-  for (const finding of found) await takeIn(db, names(channels), finding);
-  await sendOut(outbound, signal);
+  for (const finding of found) await record(outbound, finding);
+  await sendAll(outbound, signal);
 }
 
-async function sendOut({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
+const record = ({ db, channels }: Outbound, finding: Finding): Promise<void> =>
+  recordHealth(
+    db,
+    channels.map(({ name }) => name),
+    finding,
+  );
+
+async function sendAll({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
   if (openEngine !== undefined && (await isAnyDue(db))) {
     const engine = await openEngine();
     try {
-      await drive(db, engine, signal);
+      await advanceHandoffs(db, engine, signal);
     } finally {
       await engine.close();
     }
   }
   await deliver(db, channels, signal);
 }
-
-const names = (channels: readonly Channel[]) => channels.map(({ name }) => name);

@@ -9,8 +9,8 @@ import {
   Transient,
   Unreachable,
 } from '../../../src/core/errors.ts';
-import { drive } from '../../../src/outbound/handoff.ts';
-import { intend, intendMissed } from '../../../src/outbound/intent.ts';
+import { advanceHandoffs } from '../../../src/outbound/handoff.ts';
+import { enqueueHandoff, enqueueMissedHandoff } from '../../../src/outbound/handoff-queue.ts';
 import { handoffsOf } from '../../../src/queries/handoff-list.ts';
 import { run } from '../../../src/queries/run-history.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
@@ -72,7 +72,7 @@ const { signal } = new AbortController();
 const due = () => database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
 const driven = async (to: Engine): Promise<void> => {
   await due();
-  await drive(database.warehouse.db, to, signal);
+  await advanceHandoffs(database.warehouse.db, to, signal);
 };
 /** So much time has gone by here. */
 const later = (minutes: number) =>
@@ -87,7 +87,7 @@ const stored = async () =>
     )
   ).rows;
 const intended = (wait: boolean, runKey = '7') =>
-  intend(
+  enqueueHandoff(
     database.warehouse.db,
     { pipeline: 'nightly', runKey, ofAll: true },
     { dag: 'reports', wait, params: { WHO: 'the board' } },
@@ -454,29 +454,6 @@ describe('an end that is waited for is not waited for without end', () => {
     expect(await stored()).toMatchObject([{ status: 'unknown', error: 'it is ill' }]);
   });
 
-  test.each([
-    ['cannot be reached', new Unreachable('cannot connect')],
-    ['is not up yet behind its gateway', new Transient('503')],
-    ['tells to come later', new RateLimited('come later')],
-  ])('but who has not asked for days asks once more, where the engine %s at first', async (_, error) => {
-    const to = engine(true);
-    const { status } = to;
-    await intended(true);
-    await driven(to);
-    to.status = async () => {
-      throw error;
-    };
-    await later(5 * 24 * 60);
-    await driven(to);
-    await later(3 * 24 * 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started', error: error.message }]);
-    to.status = status;
-    for (const run of to.runs) run.state = 'failed';
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'failed', error: null }]);
-  });
-
   test('but a run that is under way is, for days', async () => {
     const to = showing(() => ({ params: 'RUN_ID=7' }));
     await intended(true);
@@ -591,7 +568,7 @@ test('a hand-off that a signal cuts short goes on later, is done once, and nothi
       }),
   };
   await intended(false);
-  await expect(drive(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('told to end');
+  await expect(advanceHandoffs(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('told to end');
   await driven(to);
   expect(to.runs).toHaveLength(1);
   expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
@@ -604,8 +581,8 @@ test('a run whose process died behind its success is handed over later, older on
       select 'tracker', source_id, 'sync', 'succeeded', 1, now() - at from ops.sources,
         unnest(array[interval '3 days', interval '5 hours', interval '1 hour']) at`);
   const { db } = database.warehouse;
-  await intendMissed(db, 'tracker', { dag: 'reports' });
-  await intendMissed(db, 'tracker', { dag: 'reports' });
+  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
+  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
   const { rows } = await database.warehouse.pool.query(
     'select run_key::bigint = (select max(run_id) from ops.runs) as newest from ops.handoffs',
   );
@@ -620,7 +597,7 @@ test('a run of some streams or a replay is not handed over later, though it is n
       select 'tracker', source_id, v.kind, status, params::jsonb, 1, now() from ops.sources, (values
         ('sync', 'partly_failed', '{"streams": null}'), ('sync', 'succeeded', '{"streams": ["projects"]}'),
         ('full', 'succeeded', '{"streams": ["projects"]}'), ('replay', 'succeeded', '{"replay": {}}')) v (kind, status, params) where name = 'tracker'`);
-  await intendMissed(db, 'tracker', { dag: 'reports' });
+  await enqueueMissedHandoff(db, 'tracker', { dag: 'reports' });
   expect((await pool.query('select run_key from ops.handoffs')).rows).toEqual([]);
 });
 
@@ -645,7 +622,7 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     return row.run_id;
   };
   const window = async (pipeline: string, runKey: string, ofAll = false): Promise<string> => {
-    await intend(database.warehouse.db, { pipeline, runKey, ofAll }, { dag: 'reports' });
+    await enqueueHandoff(database.warehouse.db, { pipeline, runKey, ofAll }, { dag: 'reports' });
     const [row] = await query(`select params from ops.handoffs where run_key = '${runKey}'`);
     return row.params
       .replace(`RUN_ID=${runKey} `, '')

@@ -3,8 +3,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { noCounts, type RunReport, type RunStatus } from '../../../src/core/run.ts';
 import type { Channel } from '../../../src/outbound/deliver.ts';
-import type { Which } from '../../../src/outbound/message.ts';
-import { afterRun, lookAround, type Outbound } from '../../../src/outbound/outbound.ts';
+import type { RunRef } from '../../../src/outbound/message.ts';
+import { afterRun, checkHealth, type Outbound } from '../../../src/outbound/outbound.ts';
 import { streamStates } from '../../../src/queries/freshness.ts';
 import { key, other } from '../../support/certificates.ts';
 import { type ForwardProxy, forwardProxy } from '../../support/forward-proxy.ts';
@@ -72,7 +72,7 @@ const later = async (): Promise<void> => {
   await database.warehouse.pool.query(
     `update ops.notifications set next_at = clock_timestamp() where status = 'pending'`,
   );
-  await lookAround(outbound(), ['tracker'], [], signal);
+  await checkHealth(outbound(), ['tracker'], [], signal);
 };
 const heard = () => hook.received.map(({ body }) => JSON.parse(body).type as string);
 
@@ -195,7 +195,7 @@ describe('notifications', () => {
       ]);
       expect(JSON.stringify(rows)).not.toContain('very-secret');
       await database.warehouse.pool.query('update ops.notifications set next_at = now()');
-      await lookAround(by(open), [], [], signal);
+      await checkHealth(by(open), [], [], signal);
       expect([open.asked, far.requests.map(({ url }) => url)]).toEqual([
         ['CONNECT other.example:443'],
         ['/hook/very-secret-path'],
@@ -304,8 +304,8 @@ describe('notifications', () => {
   test('what to type next shows the run, or the request where that is what was found', async () => {
     const next = () => hook.received.map(({ body }) => JSON.parse(body).data.next as string);
     const found = { state: 'failed', cause: 'parked' } as const;
-    const of = (pipeline: string, which: Which) =>
-      lookAround(outbound(), [], [{ ...found, pipeline, which }], signal);
+    const of = (pipeline: string, which: RunRef) =>
+      checkHealth(outbound(), [], [{ ...found, pipeline, which }], signal);
     await of('tracker', { run: '12' });
     await of('nightly', { request: 'nightly-sync-20260302T0200' });
     // Given by who asked, as the number of a build.
@@ -327,7 +327,7 @@ describe('notifications', () => {
         [id, does],
       );
       const stuck = { pipeline: 'nightly', state: 'stuck', which: { request: id }, cause: null } as const;
-      await lookAround(outbound(), ['tracker'], [stuck], signal);
+      await checkHealth(outbound(), ['tracker'], [stuck], signal);
     };
     const over = (id: string, status: string) =>
       pool.query(

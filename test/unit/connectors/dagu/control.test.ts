@@ -7,8 +7,8 @@ import {
 import { resetBeforeHeaders, status } from '../../../../simulators/shared/faults.ts';
 import { openEngine } from '../../../../src/connectors/dagu/control.ts';
 import type { Engine } from '../../../../src/core/dag-engine.ts';
-import { drive } from '../../../../src/outbound/handoff.ts';
-import { intend } from '../../../../src/outbound/intent.ts';
+import { advanceHandoffs } from '../../../../src/outbound/handoff.ts';
+import { enqueueHandoff } from '../../../../src/outbound/handoff-queue.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 
 let database: TestDatabase;
@@ -91,9 +91,9 @@ describe.each([
     const as: Engine = engine;
     const driven = async (): Promise<void> => {
       await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
-      await drive(db, as, signal);
+      await advanceHandoffs(db, as, signal);
     };
-    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
+    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag: 'reports', wait: true });
     const busy = simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(503));
     for (let steps = 0; steps < 3; steps++) {
       await driven();
@@ -135,9 +135,9 @@ test('a run that is waited for and that the engine has lost is told as lost, and
   await pool.query('truncate ops.handoffs');
   const driven = async (): Promise<void> => {
     await pool.query('update ops.handoffs set next_at = clock_timestamp()');
-    await drive(db, engine, signal);
+    await advanceHandoffs(db, engine, signal);
   };
-  await intend(db, { pipeline: 'nightly', runKey: '8' }, { dag: 'reports', wait: true });
+  await enqueueHandoff(db, { pipeline: 'nightly', runKey: '8' }, { dag: 'reports', wait: true });
   await driven();
   const [run] = simulator.state.dag('reports').runs;
   const other = simulator.state.start('reports');
@@ -170,8 +170,8 @@ test('a start that ends as an error of a gateway may have arrived, however much 
       state.start('reports', { id: 'run-9' });
     },
   );
-  await intend(db, { pipeline: 'nightly', runKey: '9' }, { dag: 'reports' });
-  await drive(db, engine, signal);
+  await enqueueHandoff(db, { pipeline: 'nightly', runKey: '9' }, { dag: 'reports' });
+  await advanceHandoffs(db, engine, signal);
   expect(cut.fired).toBe(1);
   expect((await pool.query('select status from ops.handoffs')).rows).toEqual([{ status: 'starting' }]);
 });
@@ -180,12 +180,12 @@ describe('an engine of the contract that has no list, and no status of a DAG tha
   const handedOver = async (dag: string, steps: number): Promise<unknown> => {
     const { db, pool } = database.warehouse;
     await pool.query('truncate ops.handoffs');
-    await intend(db, { pipeline: 'nightly', runKey: '7' }, { dag });
+    await enqueueHandoff(db, { pipeline: 'nightly', runKey: '7' }, { dag });
     for (let step = 0; step < steps; step++) {
       await pool.query(
         "update ops.handoffs set next_at = clock_timestamp(), starting_at = starting_at - interval '5 minutes'",
       );
-      await drive(db, engine, signal);
+      await advanceHandoffs(db, engine, signal);
     }
     return (await pool.query('select status, error from ops.handoffs')).rows;
   };
