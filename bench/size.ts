@@ -18,7 +18,7 @@ export const budgets: Readonly<Record<string, number>> = {
   warehouse: 700,
   embedded: 450,
   scheduler: 900,
-  outbound: 500,
+  outbound: 595,
   'server/api': 1000,
   'server/dashboard': 1600,
   cli: 2610,
@@ -53,7 +53,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   scheduler: 1180,
   //
-  outbound: 700,
+  outbound: 595,
   //
   'server/api': 1080,
   //
