@@ -157,17 +157,12 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     const concurrency = Math.max(4, ...Object.values(sources).map((source) => source?.concurrency ?? 0));
     return connected(url, connectionsFor(concurrency), patienceMs);
   });
-  const source: Parts['source'] = async (pipeline, listeners, other) => {
-    const { openSource } = await import('./cli/sources.ts');
-    const opened = await openSource(pipeline, other ?? (await config()), ownVersion(), listeners);
-    return keep(opened, (part) => part.close());
-  };
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw failures[0];
   };
-  return { parts: { config, embedded, embeddedIn, connected, warehouse, source, keep }, close, homes };
+  return { parts: { config, embedded, embeddedIn, connected, warehouse, keep }, close, homes };
 }
 
 function once<A extends readonly unknown[], T>(make: (...args: A) => Promise<T>): (...args: A) => Promise<T> {

@@ -1,5 +1,6 @@
 /** The facts as the tables of the demo's last page. */
-import { count, plural } from '../../src/core/format.ts';
+import { count, duration, plural } from '../../src/core/format.ts';
+import type { RunReport } from '../../src/core/run.ts';
 import { type Facts, isTrue } from './facts.ts';
 
 interface Styled {
@@ -11,7 +12,7 @@ interface Styled {
 export type Cell = string | number | null | Styled;
 
 /** One table under a title. */
-export interface Section {
+interface Section {
   readonly title: string;
   /** Shown without `--verbose`, too. */
   readonly always?: true | undefined;
@@ -38,7 +39,7 @@ export function verdict(facts: Facts): Styled {
 }
 
 /** The tables, in the order in which they are shown. */
-export const sections = (facts: Facts): readonly Section[] => [
+const sections = (facts: Facts): readonly Section[] => [
   {
     title: 'Rows by table',
     columns: [
@@ -100,3 +101,63 @@ const cell = (value: unknown): Cell => {
   const text = String(value);
   return isNumber(value) ? text.replace(/^-?\d+/, (whole) => count(BigInt(whole))) : text;
 };
+
+/** A run of the demo, and what came of it in words. */
+export interface Ran {
+  readonly what: string;
+  readonly report: RunReport;
+  readonly outcome: string;
+}
+
+/** How the page is drawn. */
+interface Paper {
+  /** False: only the sections that are always shown; they and the progress fit 80 lines of 80 columns. */
+  readonly verbose: boolean;
+  /** Lines of a table; a title that ends with `…` may be cut. */
+  readonly draw: (titles: readonly string[], rows: readonly (readonly Cell[])[]) => readonly string[];
+  readonly paint: (style: 'bold' | 'dim', text: string) => string;
+}
+
+/** The lines of the demo's last page, after the verdict. */
+export function pages(
+  facts: Facts,
+  runs: readonly Ran[],
+  { verbose, draw, paint }: Paper,
+): readonly string[] {
+  const ran: Section = {
+    title: 'What ran',
+    columns: ['RUN', 'WHAT', 'TOOK', 'REQUESTS', 'OUTCOME'].map((title) => ({ title })),
+    rows: runs.map(({ what, report, outcome }) => [
+      report.runId,
+      what,
+      duration(report.seconds),
+      report.requests,
+      outcome,
+    ]),
+  };
+  const shown = [ran, ...sections(facts)].filter(({ always }) => always || verbose);
+  return [
+    ...shown.flatMap(({ title, sql, columns, rows }) => [
+      `\n${paint('bold', title)}`,
+      ...(verbose && sql ? sql.split('\n').map((line) => paint('dim', `  ${line}`)) : []),
+      ...draw(
+        columns.map((column) => `${column.title}${column.flexible ? '…' : ''}`),
+        rows,
+      ),
+    ]),
+    ...(verbose ? [] : ['\nWith --verbose: every run, table, receipt and question, with its SQL.']),
+  ];
+}
+
+/** How to look at the warehouse. `url`: its connection string, if it stays open. `hasOther`: DATABASE_URL is set. */
+export function goOn(home: string, url: string | undefined, hasOther: boolean): readonly string[] {
+  const word = /^[\w@%+=:,./-]+$/.test(home) ? home : `'${home.replaceAll("'", `'\\''`)}'`;
+  const command = `  TIDEMARK_HOME=${word} npx tidemark`;
+  return [
+    '\nGo on',
+    ...(hasOther ? ['  DATABASE_URL is set: remove it from the environment and .env for these.'] : []),
+    url === undefined ? `${command} warehouse  # for psql and BI tools` : `  psql '${url}'`,
+    `${command} status     # also: runs, streams`,
+    '  Your own sources: `npx tidemark init`, fill in .env, and run npm start.',
+  ];
+}

@@ -2,12 +2,12 @@
 import { Misconfigured } from '../core/errors.ts';
 import { duration, plural } from '../core/format.ts';
 import { excludedOf } from '../engine/context/select-streams.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { print, table } from './output.ts';
 import { configured, pipelines, settingsOf } from './pipelines.ts';
 import { pendingSteps, shortPatienceMs } from './schema.ts';
+import { openSource } from './sources.ts';
 
 /** One line of the table, and one element of the JSON. */
 interface Finding {
@@ -33,7 +33,7 @@ export const check: Verb = async (context) => {
     findings.push({ what, state: 'not configured', facts: [`set ${needs} to use it`], ...untried });
   if (!signal.aborted) {
     say('asking the warehouse');
-    findings.push(await tried(context, 'warehouse', () => askWarehouse(context, config)));
+    findings.push(await tried(context, 'warehouse', () => askWarehouse(context)));
   }
   print(context, { ok: findings.every(({ state }) => state !== 'failed'), checks: findings }, () => {
     const rows = findings.map((each) => ({
@@ -64,9 +64,13 @@ async function tried({ received }: Context, what: string, ask: () => Promise<Fou
   return { ...base, state: 'failed', error: describe(problem), exitCode: codeOfError(problem, received()) };
 }
 
-async function askSource({ parts, signal }: Context, config: Settings, name: string): Promise<Found> {
+async function askSource(
+  { parts, signal, version }: Context,
+  config: Settings,
+  name: string,
+): Promise<Found> {
   const { baseUrl, exclude } = settingsOf(config, name);
-  const source = await parts.source(name);
+  const source = parts.keep(await openSource(name, config, version), (each) => each.close());
   const { account, dialect, clock, problems } = await source.preflight(signal).catch((problem: unknown) => ({
     ...{ account: undefined, dialect: [], clock: undefined },
     problems: [problem],
@@ -95,7 +99,7 @@ const writes = {
   schema: ['create schema tidemark_check', 'create table tidemark_check.row as select 1 as id'],
 };
 
-async function askWarehouse({ parts }: Context, config: Settings): Promise<Found> {
+async function askWarehouse({ parts }: Context): Promise<Found> {
   const warehouse = await parts.warehouse(shortPatienceMs);
   const { address, pool } = warehouse;
   const missing = await pendingSteps(warehouse);
@@ -109,7 +113,7 @@ async function askWarehouse({ parts }: Context, config: Settings): Promise<Found
     await client.query('rollback');
     const steps = `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`;
     const schema = missing.length === 0 ? 'schema up to date' : steps;
-    return { facts: [address, `${rows[0]?.about}, may write`, schema, ...(await moved(warehouse, config))] };
+    return { facts: [address, `${rows[0]?.about}, may write`, schema] };
   } catch (cause) {
     const { DatabaseError } = await import('pg');
     if (!(cause instanceof DatabaseError)) throw cause;
@@ -121,19 +125,4 @@ async function askWarehouse({ parts }: Context, config: Settings): Promise<Found
     // Destroys the connection, and with it a transaction that failed half-way.
     client.release(true);
   }
-}
-
-/** Sources that are configured at another address than the one whose rows are stored. */
-async function moved({ pool }: Warehouse, config: Settings): Promise<readonly string[]> {
-  const { movedText } = await import('../engine/state/run-state.ts');
-  const known = await pool.query(`select where to_regclass('ops.sources') is not null`);
-  if (known.rows.length === 0) return [];
-  const { rows } = await pool.query<{ name: string; base_url: string }>(
-    'select name, base_url from ops.sources',
-  );
-  return configured(config).flatMap(({ name }) => {
-    const before = rows.find((row) => row.name === name)?.base_url;
-    const now = settingsOf(config, name).baseUrl;
-    return before === undefined || before === now ? [] : [movedText(name, before, now)];
-  });
 }

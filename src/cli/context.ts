@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
 import type { Observe } from '../core/run.ts';
-import type { Source } from '../core/stream.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { StopSignal } from './exit.ts';
@@ -31,8 +30,6 @@ export interface Parts {
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
   connected(url: string, connections: number, patienceMs?: number): Promise<Warehouse>;
-  /** A pipeline's source, opened anew for each run. `config`: another than the environment's. Throws Misconfigured. */
-  source(pipeline: string, listeners?: Listeners, config?: Settings): Promise<Source>;
   /** Registers something to be stopped before the parts that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }

@@ -2,17 +2,16 @@
 import path from 'node:path';
 import { checkSize, pipelines, startCompany } from '../../simulators/demo/company.ts';
 import { isTrue } from '../../simulators/demo/facts.ts';
-import { type Section, sections, verdict } from '../../simulators/demo/summary.ts';
+import { goOn, pages, verdict } from '../../simulators/demo/summary.ts';
 import { readConfig } from '../config/config.ts';
 import { connectors } from '../connectors/index.ts';
 import { LockHeld } from '../core/errors.ts';
-import { duration, plural } from '../core/format.ts';
-import type { RunReport } from '../core/run.ts';
+import { plural } from '../core/format.ts';
+import type { Observe, RunReport } from '../core/run.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import { reconcile } from '../engine/reconcile/reconcile.ts';
 import { sync } from '../engine/sync.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
-import type { Context, Settings, Verb } from './context.ts';
+import type { Context, Verb } from './context.ts';
 import { codeOfReport, exit } from './exit.ts';
 import { grid, toJson } from './output.ts';
 import { configured } from './pipelines.ts';
@@ -20,7 +19,7 @@ import { openProgress, outcome } from './progress.ts';
 import { sync as syncAll } from './run.ts';
 import { applySteps } from './schema.ts';
 import { untilStopped } from './signals.ts';
-import { runDeps } from './sources.ts';
+import { withDeps } from './sources.ts';
 
 interface DemoOptions {
   readonly seed: number;
@@ -47,6 +46,7 @@ export const demo: Verb<DemoOptions> = async (context, { seed, issues, keep = fa
   for (const [name, at] of verbose ? company.urls : []) say(`${name}: ${at}, seed ${seed}`);
   // No .env is read: the company is all that is configured.
   const config = readConfig({ ...company.environment }, path.join(import.meta.dirname, 'none'), connectors);
+  const instead = { config, warehouse: async () => warehouse };
   const runs: { what: string; report: RunReport }[] = [];
   const step = async (
     title: string,
@@ -54,11 +54,18 @@ export const demo: Verb<DemoOptions> = async (context, { seed, issues, keep = fa
     work: (deps: RunDeps) => Promise<RunReport>,
   ) => {
     say(err.paint('bold', title));
-    for (const pipeline of names)
-      runs.push({
-        what: `${title.slice(3)} (${pipeline})`,
-        report: await runOne(context, pipeline, config, warehouse, work),
-      });
+    for (const pipeline of names) {
+      const progress = await openProgress(
+        { ...context, quiet: quiet || json, json: false },
+        { brief: !verbose },
+      );
+      const observe: Observe = (event) => {
+        if (event.type !== 'note' || event.level === 'warn') progress.observe(event);
+      };
+      const quietly = { observe, say: () => undefined };
+      const report = await withDeps(context, pipeline, quietly, work, instead).finally(progress.end);
+      runs.push({ what: `${title.slice(3)} (${pipeline})`, report });
+    }
   };
   await step('1. first sync: everything', pipelines, (deps) => sync(deps, {}));
   const first = runs.map(({ report }) => report);
@@ -72,16 +79,28 @@ export const demo: Verb<DemoOptions> = async (context, { seed, issues, keep = fa
   if (json) out.line(toJson({ runs, ...facts, url, home }, 2));
   else {
     const { style, text } = verdict(facts);
+    const width = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
+    const draw = (titles: readonly string[], rows: Rows) =>
+      grid(titles, rows, { columns: width, paint: out.paint });
+    const ran = runs.map((run) => ({ ...run, outcome: outcomeText(run.report) }));
     say('');
     out.line(out.paint(style, text));
-    for (const section of [whatRan(runs), ...sections(facts)]) show(context, section);
-    if (!verbose) out.line('\nWith --verbose: every run, table, receipt and question, with its SQL.');
-    if (!quiet) goOn(context, home, keep ? url : undefined, databaseUrl !== undefined);
+    for (const line of pages(facts, ran, { verbose, draw, paint: out.paint })) out.line(line);
+    if (!quiet)
+      for (const line of goOn(shownPath(home), keep ? url : undefined, databaseUrl !== undefined))
+        out.line(line);
   }
   if (keep) await untilStopped(context.signal);
   const bad = runs.map(({ report }) => codeOfReport(report, received())).find((code) => code !== exit.ok);
   return bad ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
+
+type Rows = Parameters<typeof grid>[1];
+
+function outcomeText(report: RunReport): string {
+  const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
+  return `${report.status.replaceAll('_', ' ')}: ${outcome({ ...report, receipt: { fetched } })}`;
+}
 
 /** Starts the demo's own warehouse, with the current schema and no rows. Throws LockHeld. */
 async function emptyWarehouse({ parts, signal }: Context, home: string) {
@@ -103,69 +122,6 @@ async function emptyWarehouse({ parts, signal }: Context, home: string) {
   for (const { name } of schemas.rows) await lock.query(`drop schema ${name} cascade`);
   await applySteps(warehouse, signal);
   return { url: embedded.url, warehouse };
-}
-
-/** One run against a simulated source, with its progress. */
-async function runOne(
-  context: Context,
-  pipeline: string,
-  config: Settings,
-  warehouse: Warehouse,
-  work: (deps: RunDeps) => Promise<RunReport>,
-): Promise<RunReport> {
-  const { quiet, json, verbose, parts } = context;
-  const progress = await openProgress({ ...context, quiet: quiet || json, json: false }, { brief: !verbose });
-  const own: Context['parts'] = {
-    ...parts,
-    config: async () => config,
-    warehouse: async () => warehouse,
-    source: (name, listeners) => parts.source(name, listeners, config),
-  };
-  try {
-    return await work(
-      await runDeps({ ...context, parts: own }, pipeline, {
-        ...progress,
-        say: () => undefined,
-        observe: (event) => {
-          if (event.type !== 'note' || event.level === 'warn') progress.observe(event);
-        },
-      }),
-    );
-  } finally {
-    progress.end();
-  }
-}
-
-/** Prints a section. Without `--verbose`, the sections that are always shown and the progress fit 80 lines of 80 columns. */
-function show({ out, verbose }: Context, { title, always, sql, columns, rows }: Section): void {
-  if (!always && !verbose) return;
-  out.line(`\n${out.paint('bold', title)}`);
-  for (const line of verbose && sql ? sql.split('\n') : []) out.line(out.paint('dim', `  ${line}`));
-  const titles = columns.map((column) => `${column.title}${column.flexible ? '…' : ''}`);
-  const width = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
-  for (const line of grid(titles, rows, { columns: width, paint: out.paint })) out.line(line);
-}
-
-const whatRan = (runs: readonly { readonly what: string; readonly report: RunReport }[]): Section => ({
-  title: 'What ran',
-  columns: ['RUN', 'WHAT', 'TOOK', 'REQUESTS', 'OUTCOME'].map((title) => ({ title })),
-  rows: runs.map(({ what, report }) => {
-    const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
-    const text = `${report.status.replaceAll('_', ' ')}: ${outcome({ ...report, receipt: { fetched } })}`;
-    return [report.runId, what, duration(report.seconds), report.requests, text];
-  }),
-});
-
-/** Says how to look at the warehouse. `url`: its connection string, if it stays open. */
-function goOn({ out }: Context, home: string, url: string | undefined, hasOther: boolean): void {
-  const at = shownPath(home);
-  const word = /^[\w@%+=:,./-]+$/.test(at) ? at : `'${at.replaceAll("'", `'\\''`)}'`;
-  const command = `  TIDEMARK_HOME=${word} npx tidemark`;
-  out.line(`\n${out.paint('bold', 'Go on')}`);
-  if (hasOther) out.line('  DATABASE_URL is set: remove it from the environment and .env for these.');
-  out.line(url === undefined ? `${command} warehouse  # for psql and BI tools` : `  psql '${url}'`);
-  out.line(`${command} status     # also: runs, streams`);
-  out.line('  Your own sources: `npx tidemark init`, fill in .env, and run npm start.');
 }
 
 /** Relative, if it is below the working directory. */

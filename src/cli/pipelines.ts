@@ -73,12 +73,7 @@ export async function knownStreams(
       (pipeline === undefined || each.pipeline === pipeline),
   );
   if (one !== undefined) return [one, ...others];
-  throw unknown(
-    'stream',
-    name,
-    [...new Set(all.map(({ stream }) => stream))],
-    [...all.map(({ stream }) => stream), ...all.map(fullName)],
-  );
+  throw unknown('stream', name, [...all.map(({ stream }) => stream), ...all.map(fullName)]);
 }
 
 /** As `knownStreams`. Throws Misconfigured also if several pipelines have one of that name. */
@@ -89,15 +84,11 @@ export async function knownStream(db: Db, name: string, pipeline?: string): Prom
   throw new Misconfigured(`several pipelines have a stream ${name}: write it as ${owners[0]}.${name}`);
 }
 
-/** `names`: what the word may be compared with, besides those that are listed. */
-export function unknown(
-  kind: string,
-  word: string,
-  listed: readonly string[],
-  names: readonly string[] = listed,
-): Misconfigured {
+/** An error that names the nearest of the names, and lists those without a dot. */
+export function unknown(kind: string, word: string, names: readonly string[]): Misconfigured {
   const near = nearest(word, names);
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  const listed = [...new Set(names)].filter((name) => !name.includes('.'));
   return new Misconfigured(`there is no ${kind} “${word}”${hint}; there are ${listed.join(', ')}`);
 }
 

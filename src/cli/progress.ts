@@ -3,7 +3,7 @@
 import type { HttpEvent } from '../connectors/index.ts';
 import { count, duration, escaped, plural, withoutSecrets } from '../core/format.ts';
 import type { Observe, RunEvent, StreamReport } from '../core/run.ts';
-import type { Context } from './context.ts';
+import type { Context, Settings } from './context.ts';
 import { countsText, styleOf, toJson } from './output.ts';
 import type { Sink } from './terminal.ts';
 
@@ -16,19 +16,22 @@ export interface Progress {
 }
 
 export interface ProgressOptions {
-  /** Also writes a log in JSON lines to stderr, and no live block. */
-  readonly logLevel?: string | undefined;
+  /** Says whether a log in JSON lines is also written to stderr; then there is no live block. */
+  readonly config?: Pick<Settings, 'logLevel'>;
   /** Leaves out streams that ended as expected. */
   readonly brief?: boolean;
   /** False: no live block. */
   readonly live?: boolean;
 }
 
+type Where = Pick<Context, 'out' | 'err' | 'json' | 'quiet'> & { readonly verbose?: boolean };
+
 export async function openProgress(
-  { out, err, json, quiet }: Pick<Context, 'out' | 'err' | 'json' | 'quiet'>,
-  { logLevel, brief = false, live = true }: ProgressOptions = {},
+  { out, err, json, quiet, verbose }: Where,
+  { config, brief = false, live = true }: ProgressOptions = {},
 ): Promise<Progress> {
-  const log = logLevel === undefined ? undefined : await openLog(logLevel);
+  const level = config && (config.logLevel ?? (verbose ? 'debug' : 'silent'));
+  const log = level === undefined || level === 'silent' ? undefined : await openLog(level);
   const isLive = live && err.live && log === undefined;
   const shown = json ? silent(events(out)) : quiet ? silent(warnings(err)) : await lines(err, brief, isLive);
   return {

@@ -6,13 +6,14 @@ import type { Observe, RunReport } from '../core/run.ts';
 import { nameOf } from '../core/table.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import type { PlannedStream } from '../engine/preview.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { streamStates } from '../queries/freshness.ts';
 import type { Context, Verb } from './context.ts';
 import { causes, codeOfAll, codeOfError, codeOfReport, describe } from './exit.ts';
 import { print, table, toJson } from './output.ts';
 import { checkReconcile } from './pipelines.ts';
 import { openProgress } from './progress.ts';
-import { type Chosen, choose, logLevelOf, notifyAfter, runDeps } from './sources.ts';
+import { type Chosen, choose, notifyAfter, outboundOf, withDeps } from './sources.ts';
 import { ofPipeline, summary } from './summary.ts';
 
 interface RunOptions {
@@ -76,6 +77,7 @@ type Work = (deps: RunDeps, streams: { readonly streams?: readonly string[] }) =
 
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
 export async function runEach(context: Context, chosen: readonly Chosen[], work: Work): Promise<number> {
+  const { err } = context;
   const codes: number[] = [];
   for (const each of chosen) {
     if (context.signal.aborted) break;
@@ -83,44 +85,38 @@ export async function runEach(context: Context, chosen: readonly Chosen[], work:
       codes.push(await runOne(context, each, work));
     } catch (error) {
       if (context.signal.aborted) throw error;
-      codes.push(reportError(context, each.pipeline, error));
+      const exitCode = codeOfError(error, context.received());
+      const { pipeline } = each;
+      const said = describe(error);
+      err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said.message)}`);
+      if (context.verbose) for (const line of causes(error)) err.line(`  ${line}`);
+      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said, exitCode }));
+      codes.push(exitCode);
     }
   }
   return codeOfAll(codes, chosen.length, context.received());
 }
 
-/** Prints the error of one pipeline; returns its exit code. */
-function reportError(
-  { err, out, json, verbose, received }: Context,
-  pipeline: string,
-  error: unknown,
-): number {
-  const exitCode = codeOfError(error, received());
-  const said = describe(error);
-  err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said.message)}`);
-  if (verbose) for (const line of causes(error)) err.line(`  ${line}`);
-  if (json) out.line(toJson({ type: 'error', pipeline, error: said, exitCode }));
-  return exitCode;
-}
-
 /** Throws what ended it before it was a run. */
 async function runOne(context: Context, { pipeline, streams }: Chosen, work: Work): Promise<number> {
   const config = await context.parts.config();
-  const progress = await openProgress(context, { logLevel: logLevelOf(config, context) });
+  const progress = await openProgress(context, { config });
   let ended: RunReport | undefined;
   const observe: Observe = (event) => {
     if (event.type === 'run.finished') ended = event.report;
     progress.observe(event);
   };
   let failure: unknown;
-  let deps: RunDeps | undefined;
+  let outbound: Outbound | undefined;
   let result: Result | undefined;
   try {
-    deps = await runDeps(context, pipeline, { ...progress, observe });
-    if (streams !== undefined) await warnOfMissingParents(deps, streams);
-    const done = await work(deps, streams === undefined ? {} : { streams });
-    if ('line' in done) result = done;
-    else ended = done;
+    await withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
+      outbound = outboundOf(deps.warehouse, config);
+      if (streams !== undefined) await warnOfMissingParents(deps, streams);
+      const done = await work(deps, streams === undefined ? {} : { streams });
+      if ('line' in done) result = done;
+      else ended = done;
+    });
   } catch (error) {
     failure = error;
   } finally {
@@ -130,9 +126,9 @@ async function runOne(context: Context, { pipeline, streams }: Chosen, work: Wor
     context.out.line(context.json ? toJson(result.data) : result.line);
     return result.exitCode;
   }
-  if (ended === undefined || deps === undefined) throw failure;
+  if (ended === undefined || outbound === undefined) throw failure;
   conclude(context, ended);
-  await notifyAfter(context, deps.warehouse, config, ended, (text) =>
+  await notifyAfter(context.signal, outbound, ended, (text) =>
     context.err.line(`${context.err.paint('yellow', 'warning')}: ${text}`),
   );
   if (failure === undefined) return codeOfReport(ended, context.received());
@@ -175,8 +171,9 @@ async function showPlan(
   try {
     const { plan } = await import('../engine/preview.ts');
     for (const { pipeline, streams } of chosen) {
-      const deps = await runDeps(context, pipeline, progress);
-      plans.push({ pipeline, streams: await plan(deps, { ...options, ...(streams && { streams }) }) });
+      const some = { ...options, ...(streams && { streams }) };
+      const planned = await withDeps(context, pipeline, progress, (deps) => plan(deps, some));
+      plans.push({ pipeline, streams: planned });
     }
   } finally {
     progress.end();

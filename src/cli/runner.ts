@@ -5,7 +5,6 @@ import { nightly } from '../../pipelines/nightly.ts';
 import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
 import type { Observe, RunReport } from '../core/run.ts';
-import type { Source } from '../core/stream.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import { type PlannedStream, plan } from '../engine/preview.ts';
@@ -16,7 +15,7 @@ import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
 import { checkReconcile, configured, hasReconcile, jobsOf } from './pipelines.ts';
 import type { Progress } from './progress.ts';
-import { notifyAfter, openSource, runDeps } from './sources.ts';
+import { notifyAfter, outboundOf, withDeps } from './sources.ts';
 import { combinedReport, type Part } from './summary.ts';
 
 type How = Parameters<Runner['run']>[1];
@@ -37,43 +36,25 @@ export interface RunnerOptions {
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, own, warehouseOf, progress, warn } = options;
   const names = configured(config).map(({ name }) => name);
-
-  /** Opens what a run of the pipeline needs; closes its source afterwards. */
-  const during = async <T>(
+  const during = <T>(
     pipeline: string,
-    how: Pick<How, 'signal' | 'observe'>,
+    { signal, observe }: Listening,
     work: (deps: RunDeps) => Promise<T>,
-  ): Promise<T> => {
-    let opened: Source | undefined;
-    const parts: Context['parts'] = {
-      ...context.parts,
-      warehouse: () => warehouseOf(pipeline),
-      source: async (name, listeners) => {
-        opened = await openSource(name, config, context.version, listeners);
-        return opened;
-      },
-    };
-    const observe: Observe = (event) => {
-      progress.observe(event);
-      how.observe(event);
-    };
-    try {
-      return await work(
-        await runDeps({ ...context, parts, signal: how.signal }, pipeline, { ...progress, observe }),
-      );
-    } finally {
-      await opened?.close();
-    }
+  ) => {
+    const warehouse = () => warehouseOf(pipeline);
+    return withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, { config, warehouse });
   };
+  const notify = (what: Parameters<typeof notifyAfter>[2]) =>
+    notifyAfter(context.signal, outboundOf(own, config), what, warn);
 
   const runOne = async (ask: Ask, how: How): Promise<RunReport> => {
     if (ask.does === 'reconcile') checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
+      progress.observe(event);
       how.observe(event);
     };
-    const notify = (what: Parameters<typeof notifyAfter>[3]) => notifyAfter(context, own, config, what, warn);
     try {
       return await during(ask.pipeline, { ...how, observe }, (deps) =>
         work(ask, { ...deps, trigger: how.trigger }),
@@ -90,27 +71,26 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
     }
   };
 
+  const deadlineMs = hours(config.runHours);
   return {
     configured: names,
     run: (ask, how) =>
       ask.pipeline === nightly.name
-        ? runAll({ names, ask, how, runOne, warehouseOf, deadlineMs: hours(config.runHours) })
+        ? runAll({ names, ask, how, runOne, warehouseOf, deadlineMs })
         : runOne(ask, how),
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
-      for (const pipeline of isAll ? names : [ask.pipeline]) {
-        const planned = await during(pipeline, { signal, observe: () => undefined }, (deps) =>
-          planLines(deps, ask),
-        );
-        lines.push(
-          ...planned.map((line) => (isAll ? { ...line, stream: `${pipeline}.${line.stream}` } : line)),
-        );
-      }
+      const silent = { signal, observe: () => undefined };
+      for (const pipeline of isAll ? names : [ask.pipeline])
+        for (const line of await during(pipeline, silent, (deps) => planLines(deps, ask)))
+          lines.push(isAll ? { ...line, stream: `${pipeline}.${line.stream}` } : line);
       return lines;
     },
   };
 }
+
+type Listening = Pick<How, 'signal' | 'observe'>;
 
 async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
   const some = streams === undefined ? {} : { streams };

@@ -22,8 +22,12 @@ export const applySteps = async (warehouse: Warehouse, signal: AbortSignal): Pro
 const shippedTables = async () => (await import('../connectors/tables.ts')).shippedTables;
 
 /** The warehouse, brought up to date first: what a run needs. */
-export async function current({ parts, signal }: Context, say: (text: string) => void): Promise<Warehouse> {
-  const warehouse = await parts.warehouse();
+export async function current(
+  open: () => Promise<Warehouse>,
+  signal: AbortSignal,
+  say: (text: string) => void,
+): Promise<Warehouse> {
+  const warehouse = await open();
   const missing = await pendingSteps(warehouse);
   if (missing.length === 0) return warehouse;
   say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);

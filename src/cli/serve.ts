@@ -22,7 +22,7 @@ import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
 import { current, pendingSteps } from './schema.ts';
 import { untilStopped } from './signals.ts';
-import { logLevelOf, outboundOf, streamsOf } from './sources.ts';
+import { outboundOf, streamsOf } from './sources.ts';
 
 /** Connections for the queue, the API and the pages. Runs have their own. */
 const ownConnections = 8;
@@ -41,7 +41,7 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
   const warn = warnings(context);
   const trouble = (what: string, error?: unknown): void => (isOver ? undefined : warn(what, error));
   const [warehouse, catalogue] = await Promise.all([ownWarehouse(context), catalogueOf(config, version)]);
-  const progress = await openProgress(context, { logLevel: logLevelOf(config, context), live: false });
+  const progress = await openProgress(context, { config, live: false });
   const warehouseOf = warehouses(context, config, warehouse);
   const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
@@ -93,7 +93,7 @@ function addressOf({ server }: Settings, flags: { readonly host?: string; readon
 /** The warehouse with its schema up to date, through connections that no run can take. */
 async function ownWarehouse(context: Context): Promise<Warehouse> {
   context.say('opening the warehouse');
-  const { url } = await current(context, context.say);
+  const { url } = await current(context.parts.warehouse, context.signal, context.say);
   const { connect } = await import('../warehouse/connect.ts');
   const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal: context.signal };
   return context.parts.keep(await connect(url.reveal(), options), (own) => own.close());

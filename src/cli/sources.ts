@@ -83,8 +83,7 @@ export async function choose(
       throw unknown(
         'stream',
         name,
-        all.map(({ stream }) => stream),
-        all.flatMap(({ names }) => names),
+        all.map(({ stream }) => stream).concat(all.flatMap(({ names }) => names)),
       );
   return known.flatMap((each) => {
     const own = each.filter(({ names }) => streams.some((name) => names.includes(name)));
@@ -99,29 +98,33 @@ export async function streamsOf(pipeline: string, config: Settings, version: str
   return source.streams.map(({ name, children = {} }) => ({ stream: name, children: Object.keys(children) }));
 }
 
-/** Level of the log on stderr, where one is written. */
-export const logLevelOf = (
-  { logLevel }: Settings,
-  { verbose }: Pick<Context, 'verbose'>,
-): string | undefined => (logLevel === 'silent' ? undefined : (logLevel ?? (verbose ? 'debug' : undefined)));
+/** Another configuration or warehouse than the command's own. */
+export interface Instead {
+  readonly config?: Settings;
+  readonly warehouse?: () => Promise<Warehouse>;
+}
 
-/** What the engine needs for a run. Opens the source and the warehouse, and migrates it. */
-export async function runDeps(context: Context, pipeline: string, progress: Progress): Promise<RunDeps> {
-  progress.say(`${pipeline}: opening the warehouse`);
-  const { parts, signal, version } = context;
-  const config = await parts.config();
-  const { observe } = progress;
+/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. */
+export async function withDeps<T>(
+  { parts, signal, version }: Context,
+  pipeline: string,
+  { observe, say }: Pick<Progress, 'observe' | 'say'>,
+  work: (deps: RunDeps) => Promise<T>,
+  instead: Instead = {},
+): Promise<T> {
+  say(`${pipeline}: opening the warehouse`);
+  const config = instead.config ?? (await parts.config());
   const { exclude, concurrency, lookbackMs, createdWindowMs, historyStart } = settingsOf(config, pipeline);
-  return {
-    source: await parts.source(pipeline, { observe, onHttp: noteRateLimits(pipeline, observe) }),
-    warehouse: await current(context, progress.say),
-    observe,
-    signal,
-    version,
-    trigger: 'manual',
-    deadlineMs: hours(config.runHours),
-    ...{ exclude, concurrency, lookbackMs, createdWindowMs, historyStart },
-  };
+  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe) };
+  const source = await openSource(pipeline, config, version, listeners);
+  try {
+    const warehouse = await current(instead.warehouse ?? parts.warehouse, signal, say);
+    const run = { observe, signal, version, trigger: 'manual', deadlineMs: hours(config.runHours) } as const;
+    const reading = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
+    return await work({ source, warehouse, ...run, ...reading });
+  } finally {
+    await source.close();
+  }
 }
 
 /** Channels of notifications, and the hand-offs that the pipelines declare. */
@@ -142,19 +145,17 @@ export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Out
 
 /** Sends notifications and hand-offs after a run. That this fails is only reported: a good run stays good. */
 export async function notifyAfter(
-  context: Pick<Context, 'signal'>,
-  warehouse: Pick<Warehouse, 'db'>,
-  config: Settings,
+  signal: AbortSignal,
+  outbound: Outbound,
   what: RunReport | { readonly pipeline: string; readonly cause: string },
   warn: (text: string) => void,
 ): Promise<void> {
   const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
-  const outbound = outboundOf(warehouse, config);
   try {
-    if ('runId' in what) await afterRun(outbound, what, context.signal);
-    else await afterFailure(outbound, what, context.signal);
+    if ('runId' in what) await afterRun(outbound, what, signal);
+    else await afterFailure(outbound, what, signal);
   } catch (error) {
-    const why = context.signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
+    const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
     warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
   }
 }

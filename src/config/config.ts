@@ -7,49 +7,14 @@ import { type Part, part } from './part.ts';
 import { bearerToken, integer, oneOf, text, webhookUrl } from './values.ts';
 import { Variables } from './variables.ts';
 
-/**
- * Everything that the user can set, read once and checked. `Sources`: settings by the name of the source; one that is absent is not
- * configured.
- */
-export interface Config<Sources> {
-  /** Connection string of the warehouse; absent: the embedded one under `home`. */
-  readonly databaseUrl: Secret | undefined;
-  /** Absolute path of the directory for what Tidemark keeps on disk. */
-  readonly home: string;
-  /** How long one run may take, in hours. */
-  readonly runHours: number;
-  /** Level of the log on stderr; undefined: not set. */
-  readonly logLevel: LogLevel | undefined;
-  readonly server: {
-    readonly host: string;
-    readonly port: number;
-    readonly apiToken: Secret | undefined;
-    /** A second token, read only. */
-    readonly readToken: Secret | undefined;
-    /** A run without progress for this many minutes is stuck. */
-    readonly stuckMinutes: number;
-  };
-  /** Where changes of state are sent. The addresses are secrets: anyone who knows one may post to it. */
-  readonly notify: readonly {
-    readonly name: 'webhook' | 'slack';
-    readonly url: Secret;
-    readonly secret?: Secret;
-  }[];
-  readonly proxies: ProxyConfig;
+/** Everything that the user can set, read once and checked. */
+export type Config<Sources> = ReturnType<typeof readOwn> & {
+  /** Settings by the name of the source; one that is absent is not configured. */
   readonly sources: Sources;
   /** What is allowed but doubtful, one sentence each. */
   readonly warnings: readonly string[];
-}
+};
 
-/** Proxies by scheme of the target. They are secrets: an address may hold a password. */
-export interface ProxyConfig {
-  readonly http?: Secret;
-  readonly https?: Secret;
-  /** What is reached without a proxy; see `Proxies` of src/http/proxy.ts. */
-  readonly except: readonly string[];
-}
-
-export type LogLevel = (typeof logLevels)[number];
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const general = part({
@@ -60,8 +25,11 @@ const general = part({
     LOG_LEVEL: oneOf(...logLevels).optional(),
   },
   build: (v, from) => ({
+    /** Connection string of the warehouse; absent: the embedded one under `home`. */
     databaseUrl: v.DATABASE_URL,
+    /** Absolute path of the directory for what Tidemark keeps on disk. */
     home: path.resolve(from.cwd, v.TIDEMARK_HOME),
+    /** How long one run may take, in hours. */
     runHours: v.TIDEMARK_RUN_HOURS,
     logLevel: v.LOG_LEVEL,
   }),
@@ -89,6 +57,14 @@ const server = part({
   },
 });
 
+/** The addresses are secrets: anyone who knows one may post to it. */
+interface Channel {
+  readonly name: 'webhook' | 'slack';
+  readonly url: Secret;
+  /** Signs the messages. */
+  readonly secret?: Secret;
+}
+
 const notify = part({
   secrets: {
     TIDEMARK_WEBHOOK_URL: webhookUrl,
@@ -96,12 +72,12 @@ const notify = part({
     TIDEMARK_SLACK_WEBHOOK_URL: webhookUrl,
   },
   plain: {},
-  build: (v, from): Config<unknown>['notify'] => {
-    const [url, secret, slack] = [
-      v.TIDEMARK_WEBHOOK_URL,
-      v.TIDEMARK_WEBHOOK_SECRET,
-      v.TIDEMARK_SLACK_WEBHOOK_URL,
-    ];
+  build: (v, from): readonly Channel[] => {
+    const {
+      TIDEMARK_WEBHOOK_URL: url,
+      TIDEMARK_WEBHOOK_SECRET: secret,
+      TIDEMARK_SLACK_WEBHOOK_URL: slack,
+    } = v;
     if (url && !secret)
       from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
     return [
@@ -111,22 +87,26 @@ const notify = part({
   },
 });
 
-const proxies: Part<ProxyConfig> = {
+/** Proxies by scheme of the target. They are secrets: an address may hold a password. */
+const proxies = {
   secrets: ['HTTPS_PROXY', 'HTTP_PROXY'],
   plain: ['NO_PROXY'],
-  read(from) {
+  read(from: Variables) {
     const [http, https] = [proxy(from, 'HTTP_PROXY'), proxy(from, 'HTTPS_PROXY')];
     const except = (from.text('no_proxy', 'NO_PROXY') ?? '').split(/[\s,]+/).filter(Boolean);
     return { ...(http && { http }), ...(https && { https }), except };
   },
 };
 
-/** Named as other programs name it, in lower case first. What is no HTTP proxy is ignored with a warning: it was set for other programs. */
+/** In lower case first. What is no HTTP proxy is ignored with a warning: it was set for other programs. */
 function proxy(from: Variables, name: string): Secret | undefined {
   const given = from.secret(name, name.toLowerCase());
   if (given === undefined) return undefined;
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `http://${given}`);
-  if (url !== null && isProxy(url)) return new Secret(url.href);
+  // A path belongs to a proxy script, or to a password with a slash; a stray % cannot be sent as Basic auth.
+  const isBare = url?.hostname && `${url.pathname}${url.search}${url.hash}` === '/';
+  if (isBare && /^https?:$/.test(url.protocol) && isDecodable(`${url.username}:${url.password}`))
+    return new Secret(url.href);
   from.warn(
     name,
     'is not the address of an HTTP proxy, such as http://proxy.example:3128 (special characters percent-encoded); no proxy is used',
@@ -134,13 +114,7 @@ function proxy(from: Variables, name: string): Secret | undefined {
   return undefined;
 }
 
-/** A path belongs to a proxy script or to a password with a slash; a stray % cannot be sent as Basic auth. */
-function isProxy({ protocol, hostname, pathname, search, hash, username, password }: URL): boolean {
-  const isBare = hostname !== '' && pathname === '/' && search === '' && hash === '';
-  return /^https?:$/.test(protocol) && isBare && decodes(`${username}:${password}`);
-}
-
-function decodes(text: string): boolean {
+function isDecodable(text: string): boolean {
   try {
     return decodeURIComponent(text) !== '';
   } catch {
@@ -148,43 +122,42 @@ function decodes(text: string): boolean {
   }
 }
 
+type Parts = Readonly<Record<string, Part<unknown>>>;
+type Values<P extends Parts> = { readonly [K in keyof P]: ReturnType<P[K]['read']> };
+
 /** Names of all variables, secrets apart. */
-export function variableNames(sources: Readonly<Record<string, Part<unknown>>>) {
+export function variableNames(sources: Parts) {
   const parts = [general, server, notify, proxies, ...Object.values(sources)];
-  return {
-    secrets: parts.flatMap(({ secrets }) => secrets),
-    plain: parts.flatMap((each) => each.plain),
-  };
+  return { secrets: parts.flatMap(({ secrets }) => secrets), plain: parts.flatMap(({ plain }) => plain) };
 }
+
+const readOwn = (from: Variables) => ({
+  ...general.read(from),
+  server: server.read(from),
+  /** Where changes of state are sent. */
+  notify: notify.read(from),
+  proxies: proxies.read(from),
+});
 
 /**
  * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
  * Throws `Misconfigured` with every problem, one a line; no message holds a secret.
  */
-export function readConfig<P extends Readonly<Record<string, Part<unknown>>>>(
+export function readConfig<P extends Parts>(
   env: NodeJS.ProcessEnv,
   cwd: string,
   sources: P,
-): Config<{ readonly [K in keyof P]: ReturnType<P[K]['read']> }> {
+): Config<Values<P>> {
   const from = new Variables(env, cwd);
-  const settings = Object.fromEntries(Object.entries(sources).map(([name, each]) => [name, each.read(from)]));
-  const config = {
-    ...general.read(from),
-    server: server.read(from),
-    notify: notify.read(from),
-    proxies: proxies.read(from),
-    sources: settings as { readonly [K in keyof P]: ReturnType<P[K]['read']> },
-    warnings: from.warnings,
-  };
+  const { problems, warnings } = from;
+  const settings = Object.entries(sources).map(([name, part]) => [name, part.read(from)]);
+  const config = { ...readOwn(from), sources: Object.fromEntries(settings) as Values<P>, warnings };
   warnOfUnknown(from, variableNames(sources));
-  const { problems } = from;
-  if (problems.length > 0) {
-    const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-    throw new Misconfigured(
-      `the configuration has ${many}:\n${problems.map((each) => `  ${each}`).join('\n')}`,
-    );
-  }
-  return config;
+  if (problems.length === 0) return config;
+  const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  throw new Misconfigured(
+    `the configuration has ${many}:\n${problems.map((each) => `  ${each}`).join('\n')}`,
+  );
 }
 
 /** A misspelt variable would otherwise be ignored without notice. */

@@ -45,17 +45,12 @@ export function part<S extends Shape, P extends Shape, T>(variables: {
 }
 
 function parsed(from: Variables, name: string, schema: z.ZodType, text: string | undefined): unknown {
-  const result = schema.safeParse(text);
-  if (!result.success) from.problem(name, result.error.issues[0]?.message ?? 'is not valid');
-  else if (/_(BASE|TOKEN)_URL$/.test(name) && typeof result.data === 'string')
-    warnOfHttp(from, name, result.data);
-  return result.success ? result.data : schema.safeParse(undefined).data;
-}
-
-function warnOfHttp(from: Variables, name: string, url: string): void {
-  const { protocol, hostname, host } = new URL(url);
-  if (protocol === 'http:' && !isThisMachine(hostname))
-    from.warn(name, `credentials go to ${host} unencrypted; use https where the server has it`);
+  const { success, data, error } = schema.safeParse(text);
+  if (!success) from.problem(name, error.issues[0]?.message ?? 'is not valid');
+  const url = success && /_(BASE|TOKEN)_URL$/.test(name) ? URL.parse(String(data)) : null;
+  if (url?.protocol === 'http:' && !isThisMachine(url.hostname))
+    from.warn(name, `credentials go to ${url.host} unencrypted; use https where the server has it`);
+  return success ? data : schema.safeParse(undefined).data;
 }
 
 /**

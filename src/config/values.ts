@@ -47,13 +47,10 @@ export function parseInstant(text: string): Date | undefined {
 }
 
 /** A day or an instant that is not in the future. */
-export const pastInstant = value(
-  parseInstant,
-  'is no date; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z',
-).refine((date) => date <= new Date(), {
-  error: ({ input }) =>
-    `'${input instanceof Date ? input.toISOString().slice(0, 10) : ''}' lies in the future: there would be nothing to read`,
-});
+export const pastInstant = value((text) => {
+  const date = parseInstant(text);
+  return date !== undefined && date <= new Date() ? date : undefined;
+}, 'is no date, or lies in the future; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z');
 
 /** The base URL of a server, without a slash at its end. */
 export const baseUrl = z.string().transform((text, context): string => {
@@ -73,33 +70,26 @@ function wrongWith(url: URL): string | undefined {
 
 export const text = z.string().optional();
 
+const token = (form: RegExp, wrong: string) => z.string().regex(form, wrong).optional();
+
 /** A token that we send in an Authorization header. */
-export const sentToken = z
-  .string()
-  .regex(
-    /^[\x20-\x7e]+$/,
-    'has a line break or a character that is not ASCII, which no header can carry; copy it again',
-  )
-  .optional();
+export const sentToken = token(
+  /^[\x20-\x7e]+$/,
+  'has a line break or a character that is not ASCII, which no header can carry; copy it again',
+);
 
 /** A token that callers send to us; without blanks, because they separate it from the word Bearer. */
-export const bearerToken = z
-  .string()
-  .regex(
-    /^[\x21-\x7e]+$/,
-    'has a blank or a character that is not ASCII, which no caller can send; make one of letters and digits',
-  )
-  .optional();
+export const bearerToken = token(
+  /^[\x21-\x7e]+$/,
+  'has a blank or a character that is not ASCII, which no caller can send; make one of letters and digits',
+);
 
 /** The address of a webhook, itself a secret: https, or http on this machine. */
 export const webhookUrl = z
   .string()
   .refine((text) => {
     const url = URL.parse(text);
-    return url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
-  }, 'is not an https address')
-  .refine((text) => {
-    const url = URL.parse(text);
-    return url === null || (url.username === '' && url.password === '');
-  }, 'must not hold a user or a password: they would not be sent')
+    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isThisMachine(url.hostname));
+    return isSafe && url.username === '' && url.password === '';
+  }, 'is not an https address without user and password')
   .optional();

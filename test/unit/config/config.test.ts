@@ -162,8 +162,8 @@ test.each<readonly [NodeJS.ProcessEnv, string]>([
   [{ ...tracker, TRACKER_BASE_URL: 'https://x.example/?a=1' }, 'query'],
   [{ ...tracker, TRACKER_BASE_URL: 'not a url' }, 'is not a URL'],
   [{ ...tracker, TRACKER_EMAIL: 'me@x.example:token' }, 'TRACKER_EMAIL: has a colon'],
-  [{ TRACKER_START: '2206-01-01' }, "TRACKER_START: '2206-01-01' lies in the future"],
-  [{ ADS_START: '2206-01-01' }, "ADS_START: '2206-01-01' lies in the future"],
+  [{ TRACKER_START: '2206-01-01' }, "TRACKER_START: '2206-01-01' is no date, or lies in the future"],
+  [{ ADS_START: '2206-01-01' }, "ADS_START: '2206-01-01' is no date, or lies in the future"],
   [{ ADS_ACCOUNT_IDS: ' , ' }, "ADS_ACCOUNT_IDS: ',' names nothing"],
   [{ ...workflow, WORKFLOW_DAGS: ',' }, "WORKFLOW_DAGS: ',' names nothing"],
   [{ TRACKER_GROUPS: ',' }, "TRACKER_GROUPS: ',' names nothing"],
@@ -179,7 +179,7 @@ test.each<readonly [NodeJS.ProcessEnv, string]>([
   [reader, 'TIDEMARK_API_TOKEN: is missing'],
   [{ ...reader, TIDEMARK_API_TOKEN: 'r' }, 'TIDEMARK_READ_TOKEN: equals'],
   [{ ...hook, TIDEMARK_WEBHOOK_URL: 'http://hooks.example/t' }, 'is not an https address'],
-  [{ ...hook, TIDEMARK_WEBHOOK_URL: 'https://me:pw@hooks.example/' }, 'must not hold a user'],
+  [{ ...hook, TIDEMARK_WEBHOOK_URL: 'https://me:pw@hooks.example/' }, 'without user and password'],
 ])('%o is refused', (env, message) => {
   expect(problems(env)).toContain(message);
 });
