@@ -32,7 +32,7 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [verb]', 'show help for a verb')
-    .option('--json', 'print JSON: one document, or one event a line for sync, backfill and reconcile')
+    .option('--json', 'print JSON: one document, or one event a line for what runs')
     .option('-q, --quiet', 'print only what went wrong')
     .option('-v, --verbose', 'print more: causes of errors, a log')
     .option('--no-color', 'print without colours (also NO_COLOR; FORCE_COLOR turns them on)')

@@ -8,26 +8,10 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { launcher, nowhere, start, tidemark } from './command.ts';
 
-const verbs = [
-  'sync',
-  'backfill',
-  'reconcile',
-  'check',
-  'init',
-  'logs',
-  'migrate',
-  'status',
-  'runs',
-  'streams',
-  'rejects',
-  'reset',
-  'why',
-  'simulate',
-  'demo',
-  'warehouse',
-  'serve',
-  'remote',
-];
+const verbs =
+  'sync backfill reconcile init check migrate status runs logs streams rejects reset why simulate demo warehouse serve remote'.split(
+    ' ',
+  );
 
 test('--help lists every verb, examples first, on stdout', async () => {
   const { code, out, err } = await tidemark('--help');
@@ -108,15 +92,10 @@ test.each(['', 'rejects', 'help nosuch'])(
   },
 );
 
-test.each([
-  ['sync', '--full'],
-  ['backfill', 'tracker', '--from', '2024-01-01', '--to', '2024-02-01'],
-  ['reconcile', 'tracker'],
-])('a --stream that names none does not mean all: tidemark %s %s', async (...words) => {
+test('a --stream that names none does not mean all', async () => {
   for (const none of ['', ' ', ',']) {
-    const { code, out, err } = await start([...words, '--stream', none]).ended;
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain('Name a stream');
+    const { code, out, err } = await start(['sync', '--stream', none]).ended;
+    expect({ code, out, err }).toEqual({ code: 2, out: '', err: expect.stringContaining('Name a stream') });
   }
 });
 
@@ -141,7 +120,7 @@ test.each([
   'serve --port=x://a:hunter2@b',
 ])('a secret among the words is refused and not repeated: `tidemark %s`', async (words) => {
   const { code, out, err } = await tidemark(`${words} --json`);
-  expect({ code, told: out + err }).toEqual({ code: 2, told: expect.not.stringContaining('hunter2') });
+  expect({ code, printed: out + err }).toEqual({ code: 2, printed: expect.not.stringContaining('hunter2') });
   expect(JSON.parse(out)).toMatchObject({ type: 'error', error: { code: 'usage' } });
 });
 
@@ -183,7 +162,7 @@ test('remote warns of a token that goes unencrypted to another machine', async (
 });
 
 test.skipIf(!fs.existsSync('/dev/full'))(
-  'a full disk behind standard output is told in a sentence',
+  'a full disk behind standard output is printed in a sentence',
   async () => {
     const shell = '"$NODE" "$CLI" --help > /dev/full; echo "$?"';
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', shell], {
@@ -217,7 +196,7 @@ test.each([
   },
 );
 
-test('wrong settings are told all at once, and with --json also as JSON', async () => {
+test('wrong settings are printed all at once, and with --json also as JSON', async () => {
   const env = { TRACKER_BASE_URL: 'ftp://x', TIDEMARK_PORT: 'eighty' };
   const { code, out, err } = await tidemark('status --json', { env });
   expect(code).toBe(2);
