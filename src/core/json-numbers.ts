@@ -1,11 +1,5 @@
 /** Finds the number literals of a JSON document that a double cannot hold, without parsing the rest. */
 
-/** Where a literal lies in the document's bytes; `end` is behind its last byte. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -44,20 +38,6 @@ const stands = (bytes: Uint8Array, start: number, end: number): boolean =>
   end - start >= stride &&
   (start === 0 || beside[bytes[start - 1] ?? 0] === 1) &&
   (end === bytes.length || beside[bytes[end] ?? 0] === 1);
-
-/** The lossy literals in order of place; strings are skipped. */
-export function* lossyNumbers(bytes: Buffer): Generator<Span> {
-  for (let at = 0; at < bytes.length; ) {
-    const byte = bytes[at] ?? 0;
-    if (byte === quote) at = endOfString(bytes, at);
-    else if (inNumber[byte] === 0) at++;
-    else {
-      const start = at;
-      while (at < bytes.length && inNumber[bytes[at] ?? 0] === 1) at++;
-      if (isLossy(ascii(bytes, start, at))) yield { start, end: at };
-    }
-  }
-}
 
 /** The place behind the string that opens at `at`; the document's end where it is not closed. */
 export const endOfString = (bytes: Buffer, at: number): number => {
