@@ -5,7 +5,7 @@ import path from 'node:path';
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 200,
-  core: 1524,
+  core: 1427,
   config: 300,
   http: 900,
   reading: 1300,
@@ -29,7 +29,7 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1524,
+  core: 1427,
   //
   config: 345,
   //

@@ -1,11 +1,17 @@
 /** Decimals are exact text: a JavaScript number only carries them where it is exact. */
 import { BadData } from './errors.ts';
 import { ExactNumber } from './json.ts';
-import { isPlainDecimal } from './plain-decimal.ts';
 
 /** What Postgres `numeric` holds: digits before and behind the point. */
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
+
+/** Whether a text is a decimal without sign, exponent or needless zeros before the point: as `decimalText` writes it. */
+export const isPlainDecimal = (text: string): boolean => /^(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text);
+
+/** The value of a whole number of at most 15 digits, e.g. `1115`, `1115.0` or `-5`; NaN for any other text. */
+export const wholeValue = (text: string): number =>
+  /^(?:0|-?[1-9]\d{0,14})(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
 
 /** A number of a parsed document, or its literal, as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
 export const decimalText = (value: number | ExactNumber | string): string => {

@@ -3,15 +3,13 @@
 import { isUtf8 } from 'node:buffer';
 import { BadData } from './errors.ts';
 import { isLossy, suspicious } from './json-numbers.ts';
-import { isPlainDecimal } from './plain-decimal.ts';
 import type { Json } from './request.ts';
 
 /** `JSON.rawJSON` is in V8 since Node 21, not yet in the compiler's library. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
 
 /** Whether a text is a number as JSON writes it. */
-export const isJsonNumber = (text: string): boolean =>
-  isPlainDecimal(text) || /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
+export const isJsonNumber = (text: string): boolean => /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
 
 /** A number of the source that a double cannot hold, e.g. `9007199254740993`, `12345678901234567.89` or `1e400`, as it was written. */
 export class ExactNumber {

@@ -1,8 +1,11 @@
 /** Objects of parsed JSON: any key is data, `toString` and `__proto__` included. */
-import { isObject, type JsonObject } from './json-object.ts';
+import { ExactNumber } from './json.ts';
 import type { Json } from './request.ts';
 
-export { isObject, type JsonObject };
+export type JsonObject = Readonly<Record<string, Json>>;
+
+export const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
 /** The value under a key of the object itself, never an inherited one: a changelog item has a key `toString`. */
 export const own = (object: JsonObject, key: string): Json => {

@@ -4,7 +4,6 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { Misconfigured, saidBy } from '../core/errors.ts';
-import { makeDirectory } from '../core/make-directory.ts';
 import { days, minutes, seconds } from '../core/time.ts';
 import { warehouseSettings } from '../warehouse/settings.ts';
 import { tidyTables } from '../warehouse/upkeep.ts';
@@ -100,7 +99,7 @@ function enter(home: string): string {
   try {
     for (const directory of [path.dirname(inside), inside]) {
       if (fs.existsSync(directory)) continue;
-      makeDirectory(directory);
+      fs.mkdirSync(directory, { recursive: true });
       fs.chmodSync(directory, mode); // mkdir's mode is cut by the umask
     }
     return fs.realpathSync(inside);

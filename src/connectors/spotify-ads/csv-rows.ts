@@ -2,8 +2,9 @@
  * Rows of CSV reports: the table, the meaning of a file's columns, and the transform. A report names its entities and gives no ids; rows that
  * repeat all names and the day are told apart by `occurrence`.
  */
+
+import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
-import { isPlainDecimal } from '../../core/plain-decimal.ts';
 import type { JsonObject } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import { keyText, requireRecord } from '../../core/record-values.ts';

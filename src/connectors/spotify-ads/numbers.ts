@@ -2,9 +2,8 @@
  * The numbers of report rows. A number is stored exactly or its row is rejected; one that is absent is null, never 0; one that the platform
  * hides (-5: 1 to 4 conversions) is null with a flag. Only amounts finer than a millionth are rounded, and the exact one is kept.
  */
-import { decimalText } from '../../core/decimal.ts';
+import { decimalText, wholeValue } from '../../core/decimal.ts';
 import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
-import { wholeValue } from '../../core/plain-decimal.ts';
 import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/request.ts';

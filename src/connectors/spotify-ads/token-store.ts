@@ -5,7 +5,6 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Misconfigured } from '../../core/errors.ts';
-import { makeDirectory } from '../../core/make-directory.ts';
 import type { TokenStore } from '../../core/token-store.ts';
 
 export interface TokenFile {
@@ -42,7 +41,7 @@ export const tokenFile = ({ directory, name, configured, lock }: TokenFile): Tok
     write: (refreshToken) =>
       naming(file, () => replace(file, JSON.stringify({ of, refreshToken } satisfies z.infer<typeof shape>))),
     async alone(work, signal) {
-      await naming(file, async () => makeDirectory(directory, 0o700));
+      await naming(file, () => fs.mkdir(directory, { recursive: true, mode: 0o700 }));
       const held = await lock(path.join(directory, `${name}.lock`), signal);
       try {
         return await work();

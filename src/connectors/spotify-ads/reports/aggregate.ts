@@ -3,8 +3,8 @@
 import { TooOld, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import { elementSlice } from '../../../core/json.ts';
-import { isObject } from '../../../core/json-object.ts';
 import type { Page, PageWalk, Paging, Reading, WalkEnd } from '../../../core/paging.ts';
+import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';

@@ -2,8 +2,8 @@
 
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
-import { isObject } from '../../../core/json-object.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
+import { isObject } from '../../../core/record-object.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';

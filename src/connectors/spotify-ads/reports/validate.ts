@@ -1,7 +1,7 @@
 /** Rows of aggregate reports: in the vendor's shape, of what was requested, one for each entity and time. */
 
 import { UnexpectedContent } from '../../../core/errors.ts';
-import { isObject } from '../../../core/json-object.ts';
+import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import { parseInstant } from '../../../core/time.ts';
 import { textAt } from '../../../reading/offset-list.ts';
