@@ -55,10 +55,6 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   outbound: 595,
   //
-  'server/api': 1080,
-  //
-  'server/dashboard': 1690,
-  //
   cli: 2480,
   //
   src: 32_500,

@@ -72,7 +72,8 @@ const sourceFaults: Readonly<Record<string, string>> = {
 
 /** A run that is active, and about how long it will take if the last complete one is a guide. */
 function active([newest, ...older]: readonly RunLine[], now: Date): readonly string[] {
-  if (newest?.status !== 'running' || newest.alive !== true) return [];
+  if (newest?.status !== 'running') return [];
+  if (newest.alive === false) return [`The process of run ${newest.runId} has died; the next run continues.`];
   const whole = lastWhole(older).find(({ pipeline }) => pipeline === newest.pipeline);
   const left = newest.kind === 'sync' && whole !== undefined ? whole.seconds - newest.seconds : 0;
   const remaining = left > 0 ? `, about ${duration(left)} left` : '';

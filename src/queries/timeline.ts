@@ -9,18 +9,6 @@ export interface StreamSpan {
   readonly finishedAt: Date | null;
 }
 
-/** A slice, as the newest run that touched it left it. */
-export interface SliceLine {
-  readonly stream: string;
-  readonly partition: unknown;
-  /** What the window is on; null where the stream is listed whole. */
-  readonly field: string | null;
-  readonly from: Date | null;
-  readonly to: Date | null;
-  /** pending · reading (a run is at it) · done · split · partial · failed · absent */
-  readonly status: string;
-}
-
 /** A span in which the source limited the rate and no request was sent. Known when the run has ended. */
 export interface Quiet {
   readonly from: Date;
@@ -47,40 +35,26 @@ export const timeline = async (db: Db, runId: string): Promise<Timeline> => ({
   ),
 });
 
-/** How far the walks are that a run opened or works on. */
+/** How many slices of a stream there are, are done, and are being read. Split slices count as their parts. */
 export interface Progress {
   readonly stream: string;
-  /** Slices by status; split ones are counted as their parts. */
-  readonly slices: readonly SliceLine[];
   readonly total: number;
   readonly done: number;
+  readonly reading: number;
 }
 
-/** Every slice of the walks that a run opened or went on with, by stream; at most `limit` slices of a stream are listed. */
-export async function progressOf(db: Db, runId: string, limit = 600): Promise<readonly Progress[]> {
-  const rows = await rowsOf(
-    sql<SliceLine & { readonly total: number; readonly done: number }>`
-      select * from (
-        ${selectSlices(sql`, count(*) over (partition by w.stream)::float8 as total,
-          (count(*) filter (where s.status in ('done', 'absent')) over (partition by w.stream))::float8 as done,
-          row_number() over (partition by w.stream order by s.window_from nulls first, s.slice_id) as place`)}
-        where s.status <> 'split' and s.walk_id in (
-          select walk_id from ops.slices where run_id = ${runId}::bigint
-          union select walk_id from ops.walks where run_id = ${runId}::bigint)) x
-      where x.place <= ${limit} order by x.stream, x.place`,
+/** The slices of the walks that a run opened or continued, by stream. A slice is being read while its run is running. */
+export const progressOf = (db: Db, runId: string): Promise<readonly Progress[]> =>
+  rowsOf(
+    sql<Progress>`
+      select w.stream, count(*)::float8 as total,
+        (count(*) filter (where s.status in ('done', 'absent')))::float8 as done,
+        (count(*) filter (where s.started_at is not null and s.finished_at is null and r.status = 'running'
+          and s.status in ('pending', 'failed', 'partial')))::float8 as reading
+      from ops.slices s join ops.walks w using (walk_id) left join ops.runs r on r.run_id = s.run_id
+      where s.status <> 'split' and s.walk_id in (
+        select walk_id from ops.slices where run_id = ${runId}::bigint
+        union select walk_id from ops.walks where run_id = ${runId}::bigint)
+      group by w.stream order by w.stream`,
     db,
   );
-  const streams = [...new Set(rows.map((row) => row.stream))];
-  return streams.map((stream) => {
-    const own = rows.filter((row) => row.stream === stream);
-    return { stream, slices: own, total: own[0]?.total ?? 0, done: own[0]?.done ?? 0 };
-  });
-}
-
-/** A slice counts as being read while it was begun, is not finished, and its run is running. */
-const selectSlices = (more: ReturnType<typeof sql>) => sql`
-  select w.stream, s.partition, w.field, s.window_from as from, s.window_to as to,
-    case when s.started_at is not null and s.finished_at is null and s.status in ('pending', 'failed', 'partial') and exists (
-      select from ops.runs r where r.run_id = s.run_id and r.status = 'running') then 'reading' else s.status end as status
-    ${more}
-  from ops.slices s join ops.walks w using (walk_id)`;

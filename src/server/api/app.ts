@@ -15,12 +15,6 @@ const bodyLimit = 64 * 1024;
 
 const json = 'application/json; charset=utf-8';
 
-/** What Node reports of requests that it could not read. */
-const clientCodes: Readonly<Record<string, number>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-  HPE_HEADER_OVERFLOW: 431,
-};
-
 /** Builds the server; it does not listen yet. */
 export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
   const limits: Limits = { ...usualLimits, ...deps.limits };
@@ -44,7 +38,8 @@ export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
     forceCloseConnections: true,
     frameworkErrors: refuse,
     clientErrorHandler: (error, socket) => {
-      const code = clientCodes[error.code] ?? 400;
+      const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+      const code = isLate ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
       const body = JSON.stringify(failure(messages[code] ?? ''));
       const head = [`HTTP/1.1 ${code} ${STATUS_CODES[code]}`, `content-type: ${json}`, 'connection: close'];
       if (socket.writable) socket.write([...head, `content-length: ${body.length}`, '', body].join('\r\n'));
@@ -52,11 +47,9 @@ export async function buildApp(deps: ServerDeps): Promise<FastifyInstance> {
     },
   });
   app.setErrorHandler(refuse);
-  app.setNotFoundHandler(({ url }, reply) =>
-    url.startsWith('/api/')
-      ? reply.code(404).send(failure(messages[404] ?? ''))
-      : reply.code(404).type('text/plain').send('There is nothing here.\n'),
-  );
+  app.setNotFoundHandler(() => {
+    throw new Rejected(404);
+  });
   await app.register(async (api) => controlApi(api, deps, limits), { prefix: '/api/v1' });
   await app.register(async (service) => serviceRoutes(service, deps));
   if (deps.pages !== undefined) await app.register(deps.pages);
@@ -68,7 +61,7 @@ async function controlApi(api: FastifyInstance, deps: ServerDeps, limits: Limits
   // Before authentication: refused requests count, too.
   api.addHook('onRequest', api.rateLimit());
   acceptJson(api);
-  authenticate(api, deps, { audited: true });
+  authenticate(api, deps, true);
   for (const { method, path, data: shape, codes, answer } of routes)
     api.route({
       method,

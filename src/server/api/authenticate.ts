@@ -9,12 +9,8 @@ import { attemptLimit, type Role, roleOf } from './tokens.ts';
 
 const isChanging = ({ method }: FastifyRequest): boolean => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
-/** Guards every route of this scope. `audited`: attempts to change something get a row in `ops.audit`. */
-export function authenticate(
-  app: FastifyInstance,
-  deps: ServerDeps,
-  { audited }: { readonly audited: boolean },
-): void {
+/** Guards every route of this scope. `isAudited`: attempts to change something get a row in `ops.audit`. */
+export function authenticate(app: FastifyInstance, deps: ServerDeps, isAudited: boolean): void {
   const { tokens, trouble } = deps;
   const roles = new WeakMap<FastifyRequest, Role | 'nobody'>();
   const guesses = attemptLimit();
@@ -43,7 +39,7 @@ export function authenticate(
     roles.set(request, role);
     if (role === 'read' && isChanging(request)) throw new Rejected(403);
   });
-  if (!audited) return;
+  if (!isAudited) return;
   // Callers without a valid token must not be able to fill the audit.
   const strangers = attemptLimit();
   audit(app, deps, (request) => {

@@ -21,15 +21,15 @@ export interface ServerDeps {
   readonly limits?: Partial<Limits>;
 }
 
-export interface Limits {
+export const usualLimits = {
   /** Requests of one address in a minute. */
-  readonly perMinute: number;
+  perMinute: 1200,
   /** A request must have arrived within this time, ms. */
-  readonly requestMs: number;
+  requestMs: 10_000,
   /** Log streams at the same time. */
-  readonly streams: number;
+  streams: 100,
   /** How often a log stream looks for new lines, ms. */
-  readonly followMs: number;
-}
+  followMs: 500,
+};
 
-export const usualLimits: Limits = { perMinute: 1200, requestMs: 10_000, streams: 100, followMs: 500 };
+export type Limits = Readonly<typeof usualLimits>;

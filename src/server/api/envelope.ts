@@ -27,15 +27,9 @@ export class Rejected extends Error {
   }
 }
 
-/** What an error becomes as an answer. */
-export interface Refusal {
-  readonly code: number;
-  readonly body: Failure;
-  /** The fault is ours, not the caller's: the error itself belongs into the log. */
-  readonly isOurs: boolean;
-}
-
 type ErrorClass = abstract new (...args: never[]) => Error;
+
+const ourFault = 'something went wrong here; the log of the server says what';
 
 /** What our own errors are answered with; absent message: their own, which the caller may read. */
 const rules: readonly (readonly [types: readonly ErrorClass[], code: number, message?: string])[] = [
@@ -43,35 +37,34 @@ const rules: readonly (readonly [types: readonly ErrorClass[], code: number, mes
   [[NotFound], 404],
   [[Misconfigured], 400],
   [[AuthFailed, Unreachable, Transient], 503, 'the source or the warehouse does not answer; try again later'],
-  [[TidemarkError], 500],
+  [[TidemarkError], 500, ourFault],
 ];
 
-/** An error as an answer. Of errors that are not ours to word, the caller learns only that they happened. */
-export function refusalOf(error: unknown): Refusal {
-  if (error instanceof Rejected)
-    return { code: error.statusCode, body: failure(error.message), isOurs: false };
-  const { code, message } = verdictOf(error);
-  const body = failure(message);
+/**
+ * An error as an answer. Of errors that are not ours to word, the caller learns only that they happened.
+ * `isOurs`: the fault is ours, not the caller's; the error itself belongs into the log.
+ */
+export function refusalOf(error: unknown) {
+  const [code, message] = verdictOf(error);
+  const active = error instanceof Conflict && error.active ? { active: error.active } : {};
   return {
     code,
-    body: error instanceof Conflict && error.active ? { ...body, active: error.active } : body,
-    isOurs: code >= 500,
+    body: { ...failure(message), ...active },
+    isOurs: code >= 500 && !(error instanceof Rejected),
   };
 }
 
-function verdictOf(error: unknown): { readonly code: number; readonly message: string } {
-  const [, code = httpStatus(error), message] =
-    rules.find(([types]) => types.some((type) => error instanceof type)) ?? [];
-  if (message !== undefined && code !== undefined) return { code, message };
-  if (error instanceof TidemarkError && code !== undefined && code < 500)
-    return { code, message: escaped(withoutSecrets(error.message)) };
-  if (code !== undefined && code < 500)
-    return { code, message: messages[code] ?? 'the request is not acceptable' };
-  if (code === undefined && isUnwritable(error))
-    return { code: 503, message: 'the warehouse takes no writes; try again later' };
-  if (code === undefined && isPassing(error))
-    return { code: 503, message: 'the warehouse does not answer; try again later' };
-  return { code: 500, message: 'something went wrong here; the log of the server says what' };
+function verdictOf(error: unknown): readonly [code: number, message: string] {
+  if (error instanceof Rejected) return [error.statusCode, error.message];
+  const rule = rules.find(([types]) => types.some((type) => error instanceof type));
+  if (rule !== undefined) {
+    const [, code, message = escaped(withoutSecrets(error instanceof Error ? error.message : ''))] = rule;
+    return [code, message];
+  }
+  const code = httpStatus(error);
+  if (code !== undefined) return [code, messages[code] ?? 'the request is not acceptable'];
+  if (isUnwritable(error)) return [503, 'the warehouse takes no writes; try again later'];
+  return isPassing(error) ? [503, 'the warehouse does not answer; try again later'] : [500, ourFault];
 }
 
 /** Messages for what the HTTP layer refuses. Its own may quote the request. */

@@ -2,9 +2,11 @@
 
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
 import { type ServerDeps, usualLimits } from './deps.ts';
 import { Rejected } from './envelope.ts';
 import type { Http } from './route.ts';
+import type { logStream } from './schemas.ts';
 
 /** Proxies cut a connection that is idle for long. */
 const idleMs = 15_000;
@@ -16,15 +18,12 @@ export const streamAbout =
   'Server-sent events: `line` with a LogLine as data and its number as id, then `end` with the run. ' +
   'With Accept: application/x-ndjson one LogLine a line. Continues after `after` or Last-Event-ID.';
 
-interface Names {
-  readonly dagName: string;
-  readonly runId: string;
-}
+type LogRequest = z.infer<typeof logStream>;
 
 /** A stream that ends when the run is over and all lines are sent, the reader leaves, or the service ends. Throws NotFound, Rejected. */
 export async function streamLog(
   deps: ServerDeps,
-  { params, query }: { readonly params: Names; readonly query: { readonly after?: string | undefined } },
+  { params, query }: LogRequest,
   { request, reply }: Http,
 ): Promise<Readable> {
   await deps.control.run(params.dagName, params.runId);
@@ -57,7 +56,7 @@ const asEvent: Write = (event, data, id) =>
 
 async function* follow(
   { control, trouble, signal, limits }: ServerDeps,
-  { dagName, runId }: Names,
+  { dagName, runId }: LogRequest['params'],
   after: number,
   write: Write,
 ): AsyncGenerator<string> {

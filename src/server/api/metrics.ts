@@ -10,45 +10,43 @@ import type { ServerDeps } from './deps.ts';
 
 /** A row is a sample: `value` is its value, `part` (if any) ends its name, every other column that is not null is a label. */
 type Sample = Readonly<Record<string, string | number | null>>;
-type Metric = readonly [
-  name: string,
-  type: 'gauge' | 'counter' | 'histogram',
-  help: string,
-  samples: RawBuilder<Sample>,
-];
+type Type = 'gauge' | 'counter' | 'histogram';
+type Metric = readonly [name: string, type: Type, help: string, samples: RawBuilder<Sample>];
 
-const bySource = (value: RawBuilder<unknown>) =>
-  sql<Sample>`select pipeline as source, ${value} as value from ops.runs group by 1 order by 1`;
+/** One value of each source. */
+const bySource = (value: RawBuilder<unknown>, where = sql`true`) =>
+  sql<Sample>`select pipeline as source, ${value} as value from ops.runs where ${where} group by 1`;
 
 const ofStreams = (value: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql<Sample>`
   select s.name as source, t.stream, ${value} as value
   from ops.streams t join ops.sources s using (source_id) cross join ${lastComplete} f
-  where not t.excluded and ${where} order by 1, 2`;
+  where not t.excluded and ${where}`;
 
 const rejects = (where: RawBuilder<unknown>) => sql<Sample>`
   select s.name as source, r.code as reason, count(*)::float8 as value
-  from ops.rejects r join ops.sources s using (source_id) where ${where} group by 1, 2 order by 1, 2`;
+  from ops.rejects r join ops.sources s using (source_id) where ${where} group by 1, 2`;
+
+const requests = (where: RawBuilder<unknown>) =>
+  sql<Sample>`select count(*)::float8 as value from ops.dag_runs where ${where}`;
 
 /** Upper bounds of the buckets of durations, seconds. */
 const bounds = [10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 57_600];
 
 // biome-ignore format: one table, an entry for each metric
 const metrics: readonly Metric[] = [
-  ['run_last_success_timestamp_seconds', 'gauge', 'End of the newest complete run of every stream, Unix time.', sql`
-    select pipeline as source, extract(epoch from max(finished_at))::float8 as value
-    from ops.runs where status = 'succeeded' and settles = 'freshness' group by 1 order by 1`],
+  ['run_last_success_timestamp_seconds', 'gauge', 'End of the newest complete run of every stream, Unix time.',
+    bySource(sql`extract(epoch from max(finished_at))::float8`, sql`status = 'succeeded' and settles = 'freshness'`)],
   ['runs_total', 'counter', 'Runs that are over.', sql`
     select pipeline as source, trigger, kind, status, count(*)::float8 as value
-    from ops.runs where status <> 'running' group by 1, 2, 3, 4 order by 1, 2, 3, 4`],
+    from ops.runs where status <> 'running' group by 1, 2, 3, 4`],
   ['runs_active', 'gauge', 'Runs that the warehouse has as running.', sql`
     select s.name as source, count(r.run_id)::float8 as value
-    from ops.sources s left join ops.runs r on r.source_id = s.source_id and r.status = 'running' group by 1 order by 1`],
-  ['queue_length', 'gauge', 'Requests that wait for a worker.', sql`
-    select count(*)::float8 as value from ops.dag_runs d
-    where status in ('queued', 'interrupted', 'lost')`],
-  ['stuck_runs', 'gauge', 'Requests that run without progress.', sql`
-    select count(*)::float8 as value from ops.dag_runs where status = 'running' and stuck_since is not null`],
-  ['stream_last_success_timestamp_seconds', 'gauge', 'The warehouse holds everything of the stream up to here, Unix time.',
+    from ops.sources s left join ops.runs r on r.source_id = s.source_id and r.status = 'running' group by 1`],
+  ['queue_length', 'gauge', 'Requests that wait for a worker.',
+    requests(sql`status in ('queued', 'interrupted', 'lost')`)],
+  ['stuck_runs', 'gauge', 'Requests that run without progress.',
+    requests(sql`status = 'running' and stuck_since is not null`)],
+  ['stream_last_success_timestamp_seconds', 'gauge', 'The warehouse holds everything up to here, Unix time.',
     ofStreams(sql`extract(epoch from f.at)::float8`, sql`f.at is not null`)],
   ['stream_lag_seconds', 'gauge', 'How old the stream is at most.',
     ofStreams(sql`extract(epoch from clock_timestamp() - f.at)::float8`, sql`f.at is not null`)],
@@ -57,20 +55,20 @@ const metrics: readonly Metric[] = [
     sql`t.state not in ('unavailable', 'forbidden')`)],
   ['stream_rows_total', 'counter', 'Records by outcome.', sql`
     select s.name as source, x.stream, o.op, sum(o.n)::float8 as value
-    from ops.run_streams x join ops.sources s using (source_id) cross join lateral (values ('inserted', x.inserted),
-      ('updated', x.updated), ('unchanged', x.unchanged), ('deduplicated', x.deduplicated),
-      ('superseded', x.superseded), ('rejected', x.rejected), ('deleted', x.deleted)) o (op, n)
-    group by 1, 2, 3 order by 1, 2, 3`],
+    from ops.run_streams x join ops.sources s using (source_id) cross join lateral (values
+      ('inserted', x.inserted), ('updated', x.updated), ('unchanged', x.unchanged), ('deleted', x.deleted),
+      ('deduplicated', x.deduplicated), ('superseded', x.superseded), ('rejected', x.rejected)) o (op, n)
+    group by 1, 2, 3`],
   ['stream_duration_seconds', 'gauge', 'How long the stream took in its newest run.', sql`
-    select * from (select distinct on (s.name, x.stream) s.name as source, x.stream,
-        extract(epoch from x.finished_at - x.started_at)::float8 as value
-      from ops.run_streams x join ops.sources s using (source_id) where x.finished_at is not null
-      order by s.name, x.stream, x.run_id desc) newest order by 1, 2`],
-  ['rejects_open', 'gauge', 'Records that could not become rows and wait in ops.rejects.', rejects(sql`r.status = 'open'`)],
+    select distinct on (1, 2) s.name as source, x.stream, extract(epoch from finished_at - started_at)::float8 as value
+    from ops.run_streams x join ops.sources s using (source_id) where finished_at is not null
+    order by 1, 2, x.run_id desc`],
+  ['rejects_open', 'gauge', 'Records that could not become rows and wait.', rejects(sql`r.status = 'open'`)],
   ['rejects_total', 'counter', 'Records that ever could not become rows.', rejects(sql`true`)],
-  ['http_requests_total', 'counter', 'Requests of runs that are over, retries included.', bySource(sql`sum(requests)::float8`)],
+  ['http_requests_total', 'counter', 'Requests of runs that are over, retries included.',
+    bySource(sql`sum(requests)::float8`)],
   ['http_retries_total', 'counter', 'Retries among these requests.', bySource(sql`sum(retries)::float8`)],
-  ['http_throttled_seconds_total', 'counter', "Seconds waited for the source's rate limit, summed over concurrent requests.",
+  ['http_throttled_seconds_total', 'counter', "Waited for the source's rate limit, summed over concurrent requests.",
     bySource(sql`(sum(throttled_ms) / 1000)::float8`)],
   ['run_duration_seconds', 'histogram', 'How long runs took.', sql`
     with r as (select pipeline as source, status, extract(epoch from finished_at - started_at)::float8 as took
@@ -97,7 +95,7 @@ export function openMetrics({ db, version }: ServerDeps) {
   };
 }
 
-const family = (name: string, type: Metric[1], help: string, samples: readonly Sample[]): string =>
+const family = (name: string, type: Type, help: string, samples: readonly Sample[]): string =>
   `# HELP tidemark_${name} ${help}\n# TYPE tidemark_${name} ${type}\n${samples.map((each) => line(name, each)).join('')}`;
 
 function line(name: string, { part, value, ...labels }: Sample): string {

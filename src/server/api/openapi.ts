@@ -1,4 +1,4 @@
-/** `openapi.json`, made of the routes and their schemas, and the page `/api` for people. */
+/** `openapi.json` and the page `/api`, made of the routes and their schemas. */
 
 import { z } from 'zod';
 import type { Route } from './route.ts';
@@ -43,12 +43,12 @@ const addressOf = (path: string): string => `/api/v1${path.replaceAll(/:([A-Za-z
 const bare = ({ $schema, $id, ...schema }: Readonly<Record<string, unknown>>) => schema;
 const jsonSchema = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' });
 
-const operation = ({ operationId, summary, description, asks, data, codes }: Route) => ({
+const operation = ({ operationId, summary, description, input, data, codes }: Route) => ({
   operationId,
   summary,
   ...(description === undefined ? {} : { description }),
-  parameters: [...parameters('path', asks.shape.params), ...parameters('query', asks.shape.query)],
-  ...(asks.shape.body === undefined ? {} : { requestBody: bodyOf(asks.shape.body) }),
+  parameters: [...parameters('path', input.shape.params), ...parameters('query', input.shape.query)],
+  ...(input.shape.body === undefined ? {} : { requestBody: bodyOf(input.shape.body) }),
   responses: {
     ...Object.fromEntries(codes.map((code) => [code, { description: 'Success.', ...success(data) }])),
     '4XX': {
@@ -84,24 +84,16 @@ const success = (data: z.ZodType | undefined) =>
         properties: { status: { const: 'success' }, data: ref(data) },
       });
 
-function parameters(place: 'path' | 'query', schema: z.ZodType | undefined): readonly object[] {
+function parameters(where: 'path' | 'query', schema: z.ZodType | undefined): readonly object[] {
   const { properties = {}, required = [] } = schema === undefined ? {} : jsonSchema(schema);
   return Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name);
-    return { name, in: place, required: isRequired, schema };
+    return { name, in: where, required: isRequired, schema };
   });
 }
 
-/** The API as a page for people: nothing is loaded from anywhere. */
-export const apiPage = (version: string): string => `<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>Tidemark control API</title>
-<style>:root{color-scheme:light dark;font:16px/1.5 sans-serif}body{max-width:60rem;margin:2rem auto;padding:0 1rem}</style>
-<h1>Tidemark control API <small>${version}</small></h1>
-<p>${about} ${auth} All of it for programs: <a href="/openapi.json">openapi.json</a>.</p>
-<dl>${routes
-  .map(
-    ({ method, path, summary, description = '' }) =>
-      `<dt><b>${method}</b> <code>${addressOf(path)}</code></dt><dd>${summary}. ${description}</dd>`,
-  )
-  .join('\n')}</dl></html>
-`;
+/** The API as a page for people. */
+export const apiText = (): string =>
+  `Tidemark control API\n\n${about}\n\n${auth}\n\n${routes
+    .map(({ method, path, summary }) => `${method.padEnd(4)} ${addressOf(path)}\n     ${summary}.`)
+    .join('\n\n')}\n\nFor programs: /openapi.json\n`;

@@ -1,38 +1,28 @@
 /** `params` of a start: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects FULL=true` (contract, section 2). */
 
 import { z } from 'zod';
-import { parseInstant } from '../../config/values.ts';
+import { oneOf, parseInstant, value } from '../../config/values.ts';
 import { Misconfigured } from '../../core/errors.ts';
 import type { Ask } from '../../scheduler/control.ts';
 import { problem } from './route.ts';
 
-const instant = z
-  .string()
-  .transform((text, { addIssue }): Date => {
-    const found = parseInstant(text);
-    if (found === undefined)
-      addIssue(`${shown(text)} is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z`);
-    return found ?? new Date(Number.NaN);
-  })
-  .optional();
+const instant = value(
+  parseInstant,
+  'is not a date; write 2024-01-31 (midnight UTC) or 2024-01-31T08:00:00Z',
+).optional();
 
-const streams = z
-  .string()
-  .regex(
-    /^[a-z][a-z0-9_]{0,62}(,[a-z][a-z0-9_]{0,62})*$/,
-    'give names with commas between them, such as issues,projects',
-  )
-  .transform((text) => text.split(','))
-  .optional();
-
-const kinds = ['sync', 'full', 'reconcile', 'backfill'] as const;
+const streamList = /^[a-z][a-z0-9_]{0,62}(,[a-z][a-z0-9_]{0,62})*$/;
+const streams = value(
+  (text) => (streamList.test(text) ? text.split(',') : undefined),
+  'must be names with commas between them, such as issues,projects',
+).optional();
 
 const values = z.object({
   FROM: instant,
   TO: instant,
   STREAMS: streams,
-  FULL: z.enum(['true', 'false'], { error: 'write true or false' }).default('false'),
-  DOES: z.enum(kinds, { error: `write one of ${kinds.join(', ')}` }).optional(),
+  FULL: oneOf('true', 'false').default('false'),
+  DOES: oneOf('sync', 'full', 'reconcile', 'backfill').optional(),
 });
 
 const names: readonly string[] = Object.keys(values.shape);
@@ -69,9 +59,9 @@ function pairsOf(params: string): Readonly<Record<string, string>> {
     if (!names.includes(name))
       throw new Misconfigured(`params: ${shown(name)} is unknown; there are ${names.join(', ')}`);
     if (found.has(name)) throw new Misconfigured(`params: ${name} is given twice`);
-    const value = double?.replaceAll(/\\(["\\])/g, '$1') ?? single ?? bare ?? '';
-    if (value === '') throw new Misconfigured(`params: ${name} has no value`);
-    found.set(name, value);
+    const text = double?.replaceAll(/\\(["\\])/g, '$1') ?? single ?? bare ?? '';
+    if (text === '') throw new Misconfigured(`params: ${name} has no value`);
+    found.set(name, text);
     rest = rest.slice(match[0].length).trimStart();
   }
   return Object.fromEntries(found);

@@ -9,7 +9,7 @@ import { Rejected } from './envelope.ts';
 interface Details<S extends z.ZodObject> {
   readonly description?: string;
   /** `params`, `query` and `body` of a request, as far as they are checked. */
-  readonly asks?: S;
+  readonly input?: S;
   /** What a success holds; absent: log lines as a stream. */
   readonly data?: z.ZodType;
   /** Status codes of a success, the usual one last; default 200 for GET, 202 for POST. */
@@ -22,7 +22,7 @@ export interface Http {
 }
 
 export interface Route extends Details<z.ZodObject> {
-  readonly asks: z.ZodObject;
+  readonly input: z.ZodObject;
   readonly codes: readonly number[];
   readonly method: string;
   /** Below `/api/v1`, with `:name` for parameters. */
@@ -33,25 +33,24 @@ export interface Route extends Details<z.ZodObject> {
   answer(deps: ServerDeps, http: Http): Promise<unknown>;
 }
 
-/** `address`: method and path. `answer` gets the checked parts of the request. */
+/** `name`: operation id, method and path. `answer` gets the checked parts of the request. */
 export function route<S extends z.ZodObject = z.ZodObject>(
-  address: string,
-  operationId: string,
+  name: string,
   summary: string,
   details: Details<S>,
   answer: (deps: ServerDeps, asked: z.infer<S>, http: Http) => Promise<unknown>,
 ): Route {
-  const [method = '', path = ''] = address.split(' ');
+  const [operationId = '', method = '', path = ''] = name.split(' ');
   const common = {
     method,
     path,
     operationId,
     summary,
-    asks: z.object({}),
+    input: z.object({}),
     codes: [method === 'GET' ? 200 : 202],
   };
   const answered: Route['answer'] = async (deps, http) => {
-    const found = (details.asks ?? common.asks).safeParse(http.request);
+    const found = (details.input ?? common.input).safeParse(http.request);
     if (!found.success) throw new Rejected(400, problem(found.error));
     return answer(deps, found.data as z.infer<S>, http);
   };

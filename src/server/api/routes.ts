@@ -1,6 +1,7 @@
 /** The routes of the control API: those of the contract (start, stop, status), lists, retry, one run and its log. */
 
 import { sql } from 'kysely';
+import type { z } from 'zod';
 import type { Db } from '../../queries/db.ts';
 import { handoffsOf } from '../../queries/handoff-list.ts';
 import type { DagRun, DagStatus } from '../../scheduler/control.ts';
@@ -20,12 +21,10 @@ const withHandoffs = async ({ db }: ServerDeps, run: DagRun) => ({
 
 const history = (path: string, operationId: string): Route =>
   route(
-    `GET /dags/:dagName/${path}`,
-    operationId,
+    `${operationId} GET /dags/:dagName/${path}`,
     'Runs of a DAG, newest first',
-    { asks: shape.history, data: shape.runPage },
-    async ({ control }, { params, query: { limit: text, before } }) => {
-      const limit = Number(text);
+    { input: shape.history, data: shape.runPage },
+    async ({ control }, { params, query: { limit, before } }) => {
       const from = before === undefined ? {} : { before };
       const runs = await control.history(params.dagName, { limit: limit + 1, ...from });
       const page = runs.slice(0, limit);
@@ -34,21 +33,19 @@ const history = (path: string, operationId: string): Route =>
   );
 
 export const routes: readonly Route[] = [
-  route('GET /dags', 'listDags', 'List the DAGs', { data: shape.dagList }, async ({ control }) => ({
+  route('listDags GET /dags', 'List the DAGs', { data: shape.dagList }, async ({ control }) => ({
     dags: await control.list(),
   })),
   route(
-    'GET /dags/:dagName',
-    'getDag',
+    'getDag GET /dags/:dagName',
     'One DAG',
-    { asks: shape.ofDag, data: shape.dag },
+    { input: shape.ofDag, data: shape.dag },
     async ({ control }, { params }) => (await control.status(params.dagName)).dag,
   ),
   route(
-    'GET /dags/:dagName/status',
-    'getDagStatus',
+    'getDagStatus GET /dags/:dagName/status',
     'Current status, running steps and execution details',
-    { asks: shape.ofDag, data: shape.status },
+    { input: shape.ofDag, data: shape.status },
     async (deps, { params }) => {
       const status = await deps.control.status(params.dagName);
       const run = status.run && (await withHandoffs(deps, status.run));
@@ -56,10 +53,9 @@ export const routes: readonly Route[] = [
     },
   ),
   route(
-    'POST /dags/:dagName/start',
-    'startDag',
+    'startDag POST /dags/:dagName/start',
     'Start a DAG. Answers when the run is durably queued; 409 with the active run if there is one',
-    { asks: shape.start, data: shape.run },
+    { input: shape.start, data: shape.run },
     async ({ control }, { params: { dagName }, body }, http) => {
       const { params, runId } = body ?? {};
       return control.start(askOfParams(dagName, params ?? ''), {
@@ -70,10 +66,9 @@ export const routes: readonly Route[] = [
     },
   ),
   route(
-    'POST /dags/:dagName/stop',
-    'stopDag',
+    'stopDag POST /dags/:dagName/stop',
     'Stop the active run. 202: it is being stopped; 200: it is over already',
-    { asks: shape.ofDag, data: shape.run, codes: [200, 202] },
+    { input: shape.ofDag, data: shape.run, codes: [200, 202] },
     async ({ control }, { params }, http) => {
       const run = await control.stop(params.dagName, by(http));
       if (!run.stopping) http.reply.code(200);
@@ -81,46 +76,41 @@ export const routes: readonly Route[] = [
     },
   ),
   route(
-    'POST /dags/:dagName/runs/:runId/retry',
-    'retryRun',
+    'retryRun POST /dags/:dagName/runs/:runId/retry',
     'Queue the same request again',
-    { asks: shape.ofRun, data: shape.run },
+    { input: shape.ofRun, data: shape.run },
     async ({ control }, { params }, http) => control.retry(params.dagName, params.runId, by(http)),
   ),
   route(
-    'POST /dags/:dagName/retry',
-    'retryDag',
+    'retryDag POST /dags/:dagName/retry',
     'Queue the same request again, with the run in the body',
-    { asks: shape.retry, data: shape.run },
+    { input: shape.retry, data: shape.run },
     async ({ control }, { params, body }, http) => control.retry(params.dagName, body.runId, by(http)),
   ),
   history('runs', 'listRuns'),
   history('history', 'getHistory'),
   route(
-    'GET /dags/:dagName/runs/:runId',
-    'getRun',
+    'getRun GET /dags/:dagName/runs/:runId',
     'One run',
-    { asks: shape.ofRun, data: shape.run },
+    { input: shape.ofRun, data: shape.run },
     async (deps, { params }) => withHandoffs(deps, await deps.control.run(params.dagName, params.runId)),
   ),
   route(
-    'GET /dags/:dagName/runs/:runId/log',
-    'getLog',
+    'getLog GET /dags/:dagName/runs/:runId/log',
     'Lines of the log of a run, oldest first, at most 1000',
-    { asks: shape.log, data: shape.logPage },
+    { input: shape.log, data: shape.logPage },
     async ({ control }, { params, query: { tail, after } }) => {
       const lines = await control.log(params.dagName, params.runId, {
-        ...(tail === undefined ? {} : { tail: Number(tail) }),
-        ...(after === undefined ? {} : { after: Number(after) }),
+        ...(tail === undefined ? {} : { tail }),
+        ...(after === undefined ? {} : { after }),
       });
-      return { lines, next: lines.at(-1)?.seq ?? Number(after ?? 0) };
+      return { lines, next: lines.at(-1)?.seq ?? after ?? 0 };
     },
   ),
   route(
-    'GET /dags/:dagName/runs/:runId/log/stream',
-    'streamLog',
+    'streamLog GET /dags/:dagName/runs/:runId/log/stream',
     'The log of a run as it is written, until the run is over',
-    { asks: shape.logStream, description: streamAbout },
+    { input: shape.logStream, description: streamAbout },
     streamLog,
   ),
 ];
@@ -143,12 +133,7 @@ const statusData = ({ dag, run, steps }: DagStatus, receipts: readonly StreamRec
   dag,
 });
 
-interface StreamReceipt {
-  readonly stream: string;
-  readonly expected: number | null;
-  readonly fetched: number;
-  readonly landed: number;
-}
+type StreamReceipt = z.infer<typeof shape.receipt>;
 
 /** Receipts of the finished streams of these runs; of a stream in several runs, the newest. */
 async function receiptsOf(db: Db, runs: readonly string[]): Promise<readonly StreamReceipt[]> {

@@ -1,6 +1,7 @@
 /** The shapes of the API as zod schemas: they check requests, give the types, and make `openapi.json`. */
 
 import { z } from 'zod';
+import { integer } from '../../config/values.ts';
 
 /** Shapes with a name: the components of `openapi.json`. */
 export const shapes = z.registry<{ readonly id: string }>();
@@ -30,10 +31,6 @@ const handoff = z.object({
   changedAt: instant,
 });
 
-const statuses =
-  'Active: queued, running, stuck (runs without progress), interrupted and lost (wait to be taken up again). ' +
-  'Over: succeeded, partly_failed, failed, stopped, needs_attention.';
-
 export const run = z
   .object({
     runId,
@@ -41,8 +38,8 @@ export const run = z
     does: oneOf('sync full reconcile backfill replay'),
     trigger: oneOf('schedule api manual'),
     status: oneOf(
-      'queued running succeeded partly_failed failed interrupted stopped lost needs_attention stuck',
-    ).describe(statuses),
+      'queued running stuck interrupted lost succeeded partly_failed failed stopped needs_attention',
+    ).describe('The first five are active: stuck has no progress; interrupted and lost are taken up again.'),
     params: text.describe('As requested, e.g. FROM=2024-01-01 TO=2024-02-01.'),
     queuedAt: instant,
     startedAt: instant.nullable(),
@@ -80,7 +77,7 @@ const step = z.object({
   expected: count.nullable(),
 });
 
-const receipt = z
+export const receipt = z
   .object({ stream: text, expected: count.nullable(), fetched: count, landed: count })
   .describe('expected: as the source states; fetched: records read; landed: records stored.');
 
@@ -138,21 +135,16 @@ export const start = ofDag.extend({
 
 export const retry = ofDag.extend({ body: z.strictObject({ runId }) });
 
-const limit = 'a whole number from 1 to 200';
-
 export const history = ofDag.extend({
   query: z.strictObject({
-    limit: z
-      .string(limit)
-      .regex(/^([1-9]\d?|1\d\d|200)$/, limit)
-      .default('50'),
+    limit: integer(1, 200).default(50),
     before: runId.optional().describe('Continue after this run: `next` of the previous page.'),
   }),
 });
 
-const digits = text.regex(/^[0-9]{1,15}$/, 'not a whole number').optional();
-const after = digits.describe('Only lines after this one: `next` of the previous answer.');
-const tail = digits.describe('Only the last lines, up to 1000.');
+const line = integer(0, 1e15).optional();
+const after = line.describe('Only lines after this one: `next` of the previous answer.');
+const tail = line.describe('Only the last lines, up to 1000.');
 
 export const log = ofRun.extend({ query: z.strictObject({ tail, after }) });
 export const logStream = ofRun.extend({ query: z.strictObject({ after }) });

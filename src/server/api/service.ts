@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { authenticate } from './authenticate.ts';
 import type { ServerDeps } from './deps.ts';
 import { openMetrics } from './metrics.ts';
-import { apiPage, openapi } from './openapi.ts';
+import { apiText, openapi } from './openapi.ts';
 
 /** A probe must not wait: a warehouse that is slower than this, ms, counts as not answering. */
 const longestProbeMs = 800;
@@ -24,19 +24,10 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
 
   app.get('/openapi.json', async () => openapi(deps.version));
 
-  app.get('/api', async (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header(
-        'content-security-policy',
-        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-      )
-      .header('x-content-type-options', 'nosniff')
-      .send(apiPage(deps.version)),
-  );
+  app.get('/api', async (_request, reply) => reply.type('text/plain; charset=utf-8').send(apiText()));
 
   await app.register(async (metrics) => {
-    authenticate(metrics, deps, { audited: false });
+    authenticate(metrics, deps, false);
     const read = openMetrics(deps);
     metrics.get('/metrics', async (_request, reply) => {
       const { contentType, text } = await read();

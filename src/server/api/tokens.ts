@@ -21,7 +21,6 @@ export function roleOfToken({ operate, read }: Tokens, token: string): 'operate'
   // Always compare with both: the time must not tell which one was meant.
   const isOperate = operate !== undefined && isSame(token, operate);
   const isRead = read !== undefined && isSame(token, read);
-  if (token === '') return undefined;
   return isOperate ? 'operate' : isRead ? 'read' : undefined;
 }
 
@@ -48,29 +47,28 @@ export interface AttemptLimit {
 const forgiven = 20;
 const forgivenEvery = seconds(3);
 
-/** Addresses that are remembered; all others share one count. */
+/** How many addresses are remembered. */
 const remembered = 1000;
 
 /** `now`: milliseconds that only grow. */
 export function attemptLimit(now: () => number = () => performance.now()): AttemptLimit {
   const counts = new Map<string, { readonly failures: number; readonly at: number }>();
-  const failuresOf = (key: string): number => {
-    const known = counts.get(key);
-    return known === undefined ? 0 : Math.max(0, known.failures - (now() - known.at) / forgivenEvery);
+  const failuresOf = (address: string): number => {
+    const { failures = 0, at = 0 } = counts.get(address) ?? {};
+    return Math.max(0, failures - (now() - at) / forgivenEvery);
   };
-  const keyOf = (address: string): string =>
-    counts.has(address) || counts.size < remembered ? address : 'others';
   return {
     waitOf(address) {
-      const over = failuresOf(keyOf(address)) - forgiven + 1;
+      const over = failuresOf(address) - forgiven + 1;
       return over <= 0 ? 0 : Math.ceil((over * forgivenEvery) / 1000);
     },
     failed(address) {
-      if (counts.size >= remembered)
-        for (const key of counts.keys()) if (failuresOf(key) === 0) counts.delete(key);
-      const key = keyOf(address);
-      const failures = failuresOf(key) + 1;
-      counts.set(key, { failures, at: now() });
+      const failures = failuresOf(address) + 1;
+      counts.delete(address);
+      counts.set(address, { failures, at: now() });
+      // The address whose last attempt is longest ago is forgotten first.
+      if (counts.size > remembered)
+        for (const oldest of [...counts.keys()].slice(0, 1)) counts.delete(oldest);
       return failures > forgiven - 1;
     },
   };

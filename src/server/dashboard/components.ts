@@ -78,7 +78,11 @@ export function table<R>(
 export const facts = (pairs: Readonly<Record<string, Part>>): Html =>
   html`<dl class="facts">${Object.entries(pairs).map(
     ([name, value]) =>
-      value !== undefined && value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+      value !== undefined &&
+      value !== null &&
+      value !== '' &&
+      value !== false &&
+      html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 
 /** A list of notes; nothing if there are none. */
@@ -90,19 +94,6 @@ export const button = (view: View, path: string, word: string, isDisabled = fals
   view.mayChange &&
   html`<button form="action" formaction="${path}"${isDisabled && html` disabled`}>${word}</button>`;
 
-/** Links to the same page for each of several names. `link` of undefined: all of them. */
-export const tabs = (
-  names: readonly string[],
-  chosen: string | undefined,
-  link: (name: string | undefined) => string,
-  hasAll = false,
-): Part =>
-  names.length > 1 &&
-  html`<nav aria-label="Pipeline"><ul>${[...(hasAll ? [undefined] : []), ...names].map(
-    (name) =>
-      html`<li><a href="${link(name)}"${name === chosen && html` aria-current="true"`}>${name ?? 'all'}</a></li>`,
-  )}</ul></nav>`;
-
 /** An address with those of the parameters that have a value. */
 export function address(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
@@ -110,6 +101,8 @@ export function address(path: string, query: Readonly<Record<string, string | un
   );
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
+
+export const runLink = (runId: string): Html => html`<a href="/runs/${runId}">${runId}</a>`;
 
 export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runId'>): string =>
   `/requests/${encodeURIComponent(pipeline)}/${encodeURIComponent(runId)}`;

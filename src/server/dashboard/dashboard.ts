@@ -8,7 +8,7 @@ import { Rejected, refusalOf } from '../api/envelope.ts';
 import { shared } from '../api/service.ts';
 import { actions } from './actions.ts';
 import { assets } from './assets.ts';
-import type { Asked, DashboardDeps } from './deps.ts';
+import type { DashboardDeps, PageRequest } from './deps.ts';
 import { layout, message, type Page, type View } from './layout.ts';
 import { backfillPage } from './pages/backfill.ts';
 import { overview } from './pages/overview.ts';
@@ -19,7 +19,7 @@ import { streamPage, streamsPage } from './pages/streams.ts';
 import { sessions } from './session.ts';
 
 /** Undefined: there is nothing of that name (404). */
-type MakePage = (deps: DashboardDeps, view: View, asked: Asked) => Promise<Page | undefined>;
+type MakePage = (request: PageRequest) => Promise<Page | undefined>;
 
 const pages: Readonly<Record<string, MakePage>> = {
   '/': overview,
@@ -64,7 +64,8 @@ export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Prom
     app.get(path, async (_request, reply) => {
       const open = await openRejects(deps.db);
       const rejects = open.reduce((sum, each) => sum + each.rejects, 0);
-      const page = await make(deps, { ...viewOf(deps, reply), asset, rejects }, askedOf(reply));
+      const view = { ...viewOf(deps, reply), asset, rejects };
+      const page = await make({ ...deps, ...askedOf(reply), view });
       if (page === undefined) throw new Rejected(404, nothingThere);
       return show(reply, page, 200, rejects);
     });
@@ -94,7 +95,7 @@ function viewOf({ now, version }: DashboardDeps, reply: FastifyReply): Omit<View
 }
 
 /** Empty values are absent: a form sends all its fields. Of several values the first counts. */
-function askedOf({ request, raw }: FastifyReply): Asked {
+function askedOf({ request, raw }: FastifyReply): Pick<PageRequest, 'query' | 'all' | 'param' | 'signal'> {
   const given = new URL(request.url, 'http://any').searchParams;
   const leaving = new AbortController();
   raw.once('close', () => leaving.abort());

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Control } from '../../scheduler/control.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Tokens } from '../api/tokens.ts';
+import type { View } from './layout.ts';
 
 /** What the dashboard is built from. */
 export interface DashboardDeps {
@@ -17,8 +18,9 @@ export interface DashboardDeps {
   readonly trouble: (what: string, error?: unknown) => void;
 }
 
-/** The parameters of a request for a page. */
-export interface Asked {
+/** A request for a page, with everything that makes the page. */
+export interface PageRequest extends DashboardDeps {
+  readonly view: View;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly all: (name: string) => readonly string[];
   readonly param: (name: string) => string;

@@ -2,7 +2,8 @@
 
 import { count, duration, minute, plural } from '../../core/format.ts';
 import type { DayStatus } from '../../queries/daily-status.ts';
-import type { Progress, SliceLine, Timeline } from '../../queries/timeline.ts';
+import type { BadSlice } from '../../queries/run-history.ts';
+import type { Progress, Timeline } from '../../queries/timeline.ts';
 import { sign, spoken, type Tone, toneOf } from './components.ts';
 import { type Html, html, type Part } from './html.ts';
 
@@ -110,34 +111,21 @@ export function gantt({ streams, quiet }: Timeline, start: Date, end: Date): Htm
   })}</div>${quietSeconds > 0 && html`<p class="soft">Shaded: rate-limited by the source (${duration(quietSeconds)} in all).</p>`}`;
 }
 
-/** `board_id 7, created 2024-01-01 00:00 to 2024-02-01 00:00` */
-export function sliceName({
-  partition,
-  field,
-  from,
-  to,
-}: Pick<SliceLine, 'partition' | 'field' | 'from' | 'to'>): string {
+/** `board_id 7, 2024-01-01 to 2024-02-01` */
+export function sliceName({ partition, from, to }: Pick<BadSlice, 'partition' | 'from' | 'to'>): string {
   const owner = Object.entries(partition ?? {}).map(([name, value]) => `${name} ${String(value)}`);
   const side = (instant: Date | null): string =>
     instant === null ? 'now' : minute(instant).replace(' 00:00', '');
-  const window = from === null && to === null ? [] : [`${field ?? 'window'} ${side(from)} to ${side(to)}`];
+  const window = from === null && to === null ? [] : [`${side(from)} to ${side(to)}`];
   return [...owner, ...window].join(', ') || 'everything';
 }
 
-/** How far each stream is: a bar, and a small square for each slice. Unfinished streams come first. */
+/** How far each stream is; unfinished ones come first. */
 export const slices = (found: readonly Progress[]): Html =>
-  found.length === 0
-    ? html`<p class="soft">No slice has been planned yet.</p>`
-    : html`${[...found]
-        .sort((a, b) => a.done / a.total - b.done / b.total)
-        .map(({ stream, slices: own, total, done }) => {
-          const reading = own.filter(({ status }) => status === 'reading').length;
-          return html`<div><b>${stream}</b> ${count(done)} of ${plural(total, 'slice')} done${reading > 0 && `, ${count(reading)} reading`}
-<progress max="${Math.max(1, total)}" value="${done}">${done} of ${total}</progress>${
-            total > 1 &&
-            html`<p class="cells" aria-hidden="true">${own.map(
-              (slice) =>
-                html`<span class="${toneOf(slice.status)}" title="${sliceName(slice)}: ${spoken(slice.status)}">${sign(toneOf(slice.status))}</span>`,
-            )}</p>`
-          }</div>`;
-        })}`;
+  html`${[...found]
+    .sort((a, b) => a.done / a.total - b.done / b.total)
+    .map(
+      ({ stream, total, done, reading }) =>
+        html`<p><b>${stream}</b> ${count(done)} of ${plural(total, 'slice')} done${reading > 0 && `, ${count(reading)} reading`}
+<progress max="${total}" value="${done}"></progress></p>`,
+    )}`;

@@ -12,6 +12,7 @@ import { hours } from '../../core/time.ts';
 import { isSameOrigin, namesThisMachine } from '../api/authenticate.ts';
 import { Rejected } from '../api/envelope.ts';
 import { attemptLimit, type Role, roleOfToken, type Tokens } from '../api/tokens.ts';
+import type { DashboardDeps } from './deps.ts';
 import { type Page, signIn } from './layout.ts';
 
 export interface Session {
@@ -37,10 +38,7 @@ declare module 'fastify' {
 /** As long as a working day with overtime. */
 const lifetime = hours(12);
 
-interface SessionDeps {
-  readonly tokens: Tokens;
-  readonly now: () => Date;
-  readonly trouble: (what: string) => void;
+interface SessionDeps extends DashboardDeps {
   readonly show: (reply: FastifyReply, page: Page, status?: number) => FastifyReply;
 }
 
@@ -169,22 +167,12 @@ const isRole = (text: string | undefined): text is Role => ['operate', 'read', '
 const isPage = ({ method, headers: { accept } }: FastifyRequest): boolean =>
   method === 'GET' && accept?.includes('text/html') === true;
 
-/** Styles and scripts come from our own files only, images also from Pico's `data:`; no page may be framed. */
+/** Helmet's defaults, stricter: styles from our own files only, no frames. No HSTS: usually served without TLS on this machine. */
 const headers = {
   contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      'default-src': ["'self'"],
-      'img-src': ["'self'", 'data:'],
-      'base-uri': ["'none'"],
-      'object-src': ["'none'"],
-      'form-action': ["'self'"],
-      'frame-ancestors': ["'none'"],
-    },
+    directives: { styleSrc: ["'self'"], frameAncestors: ["'none'"], upgradeInsecureRequests: null },
   },
-  frameguard: { action: 'deny' as const },
   referrerPolicy: { policy: 'same-origin' as const },
-  // Usually served without TLS on this machine.
   hsts: false,
 };
 

@@ -6,8 +6,8 @@ import { parseDay } from '../../../core/time.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { runs } from '../../../queries/run-history.ts';
 import type { Ask, PlanLine } from '../../../scheduler/control.ts';
-import { lasting, orDash, table, tabs } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import { lasting, orDash, table } from '../components.ts';
+import type { PageRequest } from '../deps.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { csrf, live, type Page, type View } from '../layout.ts';
 import { runTable } from './runs.ts';
@@ -41,15 +41,12 @@ function dayOf(text: string | undefined): Date | undefined {
 }
 
 /** The form; with its fields in the address also the plan. */
-export async function backfillPage(
-  deps: DashboardDeps,
-  view: View,
-  { query, all, signal }: Asked,
-): Promise<Page> {
+export async function backfillPage(request: PageRequest): Promise<Page> {
+  const { db, control, view, query, all } = request;
   const [dags, streams, past] = await Promise.all([
-    deps.control.list(),
-    streamStates(deps.db),
-    runs(deps.db, { kinds: ['backfill'], limit: 20 }),
+    control.list(),
+    streamStates(db),
+    runs(db, { kinds: ['backfill'], limit: 20 }),
   ]);
   const names = dags
     .filter(({ name, configured }) => configured && streams.some(({ pipeline }) => pipeline === name))
@@ -58,24 +55,23 @@ export async function backfillPage(
   const asked = { pipeline, from: query.from, to: query.to, streams: all('streams') };
   const isAsked = query.plan !== undefined;
   const ask = isAsked ? askOfForm(asked) : undefined;
-  const plan = typeof ask === 'object' ? await planOf(deps, ask, signal) : undefined;
+  const plan = typeof ask === 'object' ? await planOf(request, ask) : undefined;
   const wrong = [ask, plan].find((each) => typeof each === 'string');
   return {
     title: 'Backfill',
     at: '/backfill',
     body: html`<h1>Backfill</h1><p class="soft">Reads again what was created in a window. The same words resume it. It moves no watermark, and rows that are right already are not written.</p>
-${tabs(names, pipeline, (name) => `/backfill?pipeline=${name}`)}
+${names.length > 1 && html`<nav aria-label="Pipeline"><ul>${names.map((name) => tab(name, name === pipeline))}</ul></nav>`}
 ${pipeline === undefined ? html`<p>No configured pipeline has run yet; run one first.</p>` : form(asked, streams, wrong)}
 ${typeof plan === 'object' && typeof ask === 'object' && planView(plan, ask, view)}
 ${live('past', html`<h2>Backfills so far</h2>${runTable(past, view, 'No backfills yet.')}`)}`,
   };
 }
 
-async function planOf(
-  { control }: DashboardDeps,
-  ask: Ask,
-  signal: AbortSignal,
-): Promise<readonly PlanLine[] | string> {
+const tab = (name: string, isChosen: boolean): Html =>
+  html`<li><a href="/backfill?pipeline=${name}"${isChosen && html` aria-current="true"`}>${name}</a></li>`;
+
+async function planOf({ control, signal }: PageRequest, ask: Ask): Promise<readonly PlanLine[] | string> {
   try {
     return await control.plan(ask, signal);
   } catch (error) {
@@ -98,13 +94,9 @@ ${wrong !== undefined && html`<p class="said" role="alert">${wrong}</p>`}
 <button>Show the plan</button> <span class="soft">nothing is started yet</span></form>`;
 
 function planView(lines: readonly PlanLine[], ask: Ask, view: View): Html {
-  const total = (of: (line: PlanLine) => number | undefined): number =>
-    lines.reduce((sum, line) => sum + (of(line) ?? 0), 0);
-  const [records, requests, seconds] = [
-    total((line) => line.records),
-    total((line) => line.requests),
-    total((line) => line.seconds),
-  ];
+  const total = (of: 'records' | 'requests' | 'seconds'): number =>
+    lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
+  const [records, requests, seconds] = [total('records'), total('requests'), total('seconds')];
   return html`<section id="plan"><h2>Plan</h2>
 <p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${requests > 0 && `, about ${plural(requests, 'request')}`}${seconds > 0 && `, at least ${duration(seconds)}`}.</p>
 ${table(

@@ -3,33 +3,25 @@
 import { plural } from '../../../core/format.ts';
 import { type DayStatus, dailyStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import { complaining, type RunLine, recentRuns, runs } from '../../../queries/run-history.ts';
+import { complaining, type RunLine, recentRuns } from '../../../queries/run-history.ts';
 import { isInTrouble, summary } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
-import { ago, at, button, isActive, notes, requestPath, sign, state, tabs } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import { ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
+import type { PageRequest } from '../deps.ts';
 import { firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
-import { runFigures } from './runs.ts';
 import { streamTable } from './streams.ts';
 
-/** How many runs are drawn. */
-const drawn = 60;
-
-export async function overview({ db, control }: DashboardDeps, view: View, { query }: Asked): Promise<Page> {
+export async function overview({ db, control, view }: PageRequest): Promise<Page> {
   const since = firstShown(view.now);
-  const [streams, last, days, streamDays, dags] = await Promise.all([
+  const [streams, last, days, ofStreams, dags] = await Promise.all([
     streamStates(db),
     recentRuns(db),
     dailyStatus(db, since),
     dailyStreamStatus(db, since),
     control.list(),
   ]);
-  const names = [...new Set(streams.map(({ pipeline }) => pipeline))];
-  const chosen = names.find((name) => name === query.pipeline) ?? names[0];
-  const past =
-    chosen === undefined ? [] : await runs(db, { pipeline: chosen, kinds: ['sync', 'full'], limit: drawn });
   const bad = streams.filter(isInTrouble);
   return {
     title: 'Overview',
@@ -37,9 +29,8 @@ export async function overview({ db, control }: DashboardDeps, view: View, { que
     body: html`
 ${live('state', lead(streams, last, dags, view))}
 ${live('attention', attention(streams, last, dags, view))}
-${live('bad', bad.length > 0 && html`<h2>Streams that need attention</h2>${streamTable(bad, streamDays, view)}`)}
-${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}
-${past.length > 0 && live('figures', html`<h2>Last syncs</h2>${tabs(names, chosen, (name) => `/?pipeline=${name}#figures`)}${runFigures(past)}`)}`,
+${live('bad', bad.length > 0 && html`<h2>Streams that need attention</h2>${streamTable(bad, ofStreams, view)}`)}
+${live('pipelines', html`<h2>Pipelines</h2><div class="cards">${dags.map((dag) => pipeline(dag, days, view))}</div>${stripKey()}`)}`,
   };
 }
 
@@ -65,7 +56,6 @@ function attention(
 ): Html {
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   const active = dags.flatMap(({ last }) => (last !== null && isActive(last) ? [last] : []));
-  const lost = last.slice(0, 1).filter(({ status, alive }) => status === 'running' && alive === false);
   return notes([
     ...active.map(
       (run) =>
@@ -74,10 +64,6 @@ function attention(
     ...complaining(last).map(
       ({ runId, status, pipeline, error }) =>
         html`${state(status)} <a href="/runs/${runId}">Run ${runId}</a> of ${pipeline}: <q>${error?.message}</q>`,
-    ),
-    ...lost.map(
-      ({ runId }) =>
-        html`${state('lost')} The process of <a href="/runs/${runId}">run ${runId}</a> has died; the next run continues.`,
     ),
     ...(rejected > 0
       ? [

@@ -2,17 +2,17 @@
 
 import { count, plural } from '../../../core/format.ts';
 import { rejects } from '../../../queries/reject-list.ts';
-import { address, ago, at, facts, orDash, state, table } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import { address, ago, at, facts, orDash, runLink, state, table } from '../components.ts';
+import type { PageRequest } from '../deps.ts';
 import { html, lines } from '../html.ts';
-import { live, type Page, type View } from '../layout.ts';
+import { live, type Page } from '../layout.ts';
 import { isNumber } from './runs.ts';
 
 const perPage = 50;
 /** How much of a record is shown. */
 const shownBytes = 128 * 1024;
 
-export async function rejectsPage({ db }: DashboardDeps, view: View, { query }: Asked): Promise<Page> {
+export async function rejectsPage({ db, view, query }: PageRequest): Promise<Page> {
   const { pipeline, stream, code, all } = query;
   const number = /^[1-9]\d{0,5}$/.test(query.page ?? '') ? Number(query.page) : 1;
   const filter = { pipeline, stream, code, all: all !== undefined };
@@ -55,11 +55,7 @@ ${live(
   };
 }
 
-export async function rejectPage(
-  { db }: DashboardDeps,
-  _view: View,
-  { param }: Asked,
-): Promise<Page | undefined> {
+export async function rejectPage({ db, param }: PageRequest): Promise<Page | undefined> {
   const rejectId = param('reject');
   if (!isNumber(rejectId)) return undefined;
   const [reject] = await rejects(db, { rejectId, all: true, limit: 1, excerptBytes: shownBytes });
@@ -77,8 +73,8 @@ ${facts({
   Code: html`<code>${reject.code}</code>`,
   Field: orDash(reject.field),
   'Found while': reject.stage === 'encode' ? 'encoding the row' : 'reading the record',
-  'First seen': html`${at(reject.firstSeenAt)} in run <a href="/runs/${reject.firstRunId}">${reject.firstRunId}</a>`,
-  'Last seen': html`${at(reject.lastSeenAt)} in run <a href="/runs/${reject.lastRunId}">${reject.lastRunId}</a>`,
+  'First seen': html`${at(reject.firstSeenAt)} in run ${runLink(reject.firstRunId)}`,
+  'Last seen': html`${at(reject.lastSeenAt)} in run ${runLink(reject.lastRunId)}`,
   Seen: plural(reject.attempts, 'time'),
   Slice: html`<code>${JSON.stringify(reject.slice)}</code>`,
 })}

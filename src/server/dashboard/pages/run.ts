@@ -18,10 +18,11 @@ import {
   notes,
   orDash,
   requestPath,
+  runLink,
   state,
   table,
 } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import type { DashboardDeps, PageRequest } from '../deps.ts';
 import { gantt, sliceName, slices } from '../figures.ts';
 import { type Html, html, type Part } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
@@ -31,7 +32,7 @@ import { receiptCell } from './streams.ts';
 /** How many lines of the log are shown. */
 const tail = 200;
 
-interface Known {
+interface Loaded {
   readonly run: RunDetail | undefined;
   readonly request: DagRun | undefined;
   readonly timeline: Timeline | undefined;
@@ -40,19 +41,18 @@ interface Known {
 }
 
 /** A run by its number. */
-export async function runPage(deps: DashboardDeps, view: View, { param }: Asked): Promise<Page | undefined> {
-  const run = isNumber(param('run')) ? await readRun(deps.db, param('run')) : undefined;
-  return run && page(await known(deps, run, await requestOf(deps, run)), view);
+export async function runPage(request: PageRequest): Promise<Page | undefined> {
+  const { db, param } = request;
+  const run = isNumber(param('run')) ? await readRun(db, param('run')) : undefined;
+  return run && page(await load(request, run, await requestOf(request, run)), request.view);
 }
 
 /** A request by its id, with the newest run that it became. Throws `NotFound`. */
-export async function requestPage(deps: DashboardDeps, view: View, { param }: Asked): Promise<Page> {
-  const request = await deps.control.run(param('pipeline'), param('run'));
-  const newest = request.runs.at(-1);
-  return page(
-    await known(deps, newest === undefined ? undefined : await readRun(deps.db, newest), request),
-    view,
-  );
+export async function requestPage(request: PageRequest): Promise<Page> {
+  const { db, control, param, view } = request;
+  const asked = await control.run(param('pipeline'), param('run'));
+  const newest = asked.runs.at(-1);
+  return page(await load(request, newest === undefined ? undefined : await readRun(db, newest), asked), view);
 }
 
 /** The request that a run came from; for a run of the command line, the run as a request. */
@@ -70,11 +70,11 @@ const ofUnknown = (error: unknown): undefined => {
 const hasLog = (request: DagRun | undefined): request is DagRun =>
   request !== undefined && request.trigger !== 'manual';
 
-async function known(
+async function load(
   { db, control }: DashboardDeps,
   run: RunDetail | undefined,
   request: DagRun | undefined,
-): Promise<Known> {
+): Promise<Loaded> {
   const [found, progress, log] = await Promise.all([
     run && timeline(db, run.runId),
     run && (run.kind === 'backfill' || run.finishedAt === null) ? progressOf(db, run.runId) : [],
@@ -83,7 +83,7 @@ async function known(
   return { run, request, timeline: found, progress, log };
 }
 
-function page(what: Known, view: View): Page {
+function page(what: Loaded, view: View): Page {
   const { run, request, timeline, progress, log } = what;
   const pipeline = run?.pipeline ?? request?.pipeline ?? '';
   const kind = run?.kind ?? request?.does ?? '';
@@ -103,7 +103,7 @@ ${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : html`<p class="s
 }
 
 /** What went wrong: of the run, of its streams, and receipts that do not match. */
-function failures({ run, request }: Known): readonly Part[] {
+function failures({ run, request }: Loaded): readonly Part[] {
   const error = run?.error ?? request?.error ?? null;
   const streams = (run?.streams ?? []).flatMap(({ stream, status, reason, receipt }) => {
     if (status === 'running') return [];
@@ -122,7 +122,7 @@ function failures({ run, request }: Known): readonly Part[] {
   ];
 }
 
-function head({ run, request }: Known, view: View): Readonly<Record<string, Part>> {
+function head({ run, request }: Loaded, view: View): Readonly<Record<string, Part>> {
   // The counts of a run are written at its end; until then those of its streams count.
   const counts = run && (run.finishedAt === null ? run.streams.map((each) => each.counts) : [run.counts]);
   const sum = (of: (each: RunDetail['counts']) => number): Part =>
@@ -140,10 +140,7 @@ function head({ run, request }: Known, view: View): Readonly<Record<string, Part
     Retry: request?.againAt && at(request.againAt),
     Parameters: request?.params && html`<code>${request.params}</code>`,
     Request: request && html`<a href="${requestPath(request)}"><code>${request.runId}</code></a>`,
-    'All its runs':
-      request &&
-      request.runs.length > 1 &&
-      request.runs.map((each) => html`<a href="/runs/${each}">${each}</a> `),
+    'All its runs': request && request.runs.length > 1 && request.runs.map((each) => html`${runLink(each)} `),
     Version: run?.appVersion ?? undefined,
   };
 }
@@ -206,8 +203,7 @@ const streamTable = (run: RunDetail): Html =>
 function unfinished({ badSlices, finishedAt }: RunDetail): Part {
   const bad = badSlices.filter(({ status }) => status !== 'pending' || finishedAt !== null);
   const named = bad.map((slice) => {
-    const name = sliceName({ ...slice, field: null });
-    return html`${state(slice.status)} ${slice.stream}, ${name}: ${orDash(slice.error?.message)}`;
+    return html`${state(slice.status)} ${slice.stream}, ${sliceName(slice)}: ${orDash(slice.error?.message)}`;
   });
   const title = plural(bad.length, 'unfinished slice');
   return bad.length > 0 && html`<details><summary>${title}</summary>${notes(named)}</details>`;

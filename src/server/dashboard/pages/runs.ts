@@ -3,25 +3,28 @@
 import { count, duration } from '../../../core/format.ts';
 import type { Counters } from '../../../queries/db.ts';
 import { type RunLine, runs } from '../../../queries/run-history.ts';
-import { address, ago, isActive, lasting, notes, requestPath, spoken, state, table } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import {
+  address,
+  ago,
+  isActive,
+  lasting,
+  notes,
+  requestPath,
+  runLink,
+  spoken,
+  state,
+  table,
+} from '../components.ts';
+import type { PageRequest } from '../deps.ts';
 import { bars, type Series } from '../figures.ts';
 import { type Html, html } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
 
 const perPage = 50;
 const kinds = ['sync', 'full', 'backfill', 'reconcile', 'replay'];
-const statuses = [
-  'running',
-  'succeeded',
-  'partly_failed',
-  'failed',
-  'interrupted',
-  'lost',
-  'needs_attention',
-];
+const statuses = 'running succeeded partly_failed failed interrupted lost needs_attention'.split(' ');
 
-export async function runsPage({ db, control }: DashboardDeps, view: View, { query }: Asked): Promise<Page> {
+export async function runsPage({ db, control, view, query }: PageRequest): Promise<Page> {
   const { pipeline, kind, status } = query;
   const before = query.before !== undefined && isNumber(query.before) ? query.before : undefined;
   const [found, dags] = await Promise.all([
@@ -66,7 +69,7 @@ export const runTable = (shown: readonly RunLine[], { now }: View, empty = 'No r
   table(
     'Runs, newest first',
     [
-      ['Run', ({ runId }) => html`<a href="/runs/${runId}">${runId}</a>`],
+      ['Run', ({ runId }) => runLink(runId)],
       ['Pipeline', ({ pipeline, kind }) => html`${pipeline} <span class="soft">${kind}</span>`],
       ['State', stateOf],
       ['Began', (run) => ago(run.startedAt, now)],

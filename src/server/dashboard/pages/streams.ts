@@ -3,7 +3,7 @@
 import { count, duration } from '../../../core/format.ts';
 import { type DayStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import { type SchemaChange, schemaChanges } from '../../../queries/schema-changes.ts';
+import { schemaChanges } from '../../../queries/schema-changes.ts';
 import {
   type ColumnLine,
   columns,
@@ -13,31 +13,25 @@ import {
   tableName,
 } from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
-import { address, ago, at, facts, lasting, notes, orDash, state, table, tabs } from '../components.ts';
-import type { Asked, DashboardDeps } from '../deps.ts';
+import { address, ago, at, facts, lasting, notes, orDash, runLink, state, table } from '../components.ts';
+import type { PageRequest } from '../deps.ts';
 import { bars, firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, html, lines, type Part } from '../html.ts';
 import { live, type Page, type View } from '../layout.ts';
 import { changeSeries } from './runs.ts';
 
-export async function streamsPage(
-  { db }: DashboardDeps,
-  view: View,
-  { query: { pipeline } }: Asked,
-): Promise<Page> {
-  const [all, days, changes] = await Promise.all([
+export async function streamsPage({ db, view }: PageRequest): Promise<Page> {
+  const [streams, days, changes] = await Promise.all([
     streamStates(db),
     dailyStreamStatus(db, firstShown(view.now)),
     schemaChanges(db, { limit: 50 }),
   ]);
-  const shown = pipeline === undefined ? all : all.filter((each) => each.pipeline === pipeline);
-  const names = [...new Set(all.map((each) => each.pipeline))];
   return {
     title: 'Streams',
     at: '/streams',
-    body: html`<h1>Streams</h1>${tabs(names, pipeline, (name) => address('/streams', { pipeline: name }), true)}
-${live('streams', html`${streamTable(shown, days, view)}${stripKey()}`)}
-${live('changes', html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type at the source. New fields are kept in <code>_extra</code>.</p>${changeTable(changes)}`)}`,
+    body: html`<h1>Streams</h1>
+${live('streams', html`${streamTable(streams, days, view)}${stripKey()}`)}
+${live('changes', html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type at the source. New fields are kept in <code>_extra</code>.</p>${notes(changes.map((each) => html`${at(each.detectedAt)} ${link(each)}: ${each.note}, in run ${runLink(each.runId)}`))}`)}`,
   };
 }
 
@@ -49,6 +43,11 @@ export const receiptCell = (receipt: Parameters<typeof receiptText>[0]): Part =>
   const problem = receiptProblem(receipt);
   return html`${receiptText(receipt)}${problem !== undefined && html` <strong class="bad">${problem}</strong>`}`;
 };
+
+const isOf =
+  ({ pipeline, stream }: StreamState) =>
+  (day: DayStatus): boolean =>
+    day.pipeline === pipeline && day.stream === stream;
 
 /** Those in trouble first. `days`: what became of each day. */
 export const streamTable = (
@@ -62,29 +61,11 @@ export const streamTable = (
       ['Stream', link],
       ['State', (each) => state(each.freshness)],
       ['As of', (each) => ago(each.freshAt, now)],
-      [
-        'Last run',
-        ({ last }) =>
-          orDash(last && html`<a href="/runs/${last.runId}">${last.runId}</a> ${state(last.status)}`),
-        'wide',
-      ],
+      ['Last run', ({ last }) => last && html`${runLink(last.runId)} ${state(last.status)}`, 'wide'],
       ['Receipt', ({ last }) => orDash(last && receiptCell(last.receipt)), 'wraps wide'],
-      [
-        '30 days',
-        ({ pipeline, stream }) =>
-          strip(
-            stream,
-            days.filter((day) => day.pipeline === pipeline && day.stream === stream),
-            now,
-          ),
-        'wide',
-      ],
+      ['30 days', (each) => strip(each.stream, days.filter(isOf(each)), now), 'wide'],
       ['Rejects', rejectsLink, 'n'],
-      [
-        'Why',
-        (each) => (each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason),
-        'wraps',
-      ],
+      ['Why', problems, 'wraps'],
     ],
     inOrder(streams),
     'No stream is known yet: run a pipeline.',
@@ -95,27 +76,10 @@ const rejectsLink = ({ pipeline, stream, openRejects }: StreamState): Part =>
     ? '0'
     : html`<a href="${address('/rejects', { pipeline, stream })}">${count(openRejects)}</a>`;
 
-const changeTable = (changes: readonly SchemaChange[]): Html =>
-  table(
-    'Schema changes, newest first',
-    [
-      ['Seen', (each) => at(each.detectedAt)],
-      ['Stream', link],
-      ['Change', (each) => each.note, 'wraps'],
-      ['Run', ({ runId }) => html`<a href="/runs/${runId}">${runId}</a>`, 'n'],
-    ],
-    changes,
-    'No changes found.',
-  );
-
 /** How many of its runs are shown. */
 const remembered = 60;
 
-export async function streamPage(
-  { db }: DashboardDeps,
-  view: View,
-  { param }: Asked,
-): Promise<Page | undefined> {
+export async function streamPage({ db, view, param }: PageRequest): Promise<Page | undefined> {
   const stream = (await streamStates(db)).find(
     (each) => each.pipeline === param('pipeline') && each.stream === param('stream'),
   );
@@ -169,7 +133,7 @@ const runTable = (past: readonly ReceiptLine[], { now }: View): Html =>
   table(
     'Runs of the stream, newest first',
     [
-      ['Run', ({ runId, kind }) => html`<a href="/runs/${runId}">${runId}</a> ${kind}`],
+      ['Run', ({ runId, kind }) => html`${runLink(runId)} ${kind}`],
       ['State', (each) => state(each.status)],
       ['Began', (each) => ago(each.startedAt, now)],
       ['Took', (each) => lasting(each.seconds), 'n wide'],

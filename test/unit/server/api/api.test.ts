@@ -296,7 +296,9 @@ test.each([
 
 test('what is wrong with a question is said in words, not as a pattern', async () => {
   const told = async (path: string) => (await ask(`${base}${path}`)).body.message;
-  expect(await told('/dags/tracker/history?limit=1000')).toBe('query.limit: a whole number from 1 to 200');
+  expect(await told('/dags/tracker/history?limit=1000')).toBe(
+    "query.limit: '1000' is not a whole number from 1 to 200",
+  );
   expect(await told('/dags/tracker/history?before=%20')).not.toContain('pattern');
 });
 

@@ -122,9 +122,10 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     await page.locator('#head .state', { hasText: 'succeeded' }).waitFor();
   });
 
-  test('an open overview follows what happens elsewhere without loading again', async () => {
+  test('an open page follows what happens elsewhere without loading again', async () => {
     await signIn();
-    const bars = page.locator('#figures figure').last().locator('rect');
+    await page.getByRole('link', { name: 'Runs' }).click();
+    const bars = page.locator('#runs figure').last().locator('rect');
     const before = await bars.count();
     const loaded = await page.evaluate('performance.timeOrigin');
     await scene.rig.sync({ streams: ['projects'] });
@@ -137,7 +138,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
     await open({ javaScriptEnabled: false });
     await signIn();
     expect(await page.locator('#state').innerText()).toContain('last run');
-    expect(await page.locator('#figures rect').count()).toBeGreaterThan(0);
+    expect(await page.locator('#pipelines rect').count()).toBeGreaterThan(0);
     await page.goto(`${scene.url}/backfill?plan=1&pipeline=tracker&from=2026-02-01&to=2026-03-01`);
     await page.getByRole('button', { name: 'Start the backfill' }).click();
     await page.waitForURL(/\/requests\/tracker\//);

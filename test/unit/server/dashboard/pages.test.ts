@@ -54,7 +54,6 @@ const paths = async (): Promise<readonly string[]> => {
   return [
     '/',
     '/streams',
-    '/streams?pipeline=tracker',
     '/streams/tracker/issues',
     '/streams/tracker/boards',
     '/runs',
