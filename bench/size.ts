@@ -45,7 +45,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   load: 1850,
   //
-  queries: 1180,
+  queries: 915,
   //
   warehouse: 855,
   //
@@ -57,7 +57,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   cli: 2480,
   //
-  src: 32_500,
+  src: 28_000,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');
