@@ -21,10 +21,10 @@ interface Sinks {
 }
 
 async function main(): Promise<void> {
-  const words = process.argv.slice(2);
-  const options = { env: process.env, noColor: words.includes('--no-color') };
+  const args = process.argv.slice(2);
+  const options = { env: process.env, noColor: args.includes('--no-color') };
   const sinks = { out: openSink(process.stdout, options), err: openSink(process.stderr, options) };
-  const flags = { json: words.includes('--json') };
+  const flags = { json: args.includes('--json') };
   // Errors outside a verb, such as a full disk under standard output.
   const defect = (error: unknown): void => {
     report(error, sinks, flags);
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
     await program(ownVersion(), sinks.out, sinks.err, (verb, options, flags) => {
       process.off('uncaughtException', defect);
       return command((context) => verb(context, options), flags, sinks);
-    }).parseAsync(words, { from: 'user' });
+    }).parseAsync(args, { from: 'user' });
   } catch (error) {
     report(error, sinks, flags);
   }
@@ -102,10 +102,11 @@ async function command(
 function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSignal): void {
   const exitCode = codeOfError(error, stop);
   process.exitCode = exitCode;
-  const said = describe(error);
-  if (!(error instanceof CommanderError)) err.line(`${err.paint('red', 'tidemark')}: ${said.message}`);
+  const described = describe(error);
+  if (!(error instanceof CommanderError)) err.line(`${err.paint('red', 'tidemark')}: ${described.message}`);
   if (flags.verbose) for (const line of causes(error)) err.line(`  ${line}`);
-  if (flags.json && exitCode !== exit.ok) out.line(JSON.stringify({ type: 'error', error: said, exitCode }));
+  if (flags.json && exitCode !== exit.ok)
+    out.line(JSON.stringify({ type: 'error', error: described, exitCode }));
 }
 
 interface Talk {
@@ -125,7 +126,7 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     stops.push(() => stop(part));
     return part;
   };
-  const config = once(async () => {
+  const config = lazily(async () => {
     const { readConfig } = await import('./config/config.ts');
     const { connectors } = await import('./connectors/index.ts');
     const read = readConfig(env, process.cwd(), connectors);
@@ -137,7 +138,7 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     homes.add(home);
     return keep(await openEmbedded(home, { notice, signal }), (part) => part.release());
   };
-  const embedded = once(async () => {
+  const embedded = lazily(async () => {
     const { databaseUrl, home } = await config();
     if (databaseUrl !== undefined) return undefined;
     const isNew = !existsSync(path.join(home, 'postgres'));
@@ -150,7 +151,7 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     const options = { max, signal, ...(patience === undefined ? {} : { patience }) };
     return keep(await connect(url, options), (part) => part.close());
   };
-  const warehouse = once(async (patienceMs?: number) => {
+  const warehouse = lazily(async (patienceMs?: number) => {
     const { databaseUrl, sources } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
@@ -165,7 +166,9 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
   return { parts: { config, embedded, embeddedIn, connected, warehouse, keep }, close, homes };
 }
 
-function once<A extends readonly unknown[], T>(make: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+function lazily<A extends readonly unknown[], T>(
+  make: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
   let made: Promise<T> | undefined;
   return (...args) => {
     made ??= make(...args);

@@ -10,7 +10,7 @@ import { pendingSteps, shortPatienceMs } from './schema.ts';
 import { openSource } from './sources.ts';
 
 /** One line of the table, and one element of the JSON. */
-interface Finding {
+interface CheckResult {
   readonly what: string;
   readonly state: 'ok' | 'failed' | 'not configured';
   readonly seconds: number | null;
@@ -22,21 +22,21 @@ interface Finding {
 export const check: Verb = async (context) => {
   const { parts, signal, say, received } = context;
   const config = await parts.config();
-  const findings: Finding[] = [];
+  const results: CheckResult[] = [];
   for (const { name } of configured(config)) {
     if (signal.aborted) break;
     say(`asking ${name}`);
-    findings.push(await tried(context, name, () => askSource(context, config, name)));
+    results.push(await tried(context, name, () => askSource(context, config, name)));
   }
   const untried = { seconds: null, error: null, exitCode: exit.ok };
   for (const { name: what, needs } of pipelines.filter((each) => !configured(config).includes(each)))
-    findings.push({ what, state: 'not configured', facts: [`set ${needs} to use it`], ...untried });
+    results.push({ what, state: 'not configured', facts: [`set ${needs} to use it`], ...untried });
   if (!signal.aborted) {
     say('asking the warehouse');
-    findings.push(await tried(context, 'warehouse', () => askWarehouse(context)));
+    results.push(await tried(context, 'warehouse', () => askWarehouse(context)));
   }
-  print(context, { ok: findings.every(({ state }) => state !== 'failed'), checks: findings }, () => {
-    const rows = findings.map((each) => ({
+  print(context, { ok: results.every(({ state }) => state !== 'failed'), checks: results }, () => {
+    const rows = results.map((each) => ({
       ...each,
       'found, or what to do': [each.error?.message, ...each.facts]
         .filter((text) => text !== undefined)
@@ -46,7 +46,7 @@ export const check: Verb = async (context) => {
   });
   const stop = received();
   if (stop !== undefined) return exit[stop];
-  const bad = findings.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
+  const bad = results.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
   return bad.includes(exit.connection) ? exit.connection : combined(bad);
 };
 
@@ -56,7 +56,7 @@ interface Found {
   readonly problem?: unknown;
 }
 
-async function tried({ received }: Context, what: string, ask: () => Promise<Found>): Promise<Finding> {
+async function tried({ received }: Context, what: string, ask: () => Promise<Found>): Promise<CheckResult> {
   const start = performance.now();
   const { facts, problem } = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
   const base = { what, facts, seconds: (performance.now() - start) / 1000 };

@@ -1,7 +1,7 @@
 /** `demo` and `start`: a simulated company, a warehouse for it, two syncs, a reconcile, and a summary. */
 import path from 'node:path';
 import { checkSize, pipelines, startCompany } from '../../simulators/demo/company.ts';
-import { isTrue } from '../../simulators/demo/facts.ts';
+import { type Facts, isTrue } from '../../simulators/demo/facts.ts';
 import { goOn, pages, verdict } from '../../simulators/demo/summary.ts';
 import { readConfig } from '../config/config.ts';
 import { connectors } from '../connectors/index.ts';
@@ -76,26 +76,39 @@ export const demo: Verb<DemoOptions> = async (context, { seed, issues, keep = fa
   await step('3. reconcile: what is gone', ['tracker'], (deps) => reconcile(deps, {}));
 
   const facts = await company.facts(warehouse.pool, first, changes);
+  const shown = { url: keep ? url : undefined, home: shownPath(home), hasOther: databaseUrl !== undefined };
   if (json) out.line(toJson({ runs, ...facts, url, home }, 2));
-  else {
-    const { style, text } = verdict(facts);
-    const width = verbose ? out.columns : Math.min(out.columns ?? 80, 80);
-    const draw = (titles: readonly string[], rows: Rows) =>
-      grid(titles, rows, { columns: width, paint: out.paint });
-    const ran = runs.map((run) => ({ ...run, outcome: outcomeText(run.report) }));
-    say('');
-    out.line(out.paint(style, text));
-    for (const line of pages(facts, ran, { verbose, draw, paint: out.paint })) out.line(line);
-    if (!quiet)
-      for (const line of goOn(shownPath(home), keep ? url : undefined, databaseUrl !== undefined))
-        out.line(line);
-  }
+  else show(context, facts, runs, shown);
   if (keep) await untilStopped(context.signal);
   const bad = runs.map(({ report }) => codeOfReport(report, received())).find((code) => code !== exit.ok);
   return bad ?? (isTrue(facts) ? exit.ok : exit.failed);
 };
 
-type Rows = Parameters<typeof grid>[1];
+interface Shown {
+  /** Connection string of a warehouse that stays open. */
+  readonly url: string | undefined;
+  readonly home: string;
+  /** DATABASE_URL is set. */
+  readonly hasOther: boolean;
+}
+
+function show(
+  { out, say, quiet, verbose }: Context,
+  facts: Facts,
+  runs: readonly { readonly what: string; readonly report: RunReport }[],
+  { home, url, hasOther }: Shown,
+): void {
+  const paper = { paint: out.paint, columns: verbose ? out.columns : Math.min(out.columns ?? 80, 80) };
+  const draw: Draw = (titles, rows) => grid(titles, rows, paper);
+  const ran = runs.map((run) => ({ ...run, outcome: outcomeText(run.report) }));
+  const { style, text } = verdict(facts);
+  say('');
+  out.line(out.paint(style, text));
+  for (const line of pages(facts, ran, { verbose, draw, paint: out.paint })) out.line(line);
+  for (const line of quiet ? [] : goOn(home, url, hasOther)) out.line(line);
+}
+
+type Draw = Parameters<typeof pages>[2]['draw'];
 
 function outcomeText(report: RunReport): string {
   const fetched = report.streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);

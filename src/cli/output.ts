@@ -87,8 +87,8 @@ export function countsText(of: (name: string) => number, what = plural(of('recei
     ['rejected', of('rejected')],
     ['deleted', of('deleted')],
   ] as const;
-  const known = parts.flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));
-  return known.length === 0 ? what : `${what}: ${known.join(', ')}`;
+  const present = parts.flatMap(([word, n]) => (n > 0 ? [`${count(n)} ${word}`] : []));
+  return present.length === 0 ? what : `${what}: ${present.join(', ')}`;
 }
 
 type Key<T> = keyof T & string;
@@ -104,10 +104,10 @@ export const table = <T>(keys: readonly Key<T>[], rows: readonly T[], paper: Pap
 /** Names and values, one pair a line; undefined is left out. */
 export function facts(values: object, paper: Paper, keys = Object.keys(values)): readonly string[] {
   const all: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(values));
-  const known = keys.filter((key) => all[key] !== undefined);
+  const present = keys.filter((key) => all[key] !== undefined);
   const nameOf = (key: string): string => titleOf(key).toLowerCase().replace('…', '');
-  const widest = Math.max(0, ...known.map((key) => nameOf(key).length));
-  return known.map(
+  const widest = Math.max(0, ...present.map((key) => nameOf(key).length));
+  return present.map(
     (key) => `${paper.paint('dim', nameOf(key).padEnd(widest))}  ${drawn(cellOf(key, all[key]), paper)}`,
   );
 }

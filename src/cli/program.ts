@@ -48,8 +48,8 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
   examples.set(root, firstSteps.split('\n'));
   for (const verb of usage.trim().split(/\n(?! )/)) {
     const [head = '', ...lines] = verb.split('\n').map((line) => line.trim());
-    const [words = '', about = ''] = head.split(' · ');
-    const [, name = '', args = ''] = /^([a-z ]*[a-z])( .*)?$/.exec(words) ?? [];
+    const [call = '', about = ''] = head.split(' · ');
+    const [, name = '', args = ''] = /^([a-z ]*[a-z])( .*)?$/.exec(call) ?? [];
     const command = add(root, name, args).description(about).allowExcessArguments(false);
     for (const line of lines.filter((line) => line.startsWith('--'))) command.addOption(optionOf(line));
     const shown = lines.filter((line) => line.startsWith('$')).map((line) => line.slice(2));

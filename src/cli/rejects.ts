@@ -5,12 +5,12 @@ import type { RunDeps } from '../engine/context/deps.ts';
 import { cutRejects, type Reject, rejects } from '../queries/reject-list.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
+import { cut } from './inspect.ts';
 import { print, table } from './output.ts';
 import { knownStreams, settingsOf } from './pipelines.ts';
 import { runEach } from './run.ts';
 import { filled } from './schema.ts';
 import { choose } from './sources.ts';
-import { cut } from './why.ts';
 
 /** The last seen first, each with the beginning of the record. */
 export const list: Verb<{

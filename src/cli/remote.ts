@@ -135,8 +135,8 @@ async function call(
   const found = envelope.safeParse(parsed(text));
   if (!found.success)
     throw new UnexpectedContent(`${base} answered ${code} without an envelope: it is no control API`);
-  const { data = {}, message: said } = found.data;
-  const message = `${base} answered ${code}: ${said}`;
+  const { data = {}, message: reason } = found.data;
+  const message = `${base} answered ${code}: ${reason}`;
   if (code === 401 || code === 403) throw new AuthFailed(`${message} (TIDEMARK_API_TOKEN)`);
   if (code === 400 || code === 404) throw new Misconfigured(message);
   return { code, data, message };

@@ -87,10 +87,10 @@ export async function runEach(context: Context, chosen: readonly Chosen[], work:
       if (context.signal.aborted) throw error;
       const exitCode = codeOfError(error, context.received());
       const { pipeline } = each;
-      const said = describe(error);
-      err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, said.message)}`);
+      const failure = describe(error);
+      err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, failure.message)}`);
       if (context.verbose) for (const line of causes(error)) err.line(`  ${line}`);
-      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: said, exitCode }));
+      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: failure, exitCode }));
       codes.push(exitCode);
     }
   }
@@ -152,8 +152,8 @@ async function warnOfMissingParents(
   const isLoaded = (stream: string): boolean =>
     states.some((each) => each.pipeline === source.name && each.stream === stream && each.freshAt !== null);
   for (const { name, partitions } of source.streams.filter((each) => streams.includes(each.name))) {
-    const parents = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
-    const names = parents.map((each) => each.name);
+    const parentStreams = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
+    const names = parentStreams.map((each) => each.name);
     if (names.length === 0 || names.some((each) => streams.includes(each) || isLoaded(each))) continue;
     const message = `${name} is read for each row of ${partitions?.table}, which was never loaded: run \`tidemark sync ${source.name} --stream ${names.join(',')},${name}\``;
     observe({ type: 'note', pipeline: source.name, level: 'warn', message });

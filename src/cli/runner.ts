@@ -184,8 +184,8 @@ async function planLines(deps: RunDeps, { does, streams, window }: Ask): Promise
   });
   return planned.map((each) => {
     const { stream, slices, records, requests, seconds } = each;
-    const known = { ...(records !== undefined && { records }), ...(requests !== undefined && { requests }) };
-    return { stream, slices, ...known, ...(seconds !== undefined && { seconds }), about: about(each) };
+    const costs = { ...(records !== undefined && { records }), ...(requests !== undefined && { requests }) };
+    return { stream, slices, ...costs, ...(seconds !== undefined && { seconds }), about: about(each) };
   });
 }
 

@@ -46,13 +46,13 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
   const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
   const { hurried } = await import('../warehouse/connect.ts');
-  const asked: Warehouse = { ...warehouse, db: hurried(warehouse, requestPatienceMs) };
+  const apiWarehouse: Warehouse = { ...warehouse, db: hurried(warehouse, requestPatienceMs) };
   const dags = catalogue.dags.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
   const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);
-  const control = openControl(asked, catalogue, queue, runner.preview);
+  const control = openControl(apiWarehouse, catalogue, queue, runner.preview);
   const ending = new AbortController();
-  const app = await buildServer(context, config, { control, warehouse: asked, trouble, ending });
+  const app = await buildServer(context, config, { control, warehouse: apiWarehouse, trouble, ending });
   let service: Service | undefined;
   try {
     const url = await app.listen(address).catch((error: unknown) => {

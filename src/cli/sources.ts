@@ -43,11 +43,10 @@ export async function openSource(
 
 function checkExcluded(source: Source, names: readonly string[]): void {
   const variable = `${source.name.toUpperCase()}_EXCLUDE`;
-  const known = source.streams.map(({ name }) => name);
+  const all = source.streams.map(({ name }) => name);
   for (const name of names)
-    if (!known.includes(name))
-      throw new Misconfigured(`${variable}: ${unknown('stream', name, known).message}`);
-  if (excludedOf({ source, exclude: names }).size >= known.length)
+    if (!all.includes(name)) throw new Misconfigured(`${variable}: ${unknown('stream', name, all).message}`);
+  if (excludedOf({ source, exclude: names }).size >= all.length)
     throw new Misconfigured(`${variable} leaves nothing of ${source.name} to read`);
 }
 
@@ -69,7 +68,7 @@ export async function choose(
   const config = await parts.config();
   const chosen = chosenPipelines(pipelines, config);
   if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline, streams: undefined }));
-  const known = await Promise.all(
+  const listed = await Promise.all(
     chosen.map(async (pipeline) =>
       (await streamsOf(pipeline, config, version)).map(({ stream, children }) => {
         const names = [stream, ...children];
@@ -77,7 +76,7 @@ export async function choose(
       }),
     ),
   );
-  const all = known.flat();
+  const all = listed.flat();
   for (const name of streams)
     if (!all.some(({ names }) => names.includes(name)))
       throw unknown(
@@ -85,7 +84,7 @@ export async function choose(
         name,
         all.map(({ stream }) => stream).concat(all.flatMap(({ names }) => names)),
       );
-  return known.flatMap((each) => {
+  return listed.flatMap((each) => {
     const own = each.filter(({ names }) => streams.some((name) => names.includes(name)));
     return own[0] ? [{ pipeline: own[0].pipeline, streams: own.map(({ stream }) => stream) }] : [];
   });

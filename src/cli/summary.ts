@@ -22,7 +22,7 @@ export function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): read
     (each) => !['ok', 'unavailable', 'skipped', 'interrupted'].includes(each.status),
   );
   return [
-    `${paint('bold', pipeline)}: ${paint(styleOf(status), headline)} ${sentence(report)}`,
+    `${paint('bold', pipeline)}: ${paint(styleOf(status), headline)} ${details(report)}`,
     ...(absent.length > 0 ? [`  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`] : []),
     ...bad.map(({ stream, status, receipt, reason }) => {
       const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
@@ -35,7 +35,7 @@ export function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): read
   ];
 }
 
-function sentence(report: RunReport): string {
+function details(report: RunReport): string {
   const { status, runId, seconds, requests, retries } = report;
   const complete = report.streams.filter((stream) => stream.status === 'ok').length;
   const receipts =

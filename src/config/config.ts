@@ -162,8 +162,8 @@ export function readConfig<P extends Parts>(
 
 /** A misspelt variable would otherwise be ignored without notice. */
 function warnOfUnknown(from: Variables, { secrets, plain }: ReturnType<typeof variableNames>): void {
-  const known = new Set([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
+  const valid = new Set([...plain, ...secrets, ...secrets.map((name) => `${name}_FILE`)]);
   for (const name of new Set(from.names()))
-    if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !known.has(name))
+    if (/^(TRACKER|ADS|WORKFLOW|TIDEMARK)_/.test(name) && !valid.has(name))
       from.warn(name, 'is not a variable of Tidemark; is it misspelt?');
 }

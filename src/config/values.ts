@@ -25,13 +25,16 @@ export const rate = value(
   'is not a number of requests a second, such as 10 or 0.5',
 );
 
-export const oneOf = <const W extends string>(...words: readonly W[]) =>
-  value((text) => words.find((word) => word === text.toLowerCase()), `is none of ${words.join(', ')}`);
+export const oneOf = <const W extends string>(...choices: readonly W[]) =>
+  value(
+    (text) => choices.find((choice) => choice === text.toLowerCase()),
+    `is none of ${choices.join(', ')}`,
+  );
 
 /** Words separated by commas. A list that is set but names nothing is refused, because it must not mean all. */
 export const list = value((text): readonly string[] | undefined => {
-  const words = text.split(',').map((word) => word.trim());
-  return words.some(Boolean) ? words.filter(Boolean) : undefined;
+  const items = text.split(',').map((item) => item.trim());
+  return items.some(Boolean) ? items.filter(Boolean) : undefined;
 }, 'names nothing; leave it empty for the default').default([]);
 
 /** Years 0001 to 9999; the year 0 exists in JavaScript only. */
