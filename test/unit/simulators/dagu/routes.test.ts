@@ -4,7 +4,6 @@ import {
   type WorkflowOptions,
   type WorkflowSimulator,
 } from '../../../../simulators/dagu/server.ts';
-import { status } from '../../../../simulators/shared/faults.ts';
 
 let engine: WorkflowSimulator;
 const start = async (options: WorkflowOptions = {}): Promise<void> => {
@@ -47,21 +46,6 @@ describe('the contract', () => {
       );
       expect(Object.keys(answer.body)).toHaveLength(2);
     }
-  });
-
-  test('the body of a start may be absent; params are given to the run', async () => {
-    await start();
-    await ask('/api/v1/dags/load/start', 'POST');
-    engine.state.finish('load', 'run-1', 'succeeded');
-    await ask('/api/v1/dags/load/start', 'POST', '{"params":"A=1 B=2"}');
-    expect(engine.truth().map(({ params }) => params)).toEqual([null, 'A=1 B=2']);
-  });
-
-  test('there is nothing else', async () => {
-    await start();
-    for (const route of ['/api/v1/dags', '/api/v1/dags/load', '/api/v2/dags', '/api/v1/dags/load/history'])
-      expect((await ask(route)).status).toBe(404);
-    expect((await ask('/api/v1/dags/load/status', 'POST')).status).toBe(405);
   });
 });
 
@@ -117,16 +101,4 @@ test('the vendor since 2.0 gives pages by cursor under /api/v1', async () => {
   const second = await ask(`/api/v1/dag-runs/load?limit=500&cursor=${first.body.nextCursor}`);
   expect(second.body.dagRuns).toHaveLength(1);
   expect(second.body.nextCursor).toBeUndefined();
-});
-
-test('a token is demanded, faults fire, and every request is written down', async () => {
-  await start({ token: 'right' });
-  expect((await ask('/api/v1/dags/load/status')).status).toBe(401);
-  expect(
-    (await ask('/api/v1/dags/load/status', 'GET', undefined, { authorization: 'Bearer right' })).status,
-  ).toBe(200);
-  engine.script.at(3, status(503));
-  expect((await ask('/api/v1/dags/load/status')).status).toBe(503);
-  expect(engine.script.fired).toEqual([{ name: 'status 503', request: 3 }]);
-  expect(engine.log.map(({ status: code }) => code)).toEqual([401, 200, 503]);
 });

@@ -35,37 +35,6 @@ const firstAd = (): string =>
   [...ads.state.ads.values()].find(({ accountId }) => accountId === owner())?.id ?? '';
 
 describe('aggregate reports', () => {
-  test('what is asked for must be known: entity type, fields, granularity, dates', async () => {
-    await start();
-    const good = daily('AD', '2026-06-01', '2026-06-02');
-    expect((await ask.get(report(), good)).status).toBe(200);
-    const wrong = {
-      'no entity type': { ...good, entity_type: 'ADS' },
-      'no fields': { ...good, fields: [] },
-      'an unknown field': { ...good, fields: ['SPEND', 'GOODWILL'] },
-      'fields in one': { ...good, fields: 'SPEND,CLICKS' },
-      'a granularity of weeks': { ...good, granularity: 'WEEK' },
-      'a day that begins at noon': { ...good, report_start: '2026-06-01T12:00:00Z' },
-      'another zone': { ...good, report_start: '2026-06-01T00:00:00+02:00' },
-      'an end before the start': { ...good, report_end: '2026-05-01T00:00:00Z' },
-      'more than 90 days': { ...good, report_start: '2026-03-01T00:00:00Z' },
-      '51 rows a page': { ...good, limit: 51 },
-      'other ids than entities': { ...good, entity_ids: [firstAd()], entity_ids_type: 'CAMPAIGN' },
-      '51 ids': { ...good, entity_ids: Array.from({ length: 51 }, () => firstAd()), entity_ids_type: 'AD' },
-      'ids of an account': {
-        ...good,
-        entity_type: 'AD_ACCOUNT',
-        entity_ids: [owner()],
-        entity_ids_type: 'AD_ACCOUNT',
-      },
-    };
-    for (const [what, query] of Object.entries(wrong))
-      expect([what, (await ask.get(report(), query)).status]).toEqual([what, 400]);
-    const unknown = await ask.get(report(), { ...good, fields: ['SPEND', 'GOODWILL'] });
-    expect(unknown.body.messages?.[0]).toContain('GOODWILL');
-    expect(unknown.body.messages?.[0]).not.toContain('SPEND');
-  });
-
   test('the end of a day report is inclusive, and a day without delivery has no row', async () => {
     await start();
     const rows = await ask.rows(ask.account, daily('AD_ACCOUNT', '2026-06-01', '2026-06-03'));
@@ -105,19 +74,6 @@ describe('aggregate reports', () => {
       expect(paged).toEqual(await ask.rows(ask.account, daily('AD', '2026-06-01', '2026-06-29')));
     },
   );
-
-  test('only entities of the account are told, and of these those asked for', async () => {
-    await start();
-    const foreign = [...ads.state.ads.values()].find(({ accountId }) => accountId !== owner())?.id ?? '';
-    const query = { ...daily('AD', '2026-06-01', '2026-06-29'), entity_ids_type: 'AD' };
-    expect(await ask.rows(ask.account, { ...query, entity_ids: [foreign] })).toEqual([]);
-    const rows = await ask.rows(ask.account, { ...query, entity_ids: [firstAd(), foreign] });
-    expect(new Set(rows.map(({ entity_id }) => entity_id))).toEqual(new Set([firstAd()]));
-    await ads.close();
-    await start({ wholeAccounts: false });
-    expect((await ask.get(report(), daily('AD', '2026-06-01', '2026-06-29'))).status).toBe(400);
-    expect((await ask.get(report(), daily('AD_ACCOUNT', '2026-06-01', '2026-06-29'))).status).toBe(200);
-  });
 
   test('levels add up: accounts are the sum of their campaigns, ad sets and ads, to the micro; reach is not', async () => {
     await start({ days: 20 });
@@ -229,65 +185,6 @@ describe('aggregate reports', () => {
     }
     const changed = seen.map((one, age) => age > 0 && one !== seen[age - 1]);
     expect(changed.flatMap((yes, age) => (yes ? [age] : []))).toEqual([1, 2, 3, 10]);
-  });
-
-  test('a number is restated to the digit, however long; a correction is told by every level above', async () => {
-    await start();
-    const ad = firstAd();
-    const date = [...ads.truth().days('AD', new Date('2026-06-01T00:00:00Z'), now)].find(
-      ({ id }) => id === ad,
-    )?.start;
-    const on = date?.toISOString().slice(0, 10) ?? '';
-    const total = () => microsOf(ads.truth().day('AD_ACCOUNT', owner(), on)?.fields.get('SPEND') ?? '');
-    const before = total();
-    ads.state.correct(ad, on, { spend: -1_234_567n, counts: { IMPRESSIONS: 10 } });
-    expect(total()).toBe(before - 1_234_567n);
-    ads.state.restate('AD', ad, on, 'SPEND', '9007199254740993.000001');
-    const { text } = await ask.get(report(), {
-      ...daily('AD', on, on),
-      entity_ids: [ad],
-      entity_ids_type: 'AD',
-    });
-    expect(text).toContain('{"field_type":"SPEND","field_value":9007199254740993.000001}');
-    expect(ads.truth().day('AD', ad, on)?.fields.get('SPEND')).toBe('9007199254740993.000001');
-  });
-
-  test('what is paused does not deliver on the days after, and its past stays', async () => {
-    await start();
-    const [campaign] = [...ads.state.campaigns.values()].filter(({ accountId }) => accountId === owner());
-    const query = {
-      ...daily('CAMPAIGN', '2026-06-25', '2026-07-05'),
-      entity_ids: [campaign?.id ?? ''],
-      entity_ids_type: 'CAMPAIGN',
-    };
-    ads.state.pause(campaign?.id ?? '');
-    ads.clock.advance(5 * day);
-    const paused = (await ask.rows(ask.account, query)).map(({ start_time }) => start_time?.slice(0, 10));
-    expect(paused).toEqual([
-      '2026-06-25',
-      '2026-06-26',
-      '2026-06-27',
-      '2026-06-28',
-      '2026-06-29',
-      '2026-06-30',
-    ]);
-    ads.state.update(campaign?.id ?? '', { status: 'ACTIVE' });
-    ads.clock.advance(3 * day);
-    const resumed = (await ask.rows(ask.account, query)).map(({ start_time }) => start_time?.slice(0, 10));
-    expect(resumed).toEqual([...paused, '2026-07-05']);
-  });
-
-  test('the same seed gives the same numbers, another one others', async () => {
-    const told = async (seed: number) => {
-      await start({ seed });
-      const { text } = await ask.get(report(), daily('AD_ACCOUNT', '2026-06-01', '2026-06-29'));
-      await ads.close();
-      return text;
-    };
-    const first = await told(3);
-    expect(await told(3)).toBe(first);
-    expect(await told(4)).not.toBe(first);
-    await start();
   });
 });
 
