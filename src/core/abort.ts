@@ -26,6 +26,8 @@ export const either = (
 
 /** The promise's outcome, or `stopped` if the signal aborts first. */
 export const orStopped = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  // After an abort nothing waits for it: its failure must not count as unhandled.
+  promise.catch(() => {});
   if (signal.aborted) throw stopped(signal);
   let leave = (): void => {};
   const abort = new Promise<never>((_, reject) => {

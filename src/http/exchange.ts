@@ -50,6 +50,7 @@ export const exchange = async (
   };
   let answer: Dispatcher.ResponseData | undefined;
   try {
+    stop.signal.throwIfAborted();
     within(timeouts.headersMs, 'the answer');
     const request = { ...sent, headers: { ...sentHeaders }, body: sentBody ?? null, signal: stop.signal };
     answer = await orStopped(dispatcher.request(request), stop.signal);

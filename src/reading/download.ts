@@ -1,23 +1,21 @@
-/** Fetches a file from an address that a source named: a stream of bytes, complete or an error, and nothing of ours goes with it. */
+/** Fetches a file from an address that a source named: a stream of bytes, complete or an error. No credentials are sent. */
 
 import { crc32 } from 'node:zlib';
-import { TidemarkError, Transient, UnexpectedContent } from '../core/errors.ts';
+import { Transient, UnexpectedContent } from '../core/errors.ts';
 import type { HttpCounters } from '../core/request.ts';
 import { sleep as wait } from '../http/delay.ts';
 import type { Proxies } from '../http/proxy.ts';
-import { type Place, type Places, placeOf } from './download/download-url.ts';
-import { type DownloadLimits, defaultDownloadLimits, Gone, opened } from './download/transfer.ts';
+import { type AllowedHosts, type Target, targetOf } from './download/download-url.ts';
+import { type DownloadLimits, defaultDownloadLimits, Gone, openTransfer } from './download/transfer.ts';
 
-export type { Places } from './download/download-url.ts';
 export type { DownloadLimits } from './download/transfer.ts';
 
 export interface Download {
-  /** Names the file in messages, e.g. the endpoint. The address itself is never told: it may carry a signature. */
+  /** Names the file in messages, e.g. the endpoint. No message has the address: it may carry a signature. */
   readonly what: string;
   /** Asks the source for the file's address; asked again where the one before it has expired. */
   readonly address: (signal: AbortSignal) => Promise<string>;
-  readonly places: Places;
-  /** Between us and the place; absent: none. */
+  readonly hosts: AllowedHosts;
   readonly proxies?: Proxies;
   readonly limits?: Partial<DownloadLimits>;
   /** Requests and bytes are counted here. */
@@ -39,36 +37,27 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   const { what, counters, random = Math.random, sleep = wait } = options;
   const limits = { ...defaultDownloadLimits, ...options.limits };
   const delivered = { bytes: 0, sum: 0 };
-  let place: Place | undefined;
+  let target: Target | undefined;
   for (let failures = 0, renewals = 0; ; ) {
-    place ??= placeOf(what, await options.address(signal), options.places);
+    target ??= targetOf(what, await options.address(signal), options.hosts);
     if (counters !== undefined) counters.requests++;
-    const transfer = await settled(opened(what, place, options.proxies, limits, signal));
-    let failure = 'failed' in transfer ? transfer.failed : undefined;
-    if ('done' in transfer) {
-      const chunks = behind(what, transfer.done, delivered)[Symbol.asyncIterator]();
-      try {
-        for (;;) {
-          const step = await settled(chunks.next());
-          if ('failed' in step) {
-            failure = step.failed;
-            break;
-          }
-          if (step.done.done === true) return;
-          const chunk = step.done.value;
-          delivered.bytes += chunk.length;
-          delivered.sum = crc32(chunk, delivered.sum);
-          if (counters !== undefined) counters.bytes += chunk.length;
-          yield chunk;
-        }
-      } finally {
-        await chunks.return?.();
+    let failure: unknown;
+    try {
+      const chunks = await openTransfer(what, target, options.proxies, limits, signal);
+      for await (const chunk of resumed(what, chunks, delivered)) {
+        delivered.bytes += chunk.length;
+        delivered.sum = crc32(chunk, delivered.sum);
+        if (counters !== undefined) counters.bytes += chunk.length;
+        yield chunk;
       }
+      return;
+    } catch (error) {
+      failure = error;
     }
     if (failure instanceof Gone) {
       if (++renewals > limits.renewals)
         throw new Transient(`${what}: the address of the report answered ${failure.status}, also a new one`);
-      place = undefined;
+      target = undefined;
       continue;
     }
     if (!(failure instanceof Transient) || ++failures >= limits.tries) throw failure;
@@ -78,20 +67,8 @@ export async function* download(options: Download, signal: AbortSignal): AsyncGe
   }
 }
 
-type Settled<T> = { readonly done: T } | { readonly failed: TidemarkError };
-
-/** A failure that is none of ours is a defect, and thrown. */
-const settled = async <T>(promise: Promise<T>): Promise<Settled<T>> => {
-  try {
-    return { done: await promise };
-  } catch (error) {
-    if (error instanceof TidemarkError || error instanceof Gone) return { failed: error };
-    throw error;
-  }
-};
-
-/** What a transfer brings beyond what was delivered already, which it must begin with. */
-async function* behind(
+/** The chunks of a transfer without the bytes that were delivered before, which it must begin with. */
+async function* resumed(
   what: string,
   chunks: AsyncIterable<Buffer>,
   delivered: { readonly bytes: number; readonly sum: number },
@@ -102,10 +79,6 @@ async function* behind(
   let passedSum = 0;
   for await (const chunk of chunks) {
     const known = chunk.subarray(0, bytes - passed);
-    if (known.length === 0) {
-      yield chunk;
-      continue;
-    }
     passed += known.length;
     passedSum = crc32(known, passedSum);
     if (passed < bytes) continue;

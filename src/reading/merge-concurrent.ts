@@ -1,5 +1,6 @@
-/** Several streams read at once, in bounds, their items as they come. */
+/** Several streams read at once, in bounds, and a limit of open streams over all readers. */
 
+import pLimit from 'p-limit';
 import { either } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
 
@@ -7,7 +8,7 @@ import { Interrupted } from '../core/errors.ts';
  * The items of all streams, each stream's in its own order, those of different streams as they arrive; at most `atOnce` streams are open, and of
  * each at most one item waits to be taken. The first failure ends it. Leaving early ends every open stream.
  */
-export async function* mingled<S, T>(
+export async function* mergeConcurrent<S, T>(
   starts: Iterable<S>,
   atOnce: number,
   open: (start: S, signal: AbortSignal) => AsyncGenerator<T, unknown, void>,
@@ -70,4 +71,33 @@ export async function* mingled<S, T>(
 interface Arrived<T> {
   readonly stream: AsyncGenerator<T, unknown, void>;
   readonly result: IteratorResult<T, unknown>;
+}
+
+/** The items of a stream, which is opened when its turn comes. Throws the signal's reason while it waits. */
+export type StreamLimit = <T>(
+  open: () => AsyncGenerator<T, unknown, void>,
+  signal: AbortSignal,
+) => AsyncGenerator<T, void, void>;
+
+/** At most `most` open streams over all readers, first come, first served: each holds pages in memory. A stream that is left early makes room. */
+export function streamLimit(most: number): StreamLimit {
+  const limit = pLimit(most);
+  return async function* limited(open, signal) {
+    const over = Promise.withResolvers<void>();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const onAbort = (): void => reject(signal.reason);
+        if (signal.aborted) return onAbort();
+        signal.addEventListener('abort', onAbort, { once: true });
+        void limit(() => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+          return over.promise;
+        });
+      });
+      yield* open();
+    } finally {
+      over.resolve();
+    }
+  };
 }

@@ -1,4 +1,4 @@
-/** Where a walk stands: what was met, whether the pages hang together, and which page comes next. No input or output. */
+/** The state of a walk: records seen, whether the pages join, and which page comes next. No input or output. */
 
 import { UnexpectedContent } from '../core/errors.ts';
 import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
@@ -56,16 +56,15 @@ const headAfter = (
   return overlap === 0 ? { is: 'unseen' } : { is: 'seam', id: last, overlap };
 };
 
-/** So many records servers commonly give at most. */
-const usualLimits: ReadonlySet<number> = new Set([
-  ...[
-    10, 15, 20, 25, 30, 40, 50, 60, 64, 75, 80, 100, 120, 128, 150, 200, 250, 256, 300, 400, 500, 1000, 2000,
-    5000,
-  ],
-]);
+/** Common page sizes: a page of one of these lengths may be the first of more. */
+const usualLimits: ReadonlySet<number> = new Set(
+  '10 15 20 25 30 40 50 60 64 75 80 100 120 128 150 200 250 256 300 400 500 1000 2000 5000'
+    .split(' ')
+    .map(Number),
+);
 
-/** One walk's place and memory; lives as long as the walk. */
-export class Course {
+/** The state of one walk. */
+export class PageWalker {
   readonly #walk: PageWalk;
   readonly #limits: WalkLimits;
   readonly #guard: LoopGuard;

@@ -4,7 +4,7 @@ import { either } from '../core/abort.ts';
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
 import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Http, Request } from '../core/request.ts';
-import { Course, defaultWalkLimits, type WalkLimits } from './page-walker.ts';
+import { defaultWalkLimits, PageWalker, type WalkLimits } from './page-walker.ts';
 
 export type { WalkEnd } from '../core/paging.ts';
 export type { WalkLimits } from './page-walker.ts';
@@ -22,7 +22,7 @@ export async function* pages(
   signal: AbortSignal,
   limits: Partial<WalkLimits> = {},
 ): AsyncGenerator<Page, WalkEnd, void> {
-  const course = new Course(walk, { ...defaultWalkLimits, ...limits });
+  const walker = new PageWalker(walk, { ...defaultWalkLimits, ...limits });
   const left = new AbortController();
   const stop = either(signal, left.signal);
   const send = (request: Request): Promise<Answer> => {
@@ -37,28 +37,28 @@ export async function* pages(
     let restarted = false;
     /** What to ask for instead of what failed; undefined where nothing is left but to end. */
     const instead = (error: unknown): Request | undefined => {
-      if (course.mayBeOver && isBeyond(error)) return undefined;
+      if (walker.mayBeOver && isBeyond(error)) return undefined;
       const fewer = walk.fewer?.(sent, error);
       if (fewer !== undefined) return fewer;
       if (restarted || !isTokenRefused(error, walk, sent)) throw error;
       restarted = true;
-      return course.restart();
+      return walker.restart();
     };
     for (;;) {
       const answer = await pending.catch(instead);
-      if (answer === undefined) return course.end();
+      if (answer === undefined) return walker.end();
       if (!('raw' in answer)) {
         sent = answer;
         pending = send(sent);
         continue;
       }
-      const { page, next } = course.take(answer, sent);
+      const { page, next } = walker.take(answer, sent);
       if (next !== undefined) {
         sent = next;
         pending = send(sent);
       }
       if (page !== undefined) yield page;
-      if (next === undefined) return course.end();
+      if (next === undefined) return walker.end();
     }
   } finally {
     left.abort(new Interrupted('the walk was left'));

@@ -20,7 +20,7 @@ export interface Jobs {
   /** Asks for a job; its id. Throws what the source answers. */
   create(signal: AbortSignal): Promise<string>;
   look(id: string, signal: AbortSignal): Promise<Look>;
-  readonly patience?: Partial<Patience>;
+  readonly limits?: Partial<JobLimits>;
   /** For tests: the dice, the wall clock and how to wait. */
   readonly random?: () => number;
   readonly now?: () => Date;
@@ -28,7 +28,7 @@ export interface Jobs {
 }
 
 /** In milliseconds. */
-export interface Patience {
+export interface JobLimits {
   /** Jobs created for one reading. */
   readonly attempts: number;
   /** Before the second look; it grows by half each time. The real waits are up to a fifth shorter or longer. */
@@ -40,7 +40,7 @@ export interface Patience {
   readonly adoptMs: number;
 }
 
-export const defaultPatience: Patience = {
+export const defaultJobLimits: JobLimits = {
   attempts: 3,
   firstMs: seconds(2),
   mostMs: seconds(60),
@@ -56,21 +56,21 @@ export interface Ready {
 
 /**
  * Waits for the slice's job: the one that the ledger knows, else a new one. A job that failed, expired, is not known to the source or is too old
- * is followed by another, as is one whose creation was not confirmed; `patience.attempts` in all. Every step is in the ledger before the next.
+ * is followed by another, as is one whose creation was not confirmed; `limits.attempts` in all. Every step is in the ledger before the next.
  *
  * Throws `Transient` where a job is not ready in time (it stays submitted, and the next run adopts it) or all have failed, and what `create`
  * and `look` throw.
  */
 export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSignal): Promise<Ready> => {
   const { what, request, now = () => new Date(), sleep = wait, random = Math.random } = jobs;
-  const patience = { ...defaultPatience, ...jobs.patience };
+  const limits = { ...defaultJobLimits, ...jobs.limits };
   let created = 0;
   let failure: TidemarkError | undefined;
-  for (let id = await adopted(ledger, now(), patience); ; id = undefined) {
+  for (let id = await adopted(ledger, now(), limits); ; id = undefined) {
     if (id === undefined) {
-      if (created++ >= patience.attempts)
+      if (created++ >= limits.attempts)
         throw new Transient(
-          `${what}: ${patience.attempts} reports in a row came to nothing: ${failure?.message ?? ''}`,
+          `${what}: ${limits.attempts} reports in a row came to nothing: ${failure?.message ?? ''}`,
           {
             cause: failure,
           },
@@ -85,13 +85,13 @@ export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSigna
         }
         // It may or may not exist. Another one does no harm; a report that is never loaded does.
         failure = error;
-        if (created < patience.attempts)
-          await sleep(patience.firstMs * 2 ** created * (0.8 + 0.4 * random()), signal);
+        if (created < limits.attempts)
+          await sleep(limits.firstMs * 2 ** created * (0.8 + 0.4 * random()), signal);
         continue;
       }
       await ledger.submitted(id);
     }
-    const look = await ready(id, jobs, patience, signal);
+    const look = await ready(id, jobs, limits, signal);
     if (look.is === 'ready') {
       await ledger.became('ready');
       return { id, address: look.address };
@@ -115,7 +115,7 @@ export const readyAgain = async (
 };
 
 /** The id of the job to go on with; undefined where a new one is needed. */
-const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: Patience): Promise<string | undefined> => {
+const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: JobLimits): Promise<string | undefined> => {
   const job: Job | undefined = await ledger.current();
   if (job?.id === undefined || (job.status !== 'submitted' && job.status !== 'ready')) return undefined;
   const age = job.submittedAt === undefined ? 0 : now.getTime() - job.submittedAt.getTime();
@@ -129,7 +129,7 @@ const adopted = async (ledger: JobLedger, now: Date, { adoptMs }: Patience): Pro
 const ready = async (
   id: string,
   { what, look, random = Math.random, sleep = wait }: Jobs,
-  { firstMs, mostMs, deadlineMs }: Patience,
+  { firstMs, mostMs, deadlineMs }: JobLimits,
   signal: AbortSignal,
 ): Promise<Exclude<Look, { readonly is: 'working' }>> => {
   let waited = 0;

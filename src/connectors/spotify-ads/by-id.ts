@@ -3,7 +3,7 @@
 import { Missing, Refused } from '../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import type { Answer, Json } from '../../core/request.ts';
-import { several } from '../../reading/map-concurrent.ts';
+import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import { idBy } from '../../reading/offset-list.ts';
 import type { Ads } from './ads.ts';
 import { type Failure, failures, isOfOne, named } from './failures.ts';
@@ -44,7 +44,7 @@ async function* pagesOf(ads: Ads, wanted: Wanted, signal: AbortSignal): AsyncGen
   const absent = new Map<string, Missing>();
   const failed = failures(endpoint, ids.length);
   const ask = (id: string, until: AbortSignal) => request(ads, wanted, id, until);
-  for await (const one of several(ids, ads.concurrency, ask, signal)) {
+  for await (const one of mapConcurrent(ids, ads.concurrency, ask, signal)) {
     if (one.failure !== undefined) {
       failed.keep(one.id, one.failure);
       continue;

@@ -1,20 +1,20 @@
-/** From where a file may be fetched that a source gives the address of. */
+/** Which addresses a file may be fetched from: a source gives them, so they are checked. */
 
 import { isIP } from 'node:net';
 import { ForeignOrigin } from '../../core/errors.ts';
 import { bareHost, isLoopback, isThisMachine } from '../../core/this-machine.ts';
 import { isPublic } from '../../http/public-address.ts';
 
-/** Places that the configuration allows. */
-export interface Places {
+/** Hosts that the configuration allows. */
+export interface AllowedHosts {
   /** The origin of the source itself, e.g. `https://api.example.com`. */
   readonly own: string;
   /** Other hosts, `name` (the scheme's own port) or `name:port`, in lower case. */
   readonly hosts: readonly string[];
 }
 
-/** An address that is allowed, and which addresses of the network its name may stand for. */
-export interface Place {
+/** An address that is allowed, and which network addresses its name may resolve to. */
+export interface Target {
   readonly url: URL;
   readonly mayBe: (address: string) => boolean;
 }
@@ -24,13 +24,13 @@ export interface Place {
  * configured host, is not https (http only on loopback, where the source itself is http on loopback), carries a user, is written deceptively, or
  * names a private network address outright.
  */
-export const placeOf = (what: string, text: string, { own, hosts }: Places): Place => {
+export const targetOf = (what: string, text: string, { own, hosts }: AllowedHosts): Target => {
   const refused = (why: string): ForeignOrigin =>
     new ForeignOrigin(`${what}: the address of the report ${why}; nothing was fetched from it`);
   const source = new URL(own);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
   if (/[\u0000-\u0020\u007f\\]/.test(text)) throw refused('is no URL');
-  // Of what is not whole only a path says where it lies: `//host/a.csv` names another server, `a.csv` counts from who knows where.
+  // Of relative addresses only a path is unambiguous: `//host/a.csv` names another server.
   const written = /^\/(?!\/)/.test(text) ? source.origin + text : text;
   if (!URL.canParse(written)) throw refused('is no URL');
   const url = new URL(written);
@@ -41,7 +41,7 @@ export const placeOf = (what: string, text: string, { own, hosts }: Places): Pla
   const isOwn = url.origin === source.origin;
   if (!isOwn && !hosts.includes(url.host))
     throw refused(`is at ${url.host}, which is not one of the hosts that reports may be fetched from`);
-  // The source's own origin was configured, and gets more than this.
+  // The source's own origin is configured, and gets the credentials as well.
   const mayBe = (address: string): boolean => isOwn || isPublic(address) || (local && isLoopback(address));
   const literal = bareHost(url.hostname);
   if (isIP(literal) !== 0 && !mayBe(literal))

@@ -12,7 +12,7 @@ import { Late } from '../../http/exchange.ts';
 import { retryAfterMs } from '../../http/headers.ts';
 import { networkFailure } from '../../http/network-errors.ts';
 import { connectTo, type Proxies } from '../../http/proxy.ts';
-import type { Place } from './download-url.ts';
+import type { Target } from './download-url.ts';
 
 export interface DownloadLimits {
   /** Of the file as it comes over the wire, and decompressed. */
@@ -58,12 +58,12 @@ export class Gone extends Transient {
 }
 
 /**
- * Opens a transfer; the chunks are to be read, or the iteration to be ended: either closes the connection. Throws, here or while it is read,
- * what is said of `download`, and `Gone`.
+ * Opens a transfer. Reading its chunks to the end, or leaving the iteration, closes the connection. Throws, here or while it is read,
+ * the errors of `download`, and `Gone`.
  */
-export const opened = async (
+export const openTransfer = async (
   what: string,
-  { url, mayBe }: Place,
+  { url, mayBe }: Target,
   proxies: Proxies | undefined,
   limits: DownloadLimits,
   signal: AbortSignal,
@@ -84,32 +84,32 @@ export const opened = async (
     stop.release();
     await dispatcher.destroy();
   };
-  const named = (error: unknown): unknown => nameOf(what, url, proxy, error, signal, late.signal);
+  const meaning = (error: unknown): unknown => classify(what, url, proxy, error, signal, late.signal);
   try {
     const answer = await dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'GET',
-      // Nothing else: no credentials, no word of who asks.
+      // Nothing else, no credentials above all.
       headers: { accept: 'text/csv, */*;q=0.1', 'accept-encoding': 'gzip' },
       headersTimeout: limits.headersMs,
       bodyTimeout: limits.idleMs,
       signal: stop.signal,
     });
-    const encoding = judge(what, answer, limits);
-    return contents(what, answer.body, encoding, limits, named, close);
+    const encoding = encodingOf(what, answer, limits);
+    return contents(what, answer.body, encoding, limits, meaning, close);
   } catch (error) {
     await close();
-    throw named(error);
+    throw meaning(error);
   }
 };
 
 /**
- * Resolves a name; refuses it where it stands for an address that it may not. What was checked is what is connected to. A proxy resolves names
- * in its own network: behind one the list of hosts has to do.
+ * Resolves a name, and refuses private addresses. The checked address is the one that is connected to. A proxy resolves names in its own
+ * network: there only the list of hosts protects.
  */
 const checked =
-  (what: string, mayBe: Place['mayBe']): LookupFunction =>
+  (what: string, mayBe: Target['mayBe']): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       const addresses: LookupAddress[] = error === null ? found : [];
@@ -119,7 +119,7 @@ const checked =
       else if (wrong !== undefined)
         callback(
           new ForeignOrigin(
-            `${what}: ${hostname} stands for ${wrong.address}, an address of a private network; nothing was fetched from it`,
+            `${what}: ${hostname} resolves to ${wrong.address}, an address of a private network; nothing was fetched from it`,
           ),
           '',
           0,
@@ -129,36 +129,36 @@ const checked =
     });
   };
 
-/** Whether the answer is a file, and how it is encoded. */
-const judge = (
+/** The encoding of the file. Throws where the answer is no file. */
+const encodingOf = (
   what: string,
   { statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>,
   limits: DownloadLimits,
 ): 'gzip' | 'identity' => {
   const header = (name: string): string | undefined => [headers[name]].flat()[0];
-  const said = `${what}: the address of the report answered`;
+  const answered = `${what}: the address of the report answered`;
   if ([400, 401, 403, 404, 410].includes(statusCode)) throw new Gone(what, statusCode);
   if (statusCode === 408 || statusCode === 425 || statusCode === 429 || statusCode >= 500) {
     const after = { 'retry-after': header('retry-after') ?? '', date: header('date') ?? '' };
-    throw new Transient(`${said} ${statusCode}`, { retryAfterMs: retryAfterMs(after, Date.now()) });
+    throw new Transient(`${answered} ${statusCode}`, { retryAfterMs: retryAfterMs(after, Date.now()) });
   }
   if (statusCode >= 300 && statusCode < 400)
-    throw new UnexpectedContent(`${said} ${statusCode}, a redirect; it was not followed`);
-  if (statusCode !== 200) throw new UnexpectedContent(`${said} ${statusCode}`);
+    throw new UnexpectedContent(`${answered} ${statusCode}, a redirect; it was not followed`);
+  if (statusCode !== 200) throw new UnexpectedContent(`${answered} ${statusCode}`);
   const type = header('content-type') ?? '';
   if (/html|json|xml/i.test(type))
     throw new UnexpectedContent(
-      `${said} with ${/[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? 'a page'} instead of CSV`,
+      `${answered} with ${/[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? 'a page'} instead of CSV`,
     );
   const encoding = (header('content-encoding') ?? 'identity').trim().toLowerCase();
   if (encoding !== 'gzip' && encoding !== 'identity')
-    throw new UnexpectedContent(`${said} in a content encoding that was not asked for`);
+    throw new UnexpectedContent(`${answered} in a content encoding that was not asked for`);
   const length = header('content-length');
   if (length !== undefined && Number(length) > limits.wireBytes)
     throw beyond(what, limits.wireBytes, 'bytes');
   // Cut off at the end of a line, such a file would look whole.
   if (length === undefined && encoding !== 'gzip' && !/\bchunked\b/i.test(header('transfer-encoding') ?? ''))
-    throw new UnexpectedContent(`${said} without saying where the file ends`);
+    throw new UnexpectedContent(`${answered} without saying where the file ends`);
   return encoding;
 };
 
@@ -167,7 +167,7 @@ async function* contents(
   body: Dispatcher.ResponseData['body'],
   encoding: 'gzip' | 'identity',
   limits: DownloadLimits,
-  named: (error: unknown) => unknown,
+  meaning: (error: unknown) => unknown,
   close: () => Promise<void>,
 ): AsyncGenerator<Buffer, void, void> {
   let wire = 0;
@@ -179,7 +179,8 @@ async function* contents(
       yield chunk;
     }
   }
-  const source = unpackedIfGzip(encoding === 'gzip' ? gunzipped(bounded) : bounded());
+  const source =
+    encoding === 'gzip' ? pipeline(bounded, createGunzip({ chunkSize: 65_536 }), () => {}) : bounded();
   try {
     for await (const chunk of source) {
       decoded += chunk.length;
@@ -187,53 +188,25 @@ async function* contents(
       yield chunk;
     }
   } catch (error) {
-    throw named(error);
+    throw meaning(error);
   } finally {
     await close();
-  }
-}
-
-/** What fails in the pipeline fails its reader. */
-const gunzipped = (packed: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
-  pipeline(packed, createGunzip({ chunkSize: 65_536 }), () => {});
-
-/** How a gzip file begins (RFC 1952, section 2.3; deflate is the only method): no text in UTF-8 does. */
-const gzipMark = Buffer.from([0x1f, 0x8b, 0x08]);
-
-/** A file that is itself compressed (`….csv.gz`): storage gives it as it lies there, and says nothing of an encoding. */
-async function* unpackedIfGzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
-  const all = chunks[Symbol.asyncIterator]();
-  try {
-    let begin = Buffer.alloc(0);
-    while (begin.length < gzipMark.length) {
-      const step = await all.next();
-      if (step.done === true) break;
-      begin = Buffer.concat([begin, step.value]);
-    }
-    const whole = async function* (): AsyncGenerator<Buffer, void, void> {
-      if (begin.length > 0) yield begin;
-      for (let step = await all.next(); step.done !== true; step = await all.next()) yield step.value;
-    };
-    yield* begin.subarray(0, gzipMark.length).equals(gzipMark) ? gunzipped(whole) : whole();
-  } finally {
-    // Not waited for: what was read ahead may wait for a server that has come to a halt, until the connection is closed behind this.
-    all.return?.().catch(() => undefined);
   }
 }
 
 const beyond = (what: string, limit: number, of: string): TooLarge =>
   new TooLarge(`${what}: the report is larger than ${limit} ${of}`);
 
-/** The error's meaning: an abort, a deadline, the network, or itself. */
-const nameOf = (
+/** What an error means: an abort, a deadline, a network failure, or itself. */
+const classify = (
   what: string,
   url: URL,
   proxy: string | undefined,
   error: unknown,
-  asked: AbortSignal,
+  signal: AbortSignal,
   late: AbortSignal,
 ): unknown => {
-  if (asked.aborted) return stopped(asked);
+  if (signal.aborted) return stopped(signal);
   const request: Request = { method: 'GET', path: '', endpoint: what };
   const cause = late.aborted
     ? late.reason

@@ -159,7 +159,7 @@ describe('a source behind a proxy', () => {
       {
         what: 'the report',
         address: async () => 'https://other.example/file.csv?signature=s3cret',
-        places: { own: 'https://api.example', hosts: ['other.example'] },
+        hosts: { own: 'https://api.example', hosts: ['other.example'] },
         proxies: through(proxy.url),
       },
       signal(),

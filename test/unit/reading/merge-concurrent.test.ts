@@ -4,8 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Transient } from '../../../src/core/errors.ts';
-import { mingled } from '../../../src/reading/merge-concurrent.ts';
-import { gateOf } from '../../../src/reading/stream-limit.ts';
+import { mergeConcurrent, streamLimit } from '../../../src/reading/merge-concurrent.ts';
 
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -33,7 +32,7 @@ test('every item of every stream comes once, those of one stream in its order, a
     open -= 1;
   }
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  const found = await all(mingled(names, 3, counted, never));
+  const found = await all(mergeConcurrent(names, 3, counted, never));
   expect(found).toHaveLength(35);
   for (const name of names)
     expect(found.filter((item) => item.startsWith(name))).toEqual(
@@ -53,7 +52,7 @@ test('the first failure ends it, and the other streams with it', async () => {
       left.push(name);
     }
   }
-  await expect(all(mingled(['good', 'bad'], 2, some, never))).rejects.toThrow('cut off');
+  await expect(all(mergeConcurrent(['good', 'bad'], 2, some, never))).rejects.toThrow('cut off');
   await expect.poll(() => left.toSorted()).toEqual(['bad', 'good']);
 });
 
@@ -71,7 +70,7 @@ test('while one stream stands still, what the others brought is not kept', async
       }
   }
   let count = 0;
-  for await (const item of mingled(['slow', 'fast'], 2, stream, never)) {
+  for await (const item of mergeConcurrent(['slow', 'fast'], 2, stream, never)) {
     seen.push(new WeakRef(item));
     count += 1;
     if (count < 300) continue;
@@ -85,8 +84,8 @@ test('while one stream stands still, what the others brought is not kept', async
   expect(count).toBe(300);
 });
 
-test('through a gate only so many streams pass at once, whoever opens them; one that is left early makes room', async () => {
-  const gate = gateOf(2);
+test('a limit holds for the streams of all readers; one that is left early makes room', async () => {
+  const limit = streamLimit(2);
   let open = 0;
   let most = 0;
   async function* counted(name: string): AsyncGenerator<string, void, void> {
@@ -99,25 +98,25 @@ test('through a gate only so many streams pass at once, whoever opens them; one 
     }
   }
   const first = async (name: string): Promise<void> => {
-    for await (const _ of gate(() => counted(name), never)) break;
+    for await (const _ of limit(() => counted(name), never)) break;
   };
   const reads = ['a', 'b', 'c'].map((name) =>
-    all(mingled([name, `${name}'`], 2, (n) => gate(() => counted(n), never), never)),
+    all(mergeConcurrent([name, `${name}'`], 2, (n) => limit(() => counted(n), never), never)),
   );
   await Promise.all([...reads, first('x'), first('y')]);
   expect((await Promise.all(reads)).map((found) => found.length)).toEqual([10, 10, 10]);
   expect([most, open]).toEqual([2, 0]);
 });
 
-test('who waits at a gate stops waiting when asked to, and keeps nobody out', async () => {
-  const gate = gateOf(1);
-  const held = gate(() => numbers('a', 2), never);
+test('waiting for the limit ends at an abort, and takes no place', async () => {
+  const limit = streamLimit(1);
+  const held = limit(() => numbers('a', 2), never);
   await held.next();
   const stop = new AbortController();
-  const waiting = all(gate(() => numbers('b', 2), stop.signal));
+  const waiting = all(limit(() => numbers('b', 2), stop.signal));
   await turn();
   stop.abort(new Transient('no longer wanted'));
   await expect(waiting).rejects.toThrow('no longer wanted');
   await held.return(undefined);
-  expect(await all(gate(() => numbers('c', 2), never))).toEqual(['c0', 'c1']);
+  expect(await all(limit(() => numbers('c', 2), never))).toEqual(['c0', 'c1']);
 });

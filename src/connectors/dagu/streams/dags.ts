@@ -4,7 +4,7 @@ import * as errors from '../../../core/errors.ts';
 import type { Page, Paging, WalkEnd } from '../../../core/paging.ts';
 import type { Json } from '../../../core/request.ts';
 import type { ReadSide, SliceContext } from '../../../core/stream.ts';
-import { several } from '../../../reading/map-concurrent.ts';
+import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { at, idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import * as client from '../client.ts';
@@ -165,7 +165,7 @@ const byStatus = async (workflow: client.Workflow, signal: AbortSignal): Promise
   };
   const dags: Dag[] = [];
   const failures: errors.TidemarkError[] = [];
-  for await (const one of several(names, concurrency, ask, signal)) {
+  for await (const one of mapConcurrent(names, concurrency, ask, signal)) {
     if (one instanceof errors.TidemarkError) failures.push(one);
     else if (one !== undefined) dags.push(one);
     // The engine is down: the others would exhaust their retries, too.

@@ -6,7 +6,7 @@ import { isObject } from '../../../core/record-object.ts';
 import { isOver } from '../../../core/run-states.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, parseInstant } from '../../../core/time.ts';
-import { several } from '../../../reading/map-concurrent.ts';
+import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { textAt } from '../../../reading/offset-list.ts';
 import { confirmed, endOf, firstOf, pageOf, readingOf, sendOptional, type Workflow } from '../client.ts';
 import { statusRequest } from '../dialect.ts';
@@ -141,7 +141,7 @@ async function* history(asked: Asked, dagu: Dagu, slice: Slice): AsyncGenerator<
       if (isSame) shown.add(id);
       return !isSame;
     });
-    for await (const { run, found } of several(wanted, workflow.concurrency, detail, signal)) {
+    for await (const { run, found } of mapConcurrent(wanted, workflow.concurrency, detail, signal)) {
       // A summary may not say when its run was made, so which of several runs of one id it is.
       const read = keyed(found?.run ?? run, rows(run));
       shown.add(read.id);

@@ -8,7 +8,7 @@ import { isObject } from '../../../core/record-object.ts';
 import type { Json } from '../../../core/request.ts';
 import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
-import { mingled } from '../../../reading/merge-concurrent.ts';
+import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
 import { at, listNamed } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
@@ -186,8 +186,8 @@ const reading = (reports: Reports, questions: readonly Doubted[], signal: AbortS
     let fetched = 0;
     let strange = 0;
     const open = (one: Doubted, until: AbortSignal): ReturnType<typeof pagesOf> =>
-      reports.gate(() => pagesOf(reports, one, until), until);
-    for await (const { left, ...page } of mingled(questions, reports.concurrency, open, signal)) {
+      reports.streamLimit(() => pagesOf(reports, one, until), until);
+    for await (const { left, ...page } of mergeConcurrent(questions, reports.concurrency, open, signal)) {
       fetched += page.records.length;
       strange += left;
       yield page;

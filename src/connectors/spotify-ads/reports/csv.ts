@@ -160,7 +160,7 @@ const fileOf = (
         address = undefined;
         return known;
       },
-      places: { own: http.origin, hosts },
+      hosts: { own: http.origin, hosts },
       counters: http.counters,
       ...(proxies !== undefined && { proxies }),
       ...(downloads !== undefined && { limits: downloads }),
@@ -172,7 +172,7 @@ const fileOf = (
 };
 
 /** The jobs of one account and its days. */
-const jobsOf = ({ http, note, patience, time }: Reports, slice: Slice): Jobs => {
+const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs => {
   const account = accountOf(slice);
   const { from, to } = daysOf(slice);
   // The vendor's end is inclusive.
@@ -218,7 +218,7 @@ const jobsOf = ({ http, note, patience, time }: Reports, slice: Slice): Jobs => 
         throw error;
       }
     },
-    ...(patience !== undefined && { patience }),
+    ...(jobLimits !== undefined && { limits: jobLimits }),
     ...time,
   };
 };

@@ -4,7 +4,7 @@ import { Missing, Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
-import { several } from '../../../reading/map-concurrent.ts';
+import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, canonicalId, ofAccount } from '../ads.ts';
 import { type Failure, failures, isOfOne } from '../failures.ts';
@@ -123,7 +123,7 @@ const reading = (
     let fetched = 0;
     const missing: Missing[] = [];
     const failed = failures(endpoint, due.length);
-    for await (const outcome of several(due, concurrency, request, signal)) {
+    for await (const outcome of mapConcurrent(due, concurrency, request, signal)) {
       if (outcome === undefined) continue;
       if (!('failure' in outcome)) {
         failed.answered();

@@ -2,8 +2,8 @@
 
 import type { Days, KeySet, Partitions, Slice, SliceContext } from '../../../core/stream.ts';
 import type { DownloadLimits } from '../../../reading/download.ts';
-import type { Jobs, Patience } from '../../../reading/report-jobs.ts';
-import { type Gate, gateOf } from '../../../reading/stream-limit.ts';
+import { type StreamLimit, streamLimit } from '../../../reading/merge-concurrent.ts';
+import type { JobLimits, Jobs } from '../../../reading/report-jobs.ts';
 import { type Ads, accountOf, accounts, wanted } from '../ads.ts';
 import { withoutUnsupported } from './unsupported.ts';
 
@@ -29,14 +29,14 @@ export interface Reports extends Ads {
   readonly reread: Days['reread'];
   readonly perSecond: number;
   readonly hosts: readonly string[];
-  /** How long a CSV report is waited for; absent: as `defaultPatience`. */
-  readonly patience?: Partial<Patience>;
+  /** How long a CSV report is waited for; absent: as `defaultJobLimits`. */
+  readonly jobLimits?: Partial<JobLimits>;
   /** Bounds of the download of a CSV report; absent: as `defaultDownloadLimits`. */
   readonly downloads?: Partial<DownloadLimits>;
   /** For tests: the dice, the wall clock and how to wait. */
   readonly time?: Pick<Jobs, 'random' | 'now' | 'sleep'>;
   /** Limits the open walks of aggregate reports over all slices. */
-  readonly gate: Gate;
+  readonly streamLimit: StreamLimit;
 }
 
 /** The reports of an opened platform: how far back and how often they are read. */
@@ -61,7 +61,7 @@ export const reportsOf = (ads: Ads, settings: ReportSettings): Reports => {
     ],
     perSecond: reportRequestsPerSecond,
     hosts: reportHosts,
-    gate: gateOf(ads.concurrency),
+    streamLimit: streamLimit(ads.concurrency),
   };
 };
 

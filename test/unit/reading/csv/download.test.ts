@@ -8,7 +8,7 @@ import {
   UnexpectedContent,
 } from '../../../../src/core/errors.ts';
 import { isPublic } from '../../../../src/http/public-address.ts';
-import { placeOf } from '../../../../src/reading/download/download-url.ts';
+import { targetOf } from '../../../../src/reading/download/download-url.ts';
 import { type Download, download } from '../../../../src/reading/download.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 
@@ -46,7 +46,7 @@ const fetch = async (
     {
       what: 'the report',
       address: async () => `${server.url}/file-${asked++}.csv?signature=s3cret`,
-      places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
+      hosts: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
       random: () => 1,
       sleep: async (ms) => void slept.push(ms),
       ...options,
@@ -86,7 +86,7 @@ describe('a report is fetched whole or not at all', () => {
         {
           what: 'the report',
           address: async () => `${server.url}/file.csv`,
-          places: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
+          hosts: { own: 'http://127.0.0.1:1', hosts: [`127.0.0.1:${server.port}`] },
           limits: { idleMs: 20_000 },
         },
         new AbortController().signal,
@@ -109,26 +109,9 @@ describe('a report is fetched whole or not at all', () => {
     expect(crc32((await fetch(server)).bytes)).toBe(crc32(file));
   });
 
-  test.each<[string, Buffer, Readonly<Record<string, string>>]>([
-    ['a compressed file', gzipSync(file), {}],
-    [
-      'a compressed file that is compressed once more on its way',
-      gzipSync(gzipSync(file)),
-      { 'content-encoding': 'gzip' },
-    ],
-  ])('%s is decompressed though nothing says that it is one', async (_, body, headers) => {
-    const given = {
-      'content-type': 'application/octet-stream',
-      'content-length': String(body.length),
-      ...headers,
-    };
-    const server = await storage(play.bytes('packed', body, given));
-    const { bytes } = await fetch(server);
-    expect(bytes.equals(file)).toBe(true);
-  });
-
   const cut = gzipSync(file).subarray(0, 20_000);
   const text = file.toString();
+
   test.each([
     ['shorter than announced', play.tooShort(text.slice(0, 50_000), 100)],
     ['reset half-way', play.cutAt(text, 100_000, csv)],
@@ -140,10 +123,6 @@ describe('a report is fetched whole or not at all', () => {
         'content-encoding': 'gzip',
         'content-length': String(cut.length),
       }),
-    ],
-    [
-      'a compressed file without its end',
-      play.bytes('file cut', cut, { ...csv, 'content-length': String(cut.length) }),
     ],
     ['reset at once', play.reset],
     ['503', play.status(503)],
@@ -260,9 +239,8 @@ describe('what is no report is refused', () => {
       whole(),
       play.bytes('chunked', file, csv),
       play.bytes('bomb', bomb, { ...csv, 'content-encoding': 'gzip', 'content-length': String(bomb.length) }),
-      play.bytes('bomb as a file', bomb, { ...csv, 'content-length': String(bomb.length) }),
     );
-    for (const fault of ['whole', 'chunked', 'bomb', 'bomb as a file']) {
+    for (const fault of ['whole', 'chunked', 'bomb']) {
       await expect(fetch(server, { limits })).rejects.toBeInstanceOf(TooLarge);
       expect(server.fired.at(-1)).toBe(fault);
     }
@@ -300,7 +278,7 @@ describe('R4: where a report may be fetched from', () => {
     'https://files.example.com:8443/a.csv',
     'https://api.example.com/a.csv',
   ])('%s is', (address) => {
-    expect(placeOf('x', address, places).url.href).toBe(address);
+    expect(targetOf('x', address, places).url.href).toBe(address);
   });
 
   test.each([
@@ -324,28 +302,28 @@ describe('R4: where a report may be fetched from', () => {
     '/\\storage.example.com/a.csv',
     '',
   ])('%j is not', (address) => {
-    expect(() => placeOf('x', address, places)).toThrow(ForeignOrigin);
+    expect(() => targetOf('x', address, places)).toThrow(ForeignOrigin);
   });
 
   test('a path alone is one at the platform itself', () => {
-    expect(placeOf('x', '/reports/a.csv?sig=1', places).url.href).toBe(
+    expect(targetOf('x', '/reports/a.csv?sig=1', places).url.href).toBe(
       'https://api.example.com/reports/a.csv?sig=1',
     );
-    expect(placeOf('x', '/https://storage.example.com/a', places).url.host).toBe('api.example.com');
+    expect(targetOf('x', '/https://storage.example.com/a', places).url.host).toBe('api.example.com');
   });
 
   test('http on loopback is, only where the platform itself is http on loopback', () => {
-    expect(placeOf('x', 'http://127.0.0.1:9000/a', local).mayBe('127.0.0.1')).toBe(true);
-    expect(() => placeOf('x', 'http://10.0.0.1:9000/a', local)).toThrow('not https');
-    expect(() => placeOf('x', 'https://10.0.0.1:9000/a', local)).toThrow('private network');
-    expect(() => placeOf('x', 'http://127.0.0.1:9001/a', local)).toThrow('not one of the hosts');
+    expect(targetOf('x', 'http://127.0.0.1:9000/a', local).mayBe('127.0.0.1')).toBe(true);
+    expect(() => targetOf('x', 'http://10.0.0.1:9000/a', local)).toThrow('not https');
+    expect(() => targetOf('x', 'https://10.0.0.1:9000/a', local)).toThrow('private network');
+    expect(() => targetOf('x', 'http://127.0.0.1:9001/a', local)).toThrow('not one of the hosts');
   });
 
   test('a name that stands for a private address is refused, and no connection is made to it', async () => {
     const server = await storage(whole());
     const refused = fetch(server, {
       address: async () => `https://localhost:${server.port}/a.csv`,
-      places: { own: 'https://api.example.com', hosts: [`localhost:${server.port}`] },
+      hosts: { own: 'https://api.example.com', hosts: [`localhost:${server.port}`] },
     });
     await expect(refused).rejects.toThrow('an address of a private network');
     await expect(refused).rejects.toBeInstanceOf(ForeignOrigin);
