@@ -41,10 +41,8 @@ export const wordOf = (label: string): string =>
 
 /** The words by number, of runs and of steps (vendor's OpenAPI 1.30 to 2.6, `Status` and `NodeStatus`). */
 const numbered = {
-  run: 'not_started running failed aborted succeeded queued partially_succeeded waiting rejected'.split(' '),
-  step: 'not_started running failed aborted succeeded skipped partially_succeeded waiting rejected retrying'.split(
-    ' ',
-  ),
+  run: 'not_started running failed aborted succeeded queued partially_succeeded waiting rejected',
+  step: 'not_started running failed aborted succeeded skipped partially_succeeded waiting rejected retrying',
 };
 
 /** Whether nothing more will happen to it by itself. */
@@ -57,6 +55,7 @@ export const standingOf = (
   { label, code }: { readonly label?: string | undefined; readonly code?: number | undefined },
 ): Standing => {
   const stated = label === undefined || label.trim() === '' ? undefined : wordOf(label);
-  const word = stated ?? (code === undefined ? undefined : (numbered[of][code] ?? `status_${code}`));
+  const word =
+    stated ?? (code === undefined ? undefined : (numbered[of].split(' ')[code] ?? `status_${code}`));
   return { word: word ?? null, state: word === undefined ? 'unknown' : (stateByWord.get(word) ?? 'unknown') };
 };
