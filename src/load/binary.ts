@@ -1,6 +1,6 @@
-import { decimalText } from '../core/decimal.ts';
+import { decimalText, isPlainDecimal } from '../core/decimal.ts';
 import { BadData } from '../core/errors.ts';
-import { ExactNumber, isJsonNumber, storableJson } from '../core/json.ts';
+import { isJsonNumber, storableJson } from '../core/json.ts';
 import type { ColumnType, Value } from '../core/table.ts';
 import { daysSince1970 } from '../core/time.ts';
 
@@ -220,24 +220,33 @@ export class BinaryWriter {
 
   /** Exact decimal text as base-10000 digits: how many, the power of the first, sign, digits after the point, and the digits. */
   #numeric(text: string): void {
-    const { isNegative, whole, fraction } = decimalParts(text);
-    const left = whole.padStart(Math.ceil(whole.length / 4) * 4, '0');
-    const digits = left + fraction.padEnd(Math.ceil(fraction.length / 4) * 4, '0');
+    const plain = plainDecimal(text);
+    const isNegative = plain.charCodeAt(0) === 0x2d;
+    const dot = plain.indexOf('.');
+    const point = dot < 0 ? plain.length : dot;
+    const scale = dot < 0 ? 0 : plain.length - dot - 1;
+    const left = Math.ceil((point - (isNegative ? 1 : 0)) / 4);
+    const groups = left + Math.ceil(scale / 4);
+    const groupAt = (i: number): number =>
+      i < left
+        ? fourDigits(plain, point - (left - i) * 4, point)
+        : fourDigits(plain, point + 1 + (i - left) * 4);
     let first = 0;
-    let end = digits.length / 4;
-    while (first < end && groupAt(digits, first) === 0) first += 1;
-    while (end > first && groupAt(digits, end - 1) === 0) end -= 1;
+    let end = groups;
+    while (first < end && groupAt(first) === 0) first += 1;
+    while (end > first && groupAt(end - 1) === 0) end -= 1;
     const isZero = first === end;
     this.#begin(8 + (end - first) * 2);
-    const head = [end - first, isZero ? 0 : left.length / 4 - 1 - first, isNegative && !isZero ? 0x4000 : 0];
-    for (const word of [...head, fraction.length]) {
-      this.#view.setInt16(this.#at, word);
-      this.#at += 2;
-    }
-    for (let group = first; group < end; group += 1) {
-      this.#view.setInt16(this.#at, groupAt(digits, group));
-      this.#at += 2;
-    }
+    this.#word(end - first);
+    this.#word(isZero ? 0 : left - 1 - first);
+    this.#word(isNegative && !isZero ? 0x4000 : 0);
+    this.#word(scale);
+    for (let i = first; i < end; i += 1) this.#word(groupAt(i));
+  }
+
+  #word(value: number): void {
+    this.#view.setInt16(this.#at, value);
+    this.#at += 2;
   }
 }
 
@@ -258,34 +267,26 @@ function jsonOf(type: ColumnType, value: Value): string {
   return json;
 }
 
-const plainDecimal = /^(-?)(\d+)(?:\.(\d+))?$/;
 const mostDigits = 1_000;
 
-/** The digits of a decimal before and after the point; `1.5e3` is written out first. */
-function decimalParts(text: string): {
-  readonly isNegative: boolean;
-  readonly whole: string;
-  readonly fraction: string;
-} {
-  const match =
-    plainDecimal.exec(text) ??
-    (isJsonNumber(text) ? plainDecimal.exec(decimalText(new ExactNumber(text))) : null);
-  if (match === null) throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal number`);
-  const [, sign, whole = '', fraction = ''] = match;
+/** Digits with at most one point and a sign; `1.5e3` is written out. */
+function plainDecimal(text: string): string {
+  if (text.length <= mostDigits && isPlainDecimal(text)) return text;
+  if (!/^-?\d+(?:\.\d+)?$/.test(text) && !isJsonNumber(text))
+    throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal number`);
+  const plain = /e/i.test(text) ? decimalText(text) : text;
+  const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
   if (whole.length > mostDigits || fraction.length > mostDigits)
     throw new BadData('out_of_range', `${text.slice(0, 60)} has too many digits`);
-  return { isNegative: sign === '-', whole, fraction };
+  return plain;
 }
 
-const zero = 0x30;
-
-/** The number that four digits write. */
-const groupAt = (digits: string, group: number): number => {
-  const at = group * 4;
-  return (
-    (digits.charCodeAt(at) - zero) * 1000 +
-    (digits.charCodeAt(at + 1) - zero) * 100 +
-    (digits.charCodeAt(at + 2) - zero) * 10 +
-    (digits.charCodeAt(at + 3) - zero)
-  );
-};
+/** The number that the four digits at a place write; those outside of the text, or from `to` on, count as 0. */
+function fourDigits(text: string, from: number, to = text.length): number {
+  let value = 0;
+  for (let at = from; at < from + 4; at += 1) {
+    const digit = at < to ? text.charCodeAt(at) - 0x30 : 0;
+    value = value * 10 + (digit >= 0 ? digit : 0);
+  }
+  return value;
+}

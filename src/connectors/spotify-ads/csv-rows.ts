@@ -5,9 +5,10 @@
 
 import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/record-object.ts';
+import { isObject, type JsonObject } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import { keyText, requireRecord } from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
 import type { Slice } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { parseDay, parseInstant } from '../../core/time.ts';
@@ -95,8 +96,6 @@ const requiredColumns = ['day', ...Object.keys(keys), 'spend', 'impressions', 'c
 export interface Header {
   /** The place of the column that holds the day. */
   readonly day: number;
-  /** Places of the columns that name an entity and its day. */
-  readonly names: readonly number[];
   /** Dimensions and metrics that the report lacks. */
   readonly absent: readonly string[];
 }
@@ -130,7 +129,6 @@ export const readHeader = (what: string, header: readonly string[]): Header => {
   }
   return {
     day: places.get('day') ?? -1,
-    names: ['day', ...Object.keys(keys)].map((column) => places.get(column) ?? -1),
     absent: absent.map((column) => all.get(column) ?? column),
   };
 };
@@ -203,8 +201,11 @@ export const csvRows: Facts = {
     const row = newRow();
     row.ad_account_id = accountOf(slice);
     const numbers = new Numbers(r, row);
-    for (const { header, meaning } of meaningsOf(cells)) {
-      const cell = cells[header];
+    const known = meaningsOf(cells);
+    const given = Object.values(cells);
+    for (let place = 0; place < known.length; place++) {
+      const { header, meaning } = known[place] as Known;
+      const cell = given[place];
       if (cell === null || cell === undefined || cell === '') continue;
       if (typeof cell !== 'string') throw r.reject('bad_type', header, 'has a % that is no text');
       if (meaning?.is === 'text') {
@@ -229,16 +230,26 @@ export const csvRows: Facts = {
   /** By day and names; nothing tells which of several rows of the same names it is. */
   keyOf: (record, slice: Slice) => {
     const r = new Reading('ads.report_csv', 'row', record);
-    const cells = cellsOf(r, record);
-    const row: Record<string, string> = { ad_account_id: accountOf(slice), ...emptyKeys };
-    for (const { header, meaning } of meaningsOf(cells)) {
-      const cell = cells[header];
-      if (typeof cell !== 'string' || cell === '') continue;
-      if (meaning?.is === 'day') row.day = dayIn(r, cell);
-      else if (meaning?.is === 'text' && isKey(meaning.column))
-        row[meaning.column] = keyText(r, header, cell);
-    }
-    if (row.day === undefined) throw r.reject('missing_field', 'day', 'has no %');
-    return row;
+    const { day, ...names } = namesIn(cellsOf(r, record));
+    if (day === undefined) throw r.reject('missing_field', 'day', 'has no %');
+    for (const [column, name] of Object.entries(names)) keyText(r, column, name);
+    return { ad_account_id: accountOf(slice), ...emptyKeys, ...names, day: dayIn(r, day) };
   },
+};
+
+/** The cells with a row's day and names, by column. */
+const namesIn = (cells: JsonObject): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    meaningsOf(cells).flatMap(({ header, meaning }) => {
+      const cell = cells[header];
+      const isName = meaning?.is === 'day' || (meaning?.is === 'text' && isKey(meaning.column));
+      return isName && typeof cell === 'string' && cell !== '' ? [[meaning.column, cell]] : [];
+    }),
+  );
+
+/** What people call a row: its day and names, as far as it has any. */
+export const nameOfRow = (record: Json): string => {
+  const names = isObject(record) ? namesIn(record) : {};
+  const parts = ['day', ...Object.keys(keys)].map((column) => names[column] ?? '');
+  return parts.some((part) => part !== '') ? parts.join('/').slice(0, 300) : '';
 };

@@ -69,6 +69,7 @@ const beginning =
     return start;
   };
 
+const account = owner('The ad account it belongs to, see ads.ad_accounts.id.');
 const capturedOn = columns.date('Day in UTC on which it was asked.').key();
 
 /** The facts of a granularity. `time`: the field of the key that says when; `more`: further columns. */
@@ -86,7 +87,7 @@ const aggregate = (
   };
   const fields: Fields = {
     ...keys,
-    ad_account_id: owner('The ad account it belongs to, see ads.ad_accounts.id.'),
+    ad_account_id: account,
     entity_name: text('Its name when the report was read, where told.'),
     entity_status: text('Its status when the report was read, where told.'),
     parent_entity_id: parent,
@@ -124,6 +125,8 @@ const notesOf = (...readings: readonly Reading[]): Pick<Mapped, 'notes'> => {
   return notes.size > 0 ? { notes: [...notes] } : {};
 };
 
+const isFinal = (about: string) => ({ is_final: columns.bool(about).default('false') });
+
 /** Partition `ad_account_id`, `entity_type`. */
 export const daily = aggregate(
   'ads.report_daily',
@@ -138,13 +141,9 @@ export const daily = aggregate(
   {
     relation: true,
     firstSynced,
-    afterLoad: {
-      is_final: columns
-        .bool(
-          'True once the row is older than what is read again: the number is no longer expected to change.',
-        )
-        .default('false'),
-    },
+    afterLoad: isFinal(
+      'True once the row is older than what is read again: the number is no longer expected to change.',
+    ),
     indexes: ['(source_id, ad_account_id, entity_type, day)', '(source_id, day) where not is_final'],
     partitions: { by: 'day', each: 'year', from: 2020, to: 2030 },
     revisions: revised('ads.report_revisions', 'ads.report_daily', 'aggregate'),
@@ -165,13 +164,9 @@ export const hourly = aggregate(
   {
     relation: true,
     firstSynced,
-    afterLoad: {
-      is_final: columns
-        .bool(
-          'True once the hour is older than what is read again; the platform tells the last two weeks only. What it restates later shows in the numbers of the day alone.',
-        )
-        .default('false'),
-    },
+    afterLoad: isFinal(
+      'True once the hour is older than what is read again; the platform tells the last two weeks only. What it restates later shows in the numbers of the day alone.',
+    ),
     indexes: [
       '(source_id, ad_account_id, entity_type, hour_start)',
       '(source_id, hour_start) where not is_final',
@@ -207,7 +202,6 @@ const audience: Fields = {
   entity_id: key('The entity: id in ads.campaigns or ads.ad_sets.'),
   dimension: key('What the audience is divided by, e.g. AGE, GENDER, COUNTRY, PLATFORM.'),
 };
-const account = owner('The ad account it belongs to, see ads.ad_accounts.id.');
 const required = (column: columns.Column): Field => ({ column, from: [], read: values.requiredText });
 
 const state: Fields = {

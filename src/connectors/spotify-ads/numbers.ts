@@ -16,7 +16,7 @@ import { keepNewsIn, words } from './transform/mapper.ts';
 export type Filling = Record<string, Value>;
 
 /** The vendor's number for a count of 1 to 4 (ReportField: "we present conversion counts as -5"). */
-const hidden = -5;
+const isHidden = (number: string): boolean => number.startsWith('-') && wholeValue(number) === -5;
 
 /** Metrics of a kind of report by their names. */
 export const metricsByName = (report: Report): ReadonlyMap<string, Metric> =>
@@ -55,7 +55,7 @@ export class Numbers {
       return;
     }
     const { column, kind, flag } = metric;
-    if (flag !== undefined && wholeValue(number) === hidden) this.#row[flag] = true;
+    if (flag !== undefined && isHidden(number)) this.#row[flag] = true;
     else if (kind === 'count') this.#row[column] = this.#count(name, number);
     else if (kind === 'money') this.#row[column] = this.#money(name, number);
     else this.#row[column] = this.#decimal(name, number);
@@ -70,8 +70,8 @@ export class Numbers {
 
   /** Counts come as floats (`73775.0`). A fraction, or a hidden number where none was expected, is kept in `extra_metrics`. */
   #count(name: string, number: string): number | bigint | null {
+    if (isHidden(number)) return this.#note(name, number, 'hidden (-5) where nothing was known to be hidden');
     const plain = wholeValue(number);
-    if (plain === hidden) return this.#note(name, number, 'hidden (-5) where nothing was known to be hidden');
     if (!Number.isNaN(plain)) return plain;
     const [whole = '', fraction = ''] = this.#decimal(name, number).split('.');
     if (/[1-9]/.test(fraction))

@@ -20,12 +20,6 @@ export interface CsvLimits {
   readonly lineBytes: number;
 }
 
-/** How a file is read. */
-export interface CsvReading extends Partial<CsvLimits> {
-  /** Whether a last line with other cells than the header is meant so, e.g. a sum: it is not cut off then. Absent: none is. */
-  readonly isFooter?: (cells: readonly string[]) => boolean;
-}
-
 export interface CsvFile {
   /** The cells of the first line, as given. */
   readonly header: readonly string[];
@@ -42,12 +36,12 @@ const defaultLimits: CsvLimits = { blockBytes: 32 * 1024, lineBytes: 4 * 1024 * 
  *
  * Throws `UnexpectedContent` for what makes the whole file unfit to be read: another encoding (UTF-16, Latin-1), a NUL byte, no header, lines
  * that end in CR alone, a quote that is never closed, a last line that is cut off (no line end where the others have one, and other cells
- * than the header, and no footer). Throws `TooLarge` for a line beyond its limit, and whatever `chunks` throws.
+ * than the header). Throws `TooLarge` for a line beyond its limit, and whatever `chunks` throws.
  */
 export const openCsv = async (
   what: string,
   chunks: AsyncIterable<Buffer>,
-  { isFooter = () => false, ...limits }: CsvReading = {},
+  limits: Partial<CsvLimits> = {},
 ): Promise<CsvFile> => {
   const blocks = blocksOf(what, chunks, { ...defaultLimits, ...limits });
   try {
@@ -57,10 +51,9 @@ export const openCsv = async (
       throw new UnexpectedContent(`${what}: the CSV file is empty; it has not even a header`);
     if (header.cells === undefined)
       throw new UnexpectedContent(`${what}: the header cannot be read: ${header.why}`);
-    const width = header.cells.length;
     return {
       header: header.cells,
-      blocks: withWidth(what, blocks, (cells) => cells.length === width || isFooter(cells)),
+      blocks: withWidth(what, blocks, header.cells.length),
       close: async () => void (await blocks.return()),
     };
   } catch (error) {
@@ -73,11 +66,11 @@ export const openCsv = async (
 async function* withWidth(
   what: string,
   blocks: AsyncGenerator<Block & { readonly ended: boolean }, void, void>,
-  isWhole: (cells: readonly string[]) => boolean,
+  width: number,
 ): AsyncGenerator<Block, void, void> {
   for await (const { lines, raw, last, ended } of blocks) {
     const final = lines.at(-1);
-    if (last && !ended && final !== undefined && (final.cells === undefined || !isWhole(final.cells)))
+    if (last && !ended && final !== undefined && final.cells?.length !== width)
       throw new UnexpectedContent(`${what}: the file breaks off in its last line`);
     yield { lines, raw, last };
   }

@@ -39,12 +39,13 @@ const endpoint = '/ad_accounts/{id}/aggregate_reports';
 
 /** By day, restated as the platform restates. The present day is not read: half a day would look like a bad one. */
 export const reportDaily = (reports: Reports): ReadSide =>
-  aggregate(reports, 'DAY', {
-    name: 'report_daily',
-    about:
-      'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
-    days: { column: 'day', present: false, longest: 90, reread: reports.reread, joined: lateLevels },
-  });
+  aggregate(
+    reports,
+    'DAY',
+    'report_daily',
+    'The numbers of accounts, campaigns, ad sets and ads by day (UTC), restated as the platform restates them.',
+    { column: 'day', present: false, longest: 90, reread: reports.reread, joined: lateLevels },
+  );
 
 /** Whole days of hours that the platform keeps: of its two weeks the fourteenth day is no longer whole. */
 const hourlyDays = 13;
@@ -56,42 +57,33 @@ export const hourlyReread = ({ reread }: Reports): Days['reread'] =>
     .map(({ every, back }) => ({ every, back: Math.min(back, hourlyDays) }));
 
 /** By hour, as long as the platform keeps them. */
-export const reportHourly = (reports: Reports): ReadSide =>
-  aggregate(reports, 'HOUR', {
-    name: 'report_hourly',
-    about:
-      'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
-    days: {
-      column: 'hour_start',
-      oldest: hourlyDays,
-      present: true,
-      longest: 14,
-      reread: hourlyReread(reports),
-      joined: lateLevels,
-    },
-  });
+export const reportHourly = (reports: Reports): ReadSide => {
+  const reread = hourlyReread(reports);
+  return aggregate(
+    reports,
+    'HOUR',
+    'report_hourly',
+    'The same by hour (UTC). The platform tells the last two weeks only: what no run has read by then is gone.',
+    { column: 'hour_start', oldest: hourlyDays, present: true, longest: 14, reread, joined: lateLevels },
+  );
+};
 
 /** Over the lifetime, as of today. */
 export const reportLifetime = (reports: Reports): ReadSide =>
-  aggregate(reports, 'LIFETIME', {
-    name: 'report_lifetime',
-    about:
-      'The same over their lifetime, as it was told on each day that was read: reach and frequency add up in no other way.',
-    days: { column: 'captured_on', oldest: 0, present: true, longest: 1, reread: [{ every: 1, back: 1 }] },
-  });
+  aggregate(
+    reports,
+    'LIFETIME',
+    'report_lifetime',
+    'The same over their lifetime, as it was told on each day that was read: reach and frequency add up in no other way.',
+    { column: 'captured_on', oldest: 0, present: true, longest: 1, reread: [{ every: 1, back: 1 }] },
+  );
 
 const aggregate = (
   reports: Reports,
   granularity: Granularity,
-  {
-    name,
-    about,
-    days: cut,
-  }: {
-    readonly name: string;
-    readonly about: string;
-    readonly days: Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>;
-  },
+  name: string,
+  about: string,
+  cut: Pick<Days, 'column' | 'oldest' | 'present' | 'longest' | 'reread' | 'joined'>,
 ): ReadSide => {
   const facts: Facts = { table: `ads.${name}`, column: cut.column };
   return {
@@ -105,15 +97,13 @@ const aggregate = (
     partitions: reports.levels,
     days: {
       ...cut,
-      start: reports.start,
-      scope: reports.scope,
+      ...reports.days,
       rows: async (slice, context) =>
         (await idsIn(slice, context, facts)).length * timesIn(slice, granularity),
       requests: async (slice, context) => {
         const ids = await idsIn(slice, context, facts);
         return Math.max(chunks(ids).length, Math.ceil((ids.length * timesIn(slice, granularity)) / pageSize));
       },
-      perSecond: reports.perSecond,
     },
     read: async (slice, context, signal) => {
       checkAvailable(name, granularity, slice, context);

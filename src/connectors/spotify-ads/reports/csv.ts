@@ -14,7 +14,7 @@ import { download } from '../../../reading/download.ts';
 import { idBy, textAt } from '../../../reading/offset-list.ts';
 import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
 import { accountOf, ofAccount } from '../ads.ts';
-import { csvDimensions, type Header, readHeader } from '../csv-rows.ts';
+import { csvDimensions, nameOfRow, readHeader } from '../csv-rows.ts';
 import { fieldsOf } from '../metrics.ts';
 import { daysOf, dayText, type Reports } from './request.ts';
 
@@ -42,9 +42,8 @@ export const asyncReports = (reports: Reports): ReadSide => {
     after: ['ad_accounts'],
     partitions: reports.accounts,
     days: {
-      scope: reports.scope,
+      ...reports.days,
       column: 'day',
-      start: reports.start,
       present: false,
       longest: 365,
       reread: reports.reread,
@@ -52,7 +51,6 @@ export const asyncReports = (reports: Reports): ReadSide => {
       rows: async () => 0,
       // Created, looked after for about a minute, fetched.
       requests: async () => 10,
-      perSecond: reports.perSecond,
     },
     read: (slice, context, signal) => reading({ ...reports, note }, slice, context, signal),
   };
@@ -60,17 +58,15 @@ export const asyncReports = (reports: Reports): ReadSide => {
 
 const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: AbortSignal): Reading => {
   const jobs = jobsOf(reports, slice);
-  let id: Reading['id'] = () => '';
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     const job = await awaitJob(context.job, jobs, signal);
     try {
       const file = await openCsv(lookEndpoint, fileOf(reports, jobs, job, context, signal));
       try {
-        const header = readHeader(lookEndpoint, file.header);
-        if (header.absent.length > 0)
-          reports.note(`${lookEndpoint}: requested, but not in the report: ${header.absent.join(', ')}`);
-        id = identityBy(header, file.header);
-        const fetched = yield* pagesOf(reports, file, header, slice);
+        const { day, absent } = readHeader(lookEndpoint, file.header);
+        if (absent.length > 0)
+          reports.note(`${lookEndpoint}: requested, but not in the report: ${absent.join(', ')}`);
+        const fetched = yield* pagesOf(reports, file, day, slice);
         // The engine asks about an empty answer again, and the same file would only repeat it.
         if (fetched === 0) await context.job.became('abandoned', 'it has no rows');
         return { expected: null, fetched, passes: 1, moved: 0, matched: true };
@@ -83,22 +79,14 @@ const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: 
       throw error;
     }
   }
-  return { pages: pages(), id: (record) => id(record), bytes: bytesOf() };
-};
-
-/** A row's day and names, as far as it has any. */
-const identityBy = ({ names }: Header, header: readonly string[]): Reading['id'] => {
-  return (record) => {
-    const parts = names.map((place) => textAt(record, header[place] ?? '') ?? '');
-    return parts.every((part) => part === '') ? '' : parts.join('/').slice(0, 300);
-  };
+  return { pages: pages(), id: nameOfRow, bytes: bytesOf() };
 };
 
 /** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
 async function* pagesOf(
   { note }: Reports,
   { header, blocks }: { readonly header: readonly string[]; readonly blocks: AsyncIterable<Block> },
-  { day }: Header,
+  day: number,
   slice: Slice,
 ): AsyncGenerator<Page, number, void> {
   const { from, to } = daysOf(slice);

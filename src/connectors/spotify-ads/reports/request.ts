@@ -23,11 +23,9 @@ export interface Reports extends Ads {
   readonly levels: Partitions;
   /** The accounts alone. */
   readonly accounts: Partitions;
-  readonly start: Date;
-  /** What the configuration restricts the reports to. */
-  readonly scope: string;
+  /** What all streams of days share. */
+  readonly days: Pick<Days, 'start' | 'scope' | 'perSecond'>;
   readonly reread: Days['reread'];
-  readonly perSecond: number;
   readonly hosts: readonly string[];
   /** How long a CSV report is waited for; absent: as `defaultJobLimits`. */
   readonly jobLimits?: Partial<JobLimits>;
@@ -52,14 +50,12 @@ export const reportsOf = (ads: Ads, settings: ReportSettings): Reports => {
       where: `true${wanted(ads.accountIds, 'ad_account_id')}`,
     },
     accounts: accounts(ads),
-    start,
-    scope: `from ${dayText(start)}`,
+    days: { start, scope: `from ${dayText(start)}`, perSecond: reportRequestsPerSecond },
     reread: [
       { every: 1, back: nightly },
       { every: 7, back: weekly },
       { every: 30, back: monthly },
     ],
-    perSecond: reportRequestsPerSecond,
     hosts: reportHosts,
     streamLimit: streamLimit(ads.concurrency),
   };
