@@ -2,11 +2,13 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
+import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTracker, type TrackerSimulator } from '../../../simulators/jira/server.ts';
 import { delay, status } from '../../../simulators/shared/faults.ts';
 import { takeLease } from '../../../src/engine/state/lease.ts';
+import { append } from '../../../src/scheduler/request-log.ts';
 import { emptyDatabase, type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/processes.ts';
 import { smallSite } from '../../support/small-site.ts';
@@ -283,15 +285,11 @@ describe('from nothing to a known warehouse', () => {
       await query(`insert into ops.rejects (source_id, stream, record_key, stage, code, message, payload, sha256, truncated, first_run_id, last_run_id)
         select source_id, stream, 'huge', stage, code, message, '\\x7b', sha256, true, first_run_id, last_run_id from ops.rejects limit 1
         returning reject_id::text as id`);
-    for (const words of [
-      'rejects replay',
-      `rejects replay ${rows[0].id}`,
-      'rejects replay --stream tracker.issues',
-    ]) {
-      const { code, out } = await run(words);
-      expect({ words, code }).toEqual({ words, code: 3 });
-      expect(out).toContain('0 records stored, 1 record still rejected (1 too large');
-    }
+    for (const words of ['', ` ${rows[0].id}`, ' --stream tracker.issues'])
+      expect(await run(`rejects replay${words}`)).toMatchObject({
+        code: 3,
+        out: expect.stringContaining('0 records stored, 1 record still rejected (1 too large'),
+      });
     await query('delete from ops.rejects where reject_id = $1', [rows[0].id]);
   });
 
@@ -334,7 +332,7 @@ describe('from nothing to a known warehouse', () => {
     expect((await json('runs')).runs[0].runId).toBe(before);
   });
 
-  test('a stream whose owners were never loaded says so', async () => {
+  test('a stream whose parent table was never loaded gives a warning', async () => {
     const empty = await emptyDatabase();
     const { err } = await run('sync tracker --stream sprints', { DATABASE_URL: empty.url });
     expect(err).toContain('sprints is read for each row of tracker.boards');
@@ -424,16 +422,11 @@ describe('from nothing to a known warehouse', () => {
     expect(out).toContain(`signed in as ${tracker.email}`);
   });
 
-  test('a tracker with the endpoints of the contract and nothing else checks as well', async () => {
+  test('check accepts a tracker with the endpoints of the contract and nothing else', async () => {
     const bare = await startTracker({ ...smallSite, dialect: 'contract', bare: true });
-    try {
-      const at = { TRACKER_BASE_URL: bare.url, TRACKER_EMAIL: bare.email, TRACKER_API_TOKEN: bare.token };
-      const { code, out } = await run('check', at);
-      expect(out).toMatch(/^tracker +ok /m);
-      expect(code).toBe(0);
-    } finally {
-      await bare.close();
-    }
+    onTestFinished(() => bare.close());
+    const at = { TRACKER_BASE_URL: bare.url, TRACKER_EMAIL: bare.email, TRACKER_API_TOKEN: bare.token };
+    expect(await run('check', at)).toMatchObject({ code: 0, out: expect.stringMatching(/^tracker +ok /m) });
   });
 
   test('check names the whole base URL that did not answer', async () => {
@@ -451,12 +444,8 @@ describe('from nothing to a known warehouse', () => {
         pattern(`^tidemark: tracker: a run of .* process ${process.pid} holds the pipeline since`, 'm'),
       );
       const found = await run('sync --stream projects --json');
-      expect(JSON.parse(lines(found.out).at(-1) ?? '')).toMatchObject({
-        type: 'error',
-        pipeline: 'tracker',
-        error: { code: 'lock_held' },
-        exitCode: 5,
-      });
+      const error = { type: 'error', pipeline: 'tracker', error: { code: 'lock_held' }, exitCode: 5 };
+      expect(JSON.parse(lines(found.out).at(-1) ?? '')).toMatchObject(error);
     } finally {
       await lease.release();
     }
@@ -501,7 +490,7 @@ describe('a signal', () => {
     try {
       command.kill('SIGTERM');
       command.kill('SIGTERM');
-      await until('the word of it', () => command.err().includes('ending in good order'));
+      await until('the answer to the signal', () => command.err().includes('ending in good order'));
       await new Promise((resolve) => setTimeout(resolve, 700));
       expect(command.err()).not.toContain('ending now');
       const asked = performance.now();
@@ -509,30 +498,25 @@ describe('a signal', () => {
       const { code, err } = await command.ended;
       expect(code).toBe(143);
       expect(err).toContain('second SIGTERM; ending now');
-      expect(performance.now() - asked).toBeLessThan(3000);
+      expect(performance.now() - asked).toBeLessThan(10_000);
     } finally {
       await client.query('rollback');
       client.release();
       rule.cancel();
     }
-    await until(
-      'the lease of the dead',
-      async () => (await run('sync --stream projects')).code === 0,
-      40_000,
-    );
+    const syncs = async () => (await run('sync --stream projects')).code === 0;
+    await until('the lease expires', syncs, 40_000);
   }, 60_000);
-});
 
-describe('a signal between two pipelines', () => {
   test('a sync that leaves pipelines out because of a signal does not end with 0', async () => {
-    // Tracker is done; that somebody is found of it cannot be interrupted, and waits for this lock.
+    // The first run is over; its notification cannot be interrupted, and waits for this lock.
     const client = await database.warehouse.pool.connect();
     await client.query('begin');
     await client.query('lock table ops.health in exclusive mode');
     const command = start(['sync', '--json'], { env: { ...env, ...elsewhere } });
     await until('the end of the first run', () => command.out().includes('"run.finished"'), 30_000);
     command.kill('SIGTERM');
-    await until('the word of it', () => command.err().includes('ending in good order'));
+    await until('the answer to the signal', () => command.err().includes('ending in good order'));
     await client.query('rollback');
     client.release();
     const { code, out } = await command.ended;
@@ -572,6 +556,10 @@ describe('an address that cannot be listened on', () => {
     const { code, out, err } = await run(`serve --port ${port}`);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(/cannot listen: .*EADDRINUSE.*TIDEMARK_PORT/);
+    await append(database.warehouse.db, runId, 'warn', 'taken \x1b by test');
+    for (const words of ['logs', `logs ${runId}`])
+      expect((await run(words)).out).toMatch(/^\d{4}-\S+Z warn taken \\x1b by test$/m);
+    expect(await run('logs nosuch')).toEqual(refused('only runs of `tidemark serve` are logged'));
     const queued = 'select status, started_at as started from ops.dag_runs where dag_run_id = $1';
     expect(await query(queued, [runId])).toEqual([{ status: 'queued', started: null }]);
     await query('delete from ops.dag_runs');
@@ -589,6 +577,16 @@ describe('an address that cannot be listened on', () => {
     });
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/EADDRNOTAVAIL.*TIDEMARK_HOST/) });
   });
+});
+
+test('init writes a .env that only its owner can read, and never changes one', async () => {
+  const file = path.join(nowhere, '.env');
+  expect((await tidemark('init')).out).toContain(`Wrote ${file}`);
+  expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+  fs.writeFileSync(file, '# mine');
+  expect(JSON.parse((await tidemark('init --json')).out)).toEqual({ file, created: false });
+  expect(fs.readFileSync(file, 'utf8')).toBe('# mine');
+  fs.rmSync(file);
 });
 
 test('migrate brings an empty database up to date, once', async () => {
