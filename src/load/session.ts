@@ -6,7 +6,7 @@ import { stopped } from '../core/abort.ts';
 import { Misconfigured, saidBy, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { codeOf, diskFull, full, readOnly } from '../warehouse/pg-errors.ts';
-import { isConnectionLoss, isRepeatable, usualPatience } from '../warehouse/with-retry.ts';
+import { isConnectionLoss, isRepeatable, patiently, usualPatience } from '../warehouse/with-retry.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -119,20 +119,21 @@ export async function inTransaction<T>(
   work: (session: Session) => Promise<T>,
   { settings = '' }: { readonly settings?: string } = {},
 ): Promise<T> {
-  const deadline = performance.now() + usualPatience.totalMs;
-  for (let pause = usualPatience.firstMs; ; pause = Math.min(pause * 2, usualPatience.longestMs)) {
-    let open: OpenTransaction | undefined;
+  const attempt = async (): Promise<T> => {
+    const open = await OpenTransaction.begin(pool, signal, settings);
     try {
-      open = await OpenTransaction.begin(pool, signal, settings);
       const result = await work(open.session);
       await open.commit();
       return result;
     } catch (error) {
-      await open?.rollback(error);
-      if (!isRepeatable(error) || performance.now() + pause > deadline) throw transientIf(error);
-      if (signal.aborted) throw stopped(signal);
+      await open.rollback(error);
+      throw error;
     }
-    await pauseFor(pause * (0.5 + Math.random() / 2), signal);
+  };
+  try {
+    return await patiently(attempt, usualPatience, isRepeatable, signal);
+  } catch (error) {
+    throw signal.aborted && error === signal.reason ? stopped(signal) : transientIf(error);
   }
 }
 
@@ -157,22 +158,17 @@ async function giveBack(
 async function endBackend(pool: pg.Pool, client: pg.PoolClient, signal: AbortSignal): Promise<void> {
   const pid: unknown = Reflect.get(client, 'processID');
   if (typeof pid !== 'number') return;
-  const deadline = performance.now() + usualPatience.totalMs;
-  while (performance.now() < deadline && !signal.aborted) {
-    try {
-      await pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and datname = current_database()
-           and usename = current_user
-           and (application_name = current_setting('application_name') or application_name like 'tidemark %')`,
-        [pid],
-      );
-      return;
-    } catch (error) {
-      // The server is not up yet, or this connection of the pool is dead, too.
-      if (!isRepeatable(error)) throw error;
-    }
-    await sleep(usualPatience.firstMs);
-  }
+  const end = () =>
+    pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where pid = $1 and datname = current_database()
+         and usename = current_user
+         and (application_name = current_setting('application_name') or application_name like 'tidemark %')`,
+      [pid],
+    );
+  // Also where the server restarts, or where this connection of the pool is dead, too.
+  await patiently(end, usualPatience, isRepeatable, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }
 
 /** Settings, the transaction's token and its number in one round trip. */

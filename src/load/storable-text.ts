@@ -26,43 +26,36 @@ export function withStorableText(
 ): { readonly mapped: Mapped; readonly tails: TailRows } {
   const notes = new Set(mapped.notes);
   const ofRecord: Exact = {};
-  const mend = (table: Table, row: Row, keepElsewhere?: (column: string, exact: string) => void): Row => {
+  const canKeep = hasExtra(flow.table);
+  const mend = (table: Table, row: Row, path?: string): Row => {
     const exact: Exact = {};
     const stored = storableRow(table, row, exact);
     for (const [column, text] of Object.entries(exact)) {
-      notes.add(
-        `${table.name}.${column}: NUL or half of a surrogate pair is stored as U+FFFD, exact text in _extra`,
-      );
-      if ('_extra' in table.columns) continue;
-      if (keepElsewhere === undefined)
-        throw new BadData('bad_text', `${table.name}.${column}: NUL or half of a surrogate pair`, {
-          field: column,
-        });
-      keepElsewhere(column, text);
+      const name = `${table.name}.${column}`;
+      notes.add(`${name}: NUL or half of a surrogate pair is stored as U+FFFD, exact text in _extra`);
+      if (hasExtra(table)) continue;
+      if (path === undefined || !canKeep)
+        throw new BadData('bad_text', `${name}: NUL or half of a surrogate pair`, { field: column });
+      ofRecord[`${path}.${column}`] = text;
     }
-    return '_extra' in table.columns ? withExactText(stored, exact) : stored;
+    return hasExtra(table) ? withExactText(stored, exact) : stored;
   };
-  const mendAll = (rows: TailRows, inRecord: boolean): TailRows =>
-    Object.fromEntries(
-      Object.entries(rows).map(([name, list]) => {
-        const table = flow.children?.[name]?.table;
-        const keep = (at: number) => (column: string, exact: string) => {
-          ofRecord[`${name}[${at}].${column}`] = exact;
-        };
-        return [
-          name,
-          table === undefined
-            ? list
-            : list.map((row, at) => mend(table, row, inRecord ? keep(at) : undefined)),
-        ];
-      }),
-    );
-  const canKeep = '_extra' in flow.table.columns;
-  const children = mendAll(mapped.children, canKeep);
+  const mendAll = (rows: TailRows, inRecord: boolean): TailRows => {
+    const mended = Object.entries(rows).map(([name, list]) => {
+      const table = flow.children?.[name]?.table;
+      const mendOne = (row: Row, at: number): Row =>
+        table === undefined ? row : mend(table, row, inRecord ? `${name}[${at}]` : undefined);
+      return [name, list.map(mendOne)] as const;
+    });
+    return Object.fromEntries(mended);
+  };
+  const children = mendAll(mapped.children, true);
   const row = withExactText(mend(flow.table, mapped.row), ofRecord);
   const mendedTails = mendAll(tails, false);
   return { mapped: { ...mapped, row, children, notes: [...notes] }, tails: mendedTails };
 }
+
+const hasExtra = (table: Table): boolean => '_extra' in table.columns;
 
 function storableRow(table: Table, row: Row, exact: Exact): Row {
   const stored: Record<string, Value> = { ...row };
