@@ -1,8 +1,7 @@
-/**
- * Asks once and shares the answer with everyone who wants it, also while it is still on its way. A failure is told to those who waited and
- * then forgotten, so that the next one asks again.
- */
-export const once = <T>(ask: (signal: AbortSignal) => Promise<T>): ((signal: AbortSignal) => Promise<T>) => {
+/** Calls `ask` once and shares its result, also while it is on its way. A failure is not kept: the next call asks again. */
+export const memoizeAsync = <T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+): ((signal: AbortSignal) => Promise<T>) => {
   let kept: Promise<T> | undefined;
   return (signal) => {
     if (kept !== undefined) return kept;

@@ -2,7 +2,7 @@
 
 import type { Engine, EngineRun } from '../../core/dag-engine.ts';
 import { Misconfigured, Missing, Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
-import { once } from '../../core/memoize-async.ts';
+import { memoizeAsync } from '../../core/memoize-async.ts';
 import { isObject } from '../../core/record-object.ts';
 import type { Http } from '../../core/request.ts';
 import type { RunState } from '../../core/run-states.ts';
@@ -10,17 +10,8 @@ import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../../reading/offset-list.ts';
 import { type EngineSettings, type HttpDeps, openHttp, route, sendOptional } from './client.ts';
 import { findDialect, statusRequest } from './dialect.ts';
-import {
-  currentRun,
-  daguRun,
-  memberOf,
-  payloadOf,
-  type Run,
-  runNames,
-  startOf,
-  stateOf,
-  textOf,
-} from './fields.ts';
+import type { Run } from './fields.ts';
+import * as fields from './fields.ts';
 import { type Dagu, daguRoute, readRun } from './history.ts';
 
 type Control = Pick<Engine, 'start' | 'status'> & { readonly takesRunId: boolean };
@@ -32,7 +23,7 @@ export const openEngine = (
   deps: HttpDeps = {},
 ): Engine & { close(): Promise<void> } => {
   const http = openHttp(settings, deps);
-  const open = once(async (signal): Promise<Control> => {
+  const open = memoizeAsync(async (signal): Promise<Control> => {
     const found = await findDialect(http, dags, signal).catch((cause: unknown) => {
       // The contract promises no list, nor a status of a DAG that never ran: its start shows whether the DAG exists.
       if (cause instanceof Missing) return { dialect: 'contract' as const };
@@ -57,11 +48,11 @@ const contractControl = (http: Http): Control => ({
     const more = { idempotent: false, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
     const request = route('POST', '/api/v1/dags/{dag}/start', [dag], more);
     const { body } = await http.send(request, signal).catch(ifBusy(dag));
-    return { runId: textOf(memberOf(payloadOf(body), runNames, 'told_run_id')) };
+    return { runId: fields.textOf(fields.memberOf(fields.payloadOf(body), fields.runNames, 'told_run_id')) };
   },
   async status(dag, _, signal) {
     const { body, date } = await http.send(statusRequest(dag), signal);
-    const run = currentRun(body, dag);
+    const run = fields.currentRun(body, dag);
     return run.id === '' ? undefined : { ...engineRun(run), ...(date !== undefined && { answeredAt: date }) };
   },
 });
@@ -114,7 +105,7 @@ const runOf = async (
   const record = answer && at(answer.body, 'dagRun');
   if (answer !== undefined && !isObject(record))
     throw new UnexpectedContent(`${request.endpoint}: the answer has no dagRun`);
-  const newest = isObject(record) ? daguRun(record) : undefined;
+  const newest = isObject(record) ? fields.daguRun(record) : undefined;
   if (newest?.id === runId) return newest;
   return (await readRun(dagu, newest?.dag || dag, runId, signal))?.run;
 };
@@ -126,12 +117,14 @@ const meaning: Readonly<Record<RunState, EngineRun['state']>> = {
 };
 
 const engineRun = (run: Run): EngineRun => {
-  const { word, state } = stateOf(run);
-  const [id, params] = ['told_run_id', 'params'].map((column) => memberOf(run.members, runNames, column));
-  const started = startOf(run);
+  const { word, state } = fields.stateOf(run);
+  const [id, params] = ['told_run_id', 'params'].map((column) =>
+    fields.memberOf(run.members, fields.runNames, column),
+  );
+  const started = fields.startOf(run);
   return {
-    runId: textOf(id),
-    params: textOf(params),
+    runId: fields.textOf(id),
+    params: fields.textOf(params),
     state: meaning[state],
     label: word ?? 'unknown',
     startedAt: started === undefined ? undefined : instantToDate(parseInstant(started)),

@@ -10,17 +10,8 @@ import { at, textAt } from '../../reading/offset-list.ts';
 import { pages } from '../../reading/pages.ts';
 import { isOfOneRequest, route, sendOptional } from './client.ts';
 import { prefixOf } from './dialect.ts';
-import {
-  beganAt,
-  type Dialect,
-  daguRun,
-  memberOf,
-  type Run,
-  runNames,
-  type Step,
-  stateIn,
-  stepsOf,
-} from './fields.ts';
+import type { Dialect, Run, Step } from './fields.ts';
+import * as fields from './fields.ts';
 
 export interface Dagu {
   readonly http: Http;
@@ -86,7 +77,7 @@ export async function* historyOf(
 
 /** A second that divides the span, with runs on both sides of it where possible. */
 const divide = (runs: readonly Run[], { from, to }: Span): number => {
-  const made = runs.flatMap((run) => beganAt(run) ?? []).sort();
+  const made = runs.flatMap((run) => fields.beganAt(run) ?? []).sort();
   const median = Number(parseInstant(made[Math.floor(made.length / 2)] ?? 0) / 1_000_000n);
   if (median > from && median < to) return median;
   const half = Math.floor((from + to) / 2);
@@ -95,12 +86,12 @@ const divide = (runs: readonly Run[], { from, to }: Span): number => {
 };
 
 const runIn = (record: Json, dag: string | undefined): Run => {
-  const run = isObject(record) ? daguRun(record, dag) : undefined;
+  const run = isObject(record) ? fields.daguRun(record, dag) : undefined;
   if (!run?.id || run.dag === '')
     throw new errors.UnexpectedContent(
       `a run in the history of ${dag ?? 'the engine'} has no dagRunId, or no name of its DAG`,
     );
-  const name = memberOf(run.members, runNames, 'name') ?? run.dag;
+  const name = fields.memberOf(run.members, fields.runNames, 'name') ?? run.dag;
   if (name !== run.dag)
     throw new errors.UnexpectedContent(`asked for runs of ${run.dag}, the answer has ${run.id} of ${name}`);
   return run;
@@ -134,9 +125,9 @@ const limits = { characters: 65_536, lines: 500, bytes: 2 * 1024 * 1024, steps: 
 /** The run with the ends of the logs of its failed steps. */
 export const withLogs = async (dagu: Dagu, run: Run, signal: AbortSignal): Promise<Run> => {
   const logs: Record<string, JsonObject> = {};
-  for (const [place, step] of stepsOf(run.members).steps.entries()) {
+  for (const [place, step] of fields.stepsOf(run.members).steps.entries()) {
     const streams = ['stdout', 'stderr'].filter((stream) => textAt(step.rest, stream));
-    if (stateIn(step.known, 'step').state !== 'failed' || streams.length === 0) continue;
+    if (fields.stateIn(step.known, 'step').state !== 'failed' || streams.length === 0) continue;
     logs[place] =
       Object.keys(logs).length < limits.steps
         ? await logEnds(dagu, run, step, streams, signal)

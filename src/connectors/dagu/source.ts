@@ -1,6 +1,6 @@
 /** The workflow engine as a source: its streams, transforms and tables. */
 
-import { once } from '../../core/memoize-async.ts';
+import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Source } from '../../core/stream.ts';
 import { type EngineSettings, type HttpDeps, openHttp, type Workflow } from './client.ts';
@@ -37,7 +37,7 @@ export const openWorkflow = (settings: WorkflowSettings, deps: WorkflowDeps = {}
     dags: named,
     concurrency: deps.http?.concurrency ?? 4,
     note: (message) => deps.observe?.({ type: 'note', pipeline: 'workflow', level: 'warn', message }),
-    found: once((signal) => findDialect(http, named, signal)),
+    found: memoizeAsync((signal) => findDialect(http, named, signal)),
   };
   return {
     ...{ name: 'workflow', kind: 'workflow', baseUrl: settings.baseUrl, http },

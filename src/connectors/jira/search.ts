@@ -1,7 +1,7 @@
 /** The issue search, as the issues stream uses it. */
 
 import { Forbidden, Missing, Refused } from '../../core/errors.ts';
-import { once } from '../../core/memoize-async.ts';
+import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { PageWalk } from '../../core/paging.ts';
 import type { Slice } from '../../core/stream.ts';
 import { pageSizeOf } from '../../reading/page-size.ts';
@@ -34,7 +34,7 @@ export interface Search {
 /** Sends no request yet. */
 export const openSearch = (options: SearchOptions): Search => {
   const { scope, note } = options;
-  const dialect = once((signal) => findDialect(options, signal));
+  const dialect = memoizeAsync((signal) => findDialect(options, signal));
   const size = pageSizeOf(100, note);
   return {
     scope: `created >= ${scope.start.toISOString()}${scope.filter === undefined ? '' : ` AND (${scope.filter})`}`,
@@ -56,7 +56,7 @@ export const openSearch = (options: SearchOptions): Search => {
       });
     },
     count: countsOf(options, dialect),
-    changes: once((signal) => findChanges(options, dialect, signal)),
+    changes: memoizeAsync((signal) => findChanges(options, dialect, signal)),
   };
 };
 
@@ -88,7 +88,7 @@ const countsOf = ({ http, scope }: SearchOptions, dialect: Search['dialect']): S
     const { paging, dates, everything, countable } = await dialect(signal);
     if (!countable) return undefined;
     const jql = windowJql(dates, scope, window);
-    const fresh = once(async (asked) => {
+    const fresh = memoizeAsync(async (asked) => {
       if (paging === 'token') return approximately(boundsJql(dates, scope, window), asked);
       // The answer that showed the dialect stated the total of this query.
       if (jql === everything.jql) return totalOf(everything.answer.body);

@@ -1,7 +1,7 @@
 /** The issue tracker, opened: its client, what is known of its fields and its search, and its streams. */
 
 import { AuthFailed, Interrupted, Misconfigured, TidemarkError, Unreachable } from '../../core/errors.ts';
-import { once } from '../../core/memoize-async.ts';
+import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Preflight, Source, Stream, Transform } from '../../core/stream.ts';
 import { createHttp } from '../../http/client.ts';
@@ -45,15 +45,15 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const filter = filterOf(settings.jql);
   const note = (message: string) => deps.observe?.({ type: 'note', pipeline: name, level: 'warn', message });
   const http = trackerHttp(createHttp(httpOptions(settings, deps)), note);
-  const account = once((signal) => askAccount(http, signal));
+  const account = memoizeAsync((signal) => askAccount(http, signal));
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
     const known = await knowFields(http, (await account(signal)).known, signal);
     mapIssue = issueMapper(known.catalogue, detailWalks);
     return known;
   };
-  let knowledge = once(learn);
-  const confirmed = once(learn);
+  let knowledge = memoizeAsync(learn);
+  const confirmed = memoizeAsync(learn);
   const asked = async (signal: AbortSignal) => (await knowledge(signal)).asked;
   const scope = { start: settings.start, filter };
   const search = openSearch({ http, scope, account, changes: settings.changes, note, fields: asked });

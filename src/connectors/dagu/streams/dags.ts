@@ -9,7 +9,8 @@ import { at, idBy } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import * as client from '../client.ts';
 import { daguList, listRequest, statusRequest } from '../dialect.ts';
-import { currentRun, type Dag, dagIn, dagNames, memberOf, type Run, textOf } from '../fields.ts';
+import type { Dag, Run } from '../fields.ts';
+import * as fields from '../fields.ts';
 import { allUntil, type Dagu, historyOf } from '../history.ts';
 import { keyed, rowsOf } from '../stored-runs.ts';
 
@@ -63,7 +64,8 @@ async function* read(
   return { ...end, ...(hasDags && found.length === 0 && { lacks: true }) };
 }
 
-const fileOf = ({ members }: Dag): string | undefined => textOf(memberOf(members, dagNames, 'file_name'));
+const fileOf = ({ members }: Dag): string | undefined =>
+  fields.textOf(fields.memberOf(members, fields.dagNames, 'file_name'));
 const isCalled = (dag: Dag, wanted: string): boolean => dag.name === wanted || fileOf(dag) === wanted;
 
 /** `{pagination: {currentPage, totalPages, nextPage, totalRecords}}`; nextPage of the last page is 1 (measured on 1.30.2). */
@@ -98,7 +100,8 @@ const byList = async (
   const unread = new Set<string>();
   const list = (body: Json): readonly Json[] => {
     const problems = at(body, 'errors');
-    if (Array.isArray(problems)) for (const problem of problems) unread.add(textOf(problem) ?? 'an error');
+    if (Array.isArray(problems))
+      for (const problem of problems) unread.add(fields.textOf(problem) ?? 'an error');
     return daguList(body) ?? [];
   };
   const first = listRequest(dagu.dialect);
@@ -106,7 +109,7 @@ const byList = async (
   const walk = pages(http, { first, paging: byPage, list, id: idBy('fileName') }, signal);
   let step = await walk.next();
   for (; step.done !== true; step = await walk.next())
-    listed.push(...step.value.records.map((record) => dagIn(record)));
+    listed.push(...step.value.records.map((record) => fields.dagIn(record)));
   const dags = listed.filter((dag) => wanted.length === 0 || wanted.some((name) => isCalled(dag, name)));
   for (const [name, files] of Map.groupBy(dags, (dag) => dag.name))
     if (files.length > 1) note(`several files define a DAG ${name}: ${files.map(fileOf).join(', ')}`);
@@ -157,7 +160,7 @@ const byStatus = async (workflow: client.Workflow, signal: AbortSignal): Promise
   const ask = async (name: string, until: AbortSignal): Promise<Dag | errors.TidemarkError | undefined> => {
     try {
       const answer = await client.confirmed(() => client.sendOptional(http, statusRequest(name), until));
-      return answer && { name, members: { name }, latest: currentRun(answer.body, name) };
+      return answer && { name, members: { name }, latest: fields.currentRun(answer.body, name) };
     } catch (cause) {
       if (!client.isOfOneRequest(cause)) throw cause;
       return new errors.UnexpectedContent(`${name}: ${cause.message}`, { cause });

@@ -10,16 +10,8 @@ import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { textAt } from '../../../reading/offset-list.ts';
 import { confirmed, endOf, firstOf, pageOf, readingOf, sendOptional, type Workflow } from '../client.ts';
 import { statusRequest } from '../dialect.ts';
-import {
-  beganAt,
-  currentRun,
-  instantText,
-  memberOf,
-  type Run,
-  runNames,
-  startOf,
-  stateOf,
-} from '../fields.ts';
+import type { Run } from '../fields.ts';
+import * as fields from '../fields.ts';
 import { allUntil, type Dagu, historyOf, readRun, type Span, withLogs } from '../history.ts';
 import { activeRuns, hasActiveRun, keyed, lostRun, type RunRow, rowsOf } from '../stored-runs.ts';
 
@@ -37,7 +29,7 @@ export const runs = (workflow: Workflow): ReadSide => ({
     count: async () => undefined,
     changes: async () => 'created',
     instant: (record) => {
-      const began = isObject(record) ? beganAt(record as unknown as Run) : undefined;
+      const began = isObject(record) ? fields.beganAt(record as unknown as Run) : undefined;
       return began === undefined ? undefined : parseInstant(began);
     },
   },
@@ -77,8 +69,8 @@ async function* current(asked: Asked): AsyncGenerator<Page, WalkEnd, void> {
   const active = await activeRuns(given, dag);
   if (answer === undefined && active.length === 0)
     throw new Missing(`${workflow.http.origin} has no status of the DAG ${dag}`, 404);
-  const found = answer && currentRun(answer.body, dag);
-  const { word, state } = found === undefined ? { state: 'idle' } : stateOf(found);
+  const found = answer && fields.currentRun(answer.body, dag);
+  const { word, state } = found === undefined ? { state: 'idle' } : fields.stateOf(found);
   if (found?.id === '' && state !== 'idle') {
     workflow.note(
       `${dag}: the engine says ${JSON.stringify(word?.slice(0, 60))} and gives neither an id nor a start of the run: it has no row`,
@@ -137,7 +129,7 @@ async function* history(asked: Asked, dagu: Dagu, slice: Slice): AsyncGenerator<
     const wanted = part.filter((run) => {
       const { id } = keyed(run, rows(run));
       const row = rows(run).find(({ dag_run_id }) => dag_run_id === id);
-      const isSame = row !== undefined && (beganAt(run) ?? since) < since && !differs(run, row);
+      const isSame = row !== undefined && (fields.beganAt(run) ?? since) < since && !differs(run, row);
       if (isSame) shown.add(id);
       return !isSame;
     });
@@ -192,12 +184,12 @@ const readDetails = async (dagu: Dagu, dag: string, id: string, signal: AbortSig
 
 /** Whether a summary says something else than the row, or that the run is not over. */
 const differs = (run: Run, row: RunRow): boolean => {
-  const { word, state } = stateOf(run);
+  const { word, state } = fields.stateOf(run);
   return (
     !isOver(state) ||
     row.gone_at !== undefined ||
     row.status !== (word ?? undefined) ||
-    row.started_at !== startOf(run) ||
-    row.finished_at !== instantText(memberOf(run.members, runNames, 'finished_at'))
+    row.started_at !== fields.startOf(run) ||
+    row.finished_at !== fields.instantText(fields.memberOf(run.members, fields.runNames, 'finished_at'))
   );
 };
