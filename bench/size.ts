@@ -40,7 +40,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   'connectors/jira': 2500,
   //
   'connectors/spotify-ads': 3510,
-  'connectors/dagu': 1300,
+  'connectors/dagu': 1240,
   engine: 4380,
   //
   load: 1850,
