@@ -1,7 +1,5 @@
 /** Calls `ask` once and shares its result, also while it is on its way. A failure is not kept: the next call asks again. */
-export const memoizeAsync = <T>(
-  ask: (signal: AbortSignal) => Promise<T>,
-): ((signal: AbortSignal) => Promise<T>) => {
+export const memoizeAsync = <T>(ask: (signal: AbortSignal) => Promise<T>): typeof ask => {
   let kept: Promise<T> | undefined;
   return (signal) => {
     if (kept !== undefined) return kept;
