@@ -71,11 +71,12 @@ test('imports flow one way through the rooms', () => {
   expect(wrong).toEqual([]);
 });
 
-/** The rooms of the engine, each above those it may import from; '' is what lies beside them. */
+/** The rooms of the engine, each above those it may import from; '' is what lies beside them, `verify.ts` below all. */
 const engine = ['state', 'context', 'batching', 'sync', '', 'reconcile'];
 
 test('imports flow one way through the rooms of the engine', () => {
-  const floorOf = (file: string): number => engine.indexOf(/^src\/engine\/([^/]+)\//.exec(file)?.[1] ?? '');
+  const floorOf = (file: string): number =>
+    file === 'src/engine/verify.ts' ? 0 : engine.indexOf(/^src\/engine\/([^/]+)\//.exec(file)?.[1] ?? '');
   const ofEngine = files.filter((file) => file.startsWith('src/engine/'));
   expect(ofEngine.filter((file) => floorOf(file) < 0)).toEqual([]);
   const wrong = ofEngine.flatMap((file) =>

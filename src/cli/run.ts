@@ -42,7 +42,7 @@ export const backfill: Verb<
     throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read`);
   const chosen = await choose(context, [pipeline], stream);
   if (dryRun) return showPlan(context, chosen, { window });
-  const { backfill } = await import('../engine/backfill.ts');
+  const { backfill } = await import('../engine/sync.ts');
   return runEach(context, chosen, (deps, streams) => backfill(deps, { ...window, ...streams }));
 };
 

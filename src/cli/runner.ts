@@ -98,7 +98,7 @@ async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunR
   if (does !== 'backfill')
     return (await import('../engine/sync.ts')).sync(deps, { ...some, full: does === 'full' });
   if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
-  return (await import('../engine/backfill.ts')).backfill(deps, { ...window, ...some });
+  return (await import('../engine/sync.ts')).backfill(deps, { ...window, ...some });
 }
 
 interface All {

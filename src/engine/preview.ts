@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
-import type { Days, Stream } from '../core/stream.ts';
-import { givenTo } from './batching/slice-context.ts';
+import type { Days, Partition, Stream } from '../core/stream.ts';
+import { sliceContext } from './batching/slice-context.ts';
 import type { RunDeps } from './context/deps.ts';
-import { chosenFlows } from './context/select-streams.ts';
+import { chosenStreams } from './context/select-streams.ts';
 import { slicesOf } from './sync/days.ts';
-import { type Asked, type Mode, ownersOf, partitionsFrom, planStream, type StreamPlan } from './sync/plan.ts';
+import { ownersOf, whichFor } from './sync/partitions.ts';
+import { type Mode, planStream, type Request, type StreamPlan } from './sync/plan.ts';
 
 /** What a run would do for one stream. */
 export interface PlannedStream {
@@ -12,7 +13,7 @@ export interface PlannedStream {
   readonly mode: Mode;
   readonly from?: Date;
   readonly to?: Date;
-  /** Why everything is read again, where nobody asks for it. */
+  /** Why everything is read again that was not asked for. */
   readonly why?: string;
   /** Partitions known now; windows are halved further while reading. */
   readonly slices: number;
@@ -33,84 +34,69 @@ export async function plan(
   options: {
     readonly streams?: readonly string[];
     readonly full?: boolean;
-    readonly window?: Asked['window'];
+    readonly window?: Request['window'];
   },
 ): Promise<readonly PlannedStream[]> {
   const { db } = deps.warehouse;
-  const sourceId = await knownSource(db, deps.source.name);
+  // A source that was never read has no id, and 0 is the id of none.
+  const { rows } = await sql<{ source_id: number }>`select source_id from ops.sources
+    where name = ${deps.source.name}`.execute(db);
+  const sourceId = rows[0]?.source_id ?? 0;
   const { clock } = await deps.source.preflight(deps.signal);
-  const asked: Asked = { full: options.full === true, window: options.window };
+  const request: Request = { full: options.full === true, window: options.window };
   const planned: PlannedStream[] = [];
-  for (const flow of chosenFlows(deps, options.streams)) {
-    const stream = flow;
-    const what = await planStream(deps, sourceId, flow, asked, clock, deps.signal);
+  for (const stream of chosenStreams(deps, options.streams)) {
+    const what = await planStream(deps, sourceId, stream, request, clock, deps.signal);
     if (what === undefined) continue;
-    if (stream.days !== undefined) {
-      planned.push(await planDays(deps, { sourceId, clock }, flow, stream.days, what));
-      continue;
-    }
+    const { partitions } = stream;
+    const at = { sourceId, stream: stream.name };
     const owners =
-      stream.partitions === undefined
-        ? 1
-        : (await partitionsFrom(db, sourceId, stream.name, stream.partitions, ownersOf(what))).length;
-    const records =
-      what.window === undefined
-        ? undefined
-        : await stream.windows?.count({ window: what.window }, deps.signal);
+      partitions === undefined
+        ? [undefined]
+        : await ownersOf(db, at, partitions, stream.by === 'days' ? 'all' : whichFor(what));
+    const { mode, why, window: { from, to } = {} } = what;
     planned.push({
       stream: stream.name,
-      mode: what.mode,
-      ...(what.why === undefined ? {} : { why: what.why }),
-      slices: owners,
-      ...(what.window?.from === undefined ? {} : { from: what.window.from }),
-      ...(what.window?.to === undefined ? {} : { to: what.window.to }),
-      ...(records === undefined ? {} : { records, requests: Math.max(1, Math.ceil(records / pageSize)) }),
+      mode,
+      ...(why !== undefined && { why }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(stream.by === 'days'
+        ? await sizeOfDays(deps, { sourceId, clock }, stream, stream.days, what, owners)
+        : { slices: owners.length, ...(await sizeOf(deps, stream, what)) }),
     });
   }
   return planned;
 }
 
-/** The id of the source, not registered by a plan; one that was never read has none, and 0 is nobody's. */
-async function knownSource(db: RunDeps['warehouse']['db'], name: string): Promise<number> {
-  const { rows } = await sql<{
-    source_id: number;
-  }>`select source_id from ops.sources where name = ${name}`.execute(db);
-  return rows[0]?.source_id ?? 0;
+type Size = Pick<PlannedStream, 'slices' | 'records' | 'requests' | 'seconds'>;
+
+async function sizeOf(
+  deps: RunDeps,
+  { windows }: Stream,
+  { window }: StreamPlan,
+): Promise<Omit<Size, 'slices'>> {
+  const records = window && (await windows?.count({ window }, deps.signal));
+  return records === undefined ? {} : { records, requests: Math.max(1, Math.ceil(records / pageSize)) };
 }
 
 /** The slices of a stream of days, with an upper bound of their rows. */
-async function planDays(
+async function sizeOfDays(
   deps: RunDeps,
-  at: { readonly sourceId: number; readonly clock: Date | undefined },
-  flow: Stream,
+  { sourceId, clock }: { readonly sourceId: number; readonly clock: Date | undefined },
+  stream: Stream,
   days: Days,
   what: StreamPlan,
-): Promise<PlannedStream> {
-  const stream = flow;
-  const now = () => at.clock ?? new Date();
-  const given = givenTo(
-    { deps, run: { sourceId: at.sourceId, runId: '0' }, clock: at.clock, now },
-    flow,
-    undefined,
-  );
-  const owners =
-    stream.partitions === undefined
-      ? [undefined]
-      : await partitionsFrom(deps.warehouse.db, at.sourceId, stream.name, stream.partitions, 'all');
-  const slices = slicesOf(stream, what.window, owners);
+  owners: readonly (Partition | undefined)[],
+): Promise<Size> {
+  const owner = { deps, run: { sourceId, runId: '0' }, clock, now: () => clock ?? new Date() };
+  const context = sliceContext(owner, stream, undefined);
+  const slices = slicesOf({ days }, what.window, owners);
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {
-    totals.records += await days.rows(slice, given);
-    totals.requests += await days.requests(slice, given);
+    totals.records += await days.rows(slice, context);
+    totals.requests += await days.requests(slice, context);
   }
-  return {
-    stream: stream.name,
-    mode: what.mode,
-    ...(what.why === undefined ? {} : { why: what.why }),
-    ...(what.window?.from === undefined ? {} : { from: what.window.from }),
-    ...(what.window?.to === undefined ? {} : { to: what.window.to }),
-    slices: slices.length,
-    ...totals,
-    ...(days.perSecond > 0 && { seconds: totals.requests / days.perSecond }),
-  };
+  const seconds = days.perSecond > 0 && { seconds: totals.requests / days.perSecond };
+  return { slices: slices.length, ...totals, ...seconds };
 }

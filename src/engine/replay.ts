@@ -5,7 +5,7 @@ import type { StreamReport } from '../core/run.ts';
 import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
 import { load } from '../load/load.ts';
-import { tailsOf } from './batching/nested-lists.ts';
+import { NestedLists } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
 import { type Execution, withRun } from './execution.ts';
 import { beginStream, countBatch, finishStream } from './state/run-state.ts';
@@ -69,14 +69,14 @@ async function replayStream(
   const started = performance.now();
   await beginStream(context.deps.warehouse.db, run, stream);
   const batch = new Batch(flow);
-  const tails = tailsOf(context, flow);
+  const lists = new NestedLists(context, flow);
   const good: string[] = [];
   for (const { reject_id, payload, slice, seen } of stored) {
     try {
       const mapped = flow.transform(parseJson(payload), slice ?? {});
-      const fetched = await tails.fetch(mapped, mapped.nestedLists ?? [], []);
+      const fetched = await lists.fetch(mapped, mapped.nestedLists ?? [], []);
       // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that has changed.
-      if (fetched.isGone || (await tails.judge(fetched.refusals)) !== undefined) continue;
+      if (fetched.isGone || (await lists.judge(fetched.refusals)) !== undefined) continue;
       batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);
       good.push(reject_id);
     } catch (error) {

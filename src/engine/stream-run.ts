@@ -6,15 +6,22 @@ import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { patiently } from '../warehouse/with-retry.ts';
 import { forgetOpened } from './batching/closed-lists.ts';
-import { endsRun, type Problem } from './context/problems.ts';
-import { type RunContext, type Tally, tallyBatch, tell } from './context/run-context.ts';
-import { enterStream } from './context/stream-in-run.ts';
+import { endsRun } from './context/problems.ts';
+import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
+import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
 import { fenced } from './state/lease-guard.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import { isNews, stateBy } from './sync/confirm-missing.ts';
-import type { Asked } from './sync/plan.ts';
-import { type Times, walkAll } from './sync/sync-stream.ts';
+import type { Request } from './sync/plan.ts';
+import { syncStream, type Times } from './sync/sync-stream.ts';
+import { outcomeOf } from './verify.ts';
+
+/** A stream while it runs. */
+interface Running extends StreamInRun {
+  readonly context: RunContext;
+  readonly flow: Stream;
+  readonly times: Times;
+}
 
 /**
  * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends
@@ -23,124 +30,110 @@ import { type Times, walkAll } from './sync/sync-stream.ts';
 export async function runStream(
   context: RunContext,
   flow: Stream,
-  asked: Asked,
+  request: Request,
   times: Times,
 ): Promise<StreamReport> {
-  const { deps, run } = context;
-  const stream = flow.name;
-  const here = await enterStream(context, flow);
-  const { tally, report } = here;
-  const end = async (done: StreamReport): Promise<StreamReport> => {
-    const { superseded } = done.counts;
-    // A late index heals itself. A clock that was set back, or a source that was restored, does not: nobody may believe the old rows silently.
-    if (superseded > 0)
-      tell(
-        context,
-        'warn',
-        `${stream}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
-          `Should the source have gone back in time, sync ${run.pipeline} --full takes it as it is`,
-      );
-    return here.end(done);
-  };
+  const running: Running = { ...(await enterStream(context, flow)), context, flow, times };
+  const { report, tally } = running;
+  const { db } = context.deps.warehouse;
+  const { sourceId } = context.run;
   try {
-    const walk = (): Promise<Problem | undefined> => walkAll(context, flow, asked, times, tally);
-    const problems = await walk().catch(async (error: unknown) => {
-      // One bad answer is none. Of days each walk asks many owners, and all of them before that is believed.
-      const isNone = (error instanceof Missing || error instanceof Forbidden) && flow.days === undefined;
-      if (!isNone || !(await isNews(deps.warehouse.db, run.sourceId, stream, error))) throw error;
-      return walk();
-    });
-    await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, 'available', null));
-    await patiently(() => forgetOpened(deps.warehouse.db, run.sourceId, flow));
-    await afterwards(context, flow, times, tally, problems !== undefined);
-    return await end(
-      problems === undefined
-        ? report('ok')
-        : report(problems.status, problems.reason, problems.passesAfterMs),
-    );
+    const problem = await syncStream(context, flow, request, times, tally);
+    await patiently(() => markStream(db, sourceId, flow.name, 'available', null));
+    await patiently(() => forgetOpened(db, sourceId, flow));
+    await afterwards(running, problem !== undefined);
+    const { status = 'ok', reason, passesAfterMs } = problem ?? {};
+    return await end(running, report(status, reason, passesAfterMs));
   } catch (error) {
-    const message = saidBy(error);
-    if (error instanceof Missing || error instanceof Forbidden) {
-      if (isDoubtful(error, flow) && (await patiently(() => wasRead(deps.warehouse.db, run.sourceId, flow))))
-        return end(
-          report('failed', `${message}; but it was there before. ${afterReset(run.pipeline, stream)}`),
-        );
-      const state = stateBy(error);
-      await patiently(() => markStream(deps.warehouse.db, run.sourceId, stream, state, message));
-      // What was opened of what the source turned out not to have: there is nothing to go on with.
-      if (flow.optional === true)
-        await patiently(() =>
-          abandonWalks(deps.warehouse.db, run.sourceId, stream, 'list', 'days', 'full from %'),
-        );
-      const filled = await fallBack(context, flow, times, tally);
-      // An endpoint that the contract promises and that is not there is a failure; any other is a fact about the server.
-      if (flow.optional !== true && filled === undefined) return end(report('failed', message));
-      return end(report(state, filled === undefined ? message : `${message}; ${filled}`));
-    }
-    const status = error instanceof Interrupted || error instanceof Fenced ? 'interrupted' : 'failed';
-    const failed = report(status, message, passesAfter(error));
-    await end(failed).catch((second: unknown) => {
-      // The warehouse itself may be what failed: the first error is the one to tell.
-      tell(context, 'warn', `${stream}: its end could not be recorded: ${String(second)}`);
+    if (error instanceof Missing || error instanceof Forbidden)
+      return end(running, await refused(running, error));
+    const isStopped = error instanceof Interrupted || error instanceof Fenced;
+    const failed = report(isStopped ? 'interrupted' : 'failed', saidBy(error), passesAfter(error));
+    await end(running, failed).catch((second: unknown) => {
+      // The warehouse itself may be what failed: the first error is the one to report.
+      tell(context, 'warn', `${flow.name}: its end could not be recorded: ${String(second)}`);
     });
     if (endsRun(error)) throw error;
     return failed;
   }
 }
 
-/** Days go by: those that an optional endpoint does not give for a while would be lost without a word. */
-const isDoubtful = (error: Missing | Forbidden, stream: Stream): boolean =>
-  error instanceof Missing && stream.optional === true && stream.days !== undefined;
+/** Ends the stream. Older versions that were refused are noted: a late index heals itself; a source that was restored does not. */
+function end({ context, flow, end: record }: Running, done: StreamReport): Promise<StreamReport> {
+  const { superseded } = done.counts;
+  if (superseded > 0)
+    tell(
+      context,
+      'warn',
+      `${flow.name}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
+        `Should the source have gone back in time, sync ${context.run.pipeline} --full takes it as it is`,
+    );
+  return record(done);
+}
 
-const afterReset = (pipeline: string, stream: string): string =>
-  `Should the server have given it up, it is unavailable after tidemark reset ${pipeline}.${stream}`;
+/** The report of a stream whose endpoint is missing or closed, by the policy. */
+async function refused(running: Running, error: Missing | Forbidden): Promise<StreamReport> {
+  const { context, flow, report } = running;
+  const { run, deps } = context;
+  const { db } = deps.warehouse;
+  const message = saidBy(error);
+  const hasDays = flow.by === 'days' && (await patiently(() => wasRead(db, run.sourceId, flow)));
+  const isMissing = error instanceof Missing;
+  const outcome = outcomeOf({
+    answer: isMissing ? 'missing' : 'forbidden',
+    of: 'stream',
+    endpoint: flow.optional === true ? 'optional' : 'promised',
+    sibling: false,
+    hasDays,
+  });
+  if (outcome === 'failed' && flow.optional === true)
+    return report(
+      'failed',
+      `${message}; but it was there before. Should the server have given it up, it is unavailable after tidemark reset ${run.pipeline}.${flow.name}`,
+    );
+  const state = isMissing ? 'unavailable' : 'forbidden';
+  await patiently(() => markStream(db, run.sourceId, flow.name, state, message));
+  // Walks over an endpoint that the server does not have are not resumed.
+  if (flow.optional === true)
+    await patiently(() => abandonWalks(db, run.sourceId, flow.name, 'list', 'days', 'full from %'));
+  const filled = await fallBack(running);
+  if (outcome === 'failed' && filled === undefined) return report('failed', message);
+  return report(state, filled === undefined ? message : `${message}; ${filled}`);
+}
 
-/** What a flow does in the warehouse when its stream has been read, one transaction each. */
-async function afterwards(
-  context: RunContext,
-  flow: Stream,
-  times: Times,
-  tally: Tally,
-  isInPart: boolean,
-): Promise<void> {
+/** What a stream does in the warehouse when it has been read, one transaction each. */
+async function afterwards({ context, flow, times, tally }: Running, isInPart: boolean): Promise<void> {
   const { run } = context;
   for (const { sql, after, evenInPart } of flow.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
     if (after !== undefined) await times.ready(after);
-    const { warnings, loaded } = await fenced(context, async (session) => {
+    const { rows, loaded } = await fenced(context, async (session) => {
       const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
-      const { rows } = await session.client.query<Told>(sql, parameters);
-      return {
-        warnings: rows.flatMap(({ warning }) => (typeof warning === 'string' ? [warning] : [])),
-        loaded: await countTold(context, session, flow, rows),
-      };
+      const { rows } = await session.client.query<Written>(sql, parameters);
+      return { rows, loaded: await countWritten(context, session, flow, rows) };
     });
     tallyBatch(tally, loaded);
-    for (const warning of warnings) tell(context, 'warn', `${flow.name}: ${warning}`);
+    for (const { warning } of rows)
+      if (typeof warning === 'string') tell(context, 'warn', `${flow.name}: ${warning}`);
   }
 }
 
-/** Rows from other tables where the server has no list of its own. */
-async function fallBack(
-  context: RunContext,
-  flow: Stream,
-  times: Times,
-  tally: Tally,
-): Promise<string | undefined> {
+/** Fills the table from other tables where the server has no list of its own; gives the reason for reports. */
+async function fallBack({ context, flow, times, tally }: Running): Promise<string | undefined> {
   const { fallback } = flow;
   if (fallback === undefined) return undefined;
   await times.ready(fallback.after);
   const { run } = context;
   const written = await fenced(context, async (session) => {
-    const { rows } = await session.client.query<Told>(fallback.sql, [run.sourceId, run.runId]);
-    return countTold(context, session, flow, rows);
+    const { rows } = await session.client.query<Written>(fallback.sql, [run.sourceId, run.runId]);
+    return countWritten(context, session, flow, rows);
   });
   tallyBatch(tally, written);
   return fallback.reason;
 }
 
-/** What a statement of ours says of what it did. */
-interface Told {
+/** What a statement of a stream returns about what it did. */
+interface Written {
   readonly warning?: unknown;
   readonly inserted?: string;
   readonly updated?: string;
@@ -148,22 +141,17 @@ interface Told {
 }
 
 /** Counts what a statement wrote for the stream, inside its transaction. */
-async function countTold(
+async function countWritten(
   context: RunContext,
   session: Session,
   flow: Stream,
-  rows: readonly Told[],
+  rows: readonly Written[],
 ): Promise<Loaded> {
   const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
     rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
-  const inserted = sum('inserted');
-  const updated = sum('updated');
-  const deleted = sum('deleted');
-  const loaded = {
-    counts: { ...noCounts, received: inserted + updated, inserted, updated },
-    deleted,
-    braked: false,
-  };
+  const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
+  const counts = { ...noCounts, received: inserted + updated, inserted, updated };
+  const loaded = { counts, deleted, braked: false };
   if (inserted + updated + deleted > 0) await countBatch(session, context.run, flow.name, loaded);
   return loaded;
 }

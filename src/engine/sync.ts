@@ -1,21 +1,74 @@
-import type { RunReport } from '../core/run.ts';
+import { Misconfigured } from '../core/errors.ts';
+import type { RunKind, RunReport, StreamReport } from '../core/run.ts';
 import type { RunDeps } from './context/deps.ts';
-import { runFlows } from './flows.ts';
+import { tell } from './context/run-context.ts';
+import { chosenStreams, excludedOf } from './context/select-streams.ts';
+import { withRun } from './execution.ts';
+import { runStream } from './stream-run.ts';
+import type { Request } from './sync/plan.ts';
 
 export type { RunDeps } from './context/deps.ts';
 
 /**
- * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on). `full` walks everything
- * again and lets what is read win. Throws LockHeld, AuthFailed, Unreachable, Misconfigured, Interrupted or Fenced; every other failure is
- * in the report.
+ * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on). `full` reads everything again
+ * and lets what is read win. Throws LockHeld, AuthFailed, Unreachable, Misconfigured, Interrupted or Fenced; every other failure is in the
+ * report.
  */
 export function sync(
   deps: RunDeps,
   options: { readonly streams?: readonly string[]; readonly full?: boolean },
 ): Promise<RunReport> {
   const full = options.full === true;
-  return runFlows(deps, full ? 'full' : 'sync', { streams: options.streams ?? null, full }, options.streams, {
+  const kind = full ? 'full' : 'sync';
+  return runStreams(deps, kind, { streams: options.streams ?? null, full }, options.streams, {
     full,
     window: undefined,
+  });
+}
+
+/** Reads exactly the records created in `[from, to)` (UTC); the same window again resumes it. No watermark moves. Throws as `sync`. */
+export function backfill(
+  deps: RunDeps,
+  options: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },
+): Promise<RunReport> {
+  const { from, to } = options;
+  if (!(from < to))
+    throw new Misconfigured(`--from ${from.toISOString()} is not before --to ${to.toISOString()}`);
+  const params = { streams: options.streams ?? null, from: from.toISOString(), to: to.toISOString() };
+  return runStreams(deps, 'backfill', params, options.streams, { full: false, window: { from, to } });
+}
+
+/** Runs the chosen streams, each as soon as those it comes after are done. */
+function runStreams(
+  deps: RunDeps,
+  kind: RunKind,
+  params: Readonly<Record<string, unknown>>,
+  names: readonly string[] | undefined,
+  request: Request,
+): Promise<RunReport> {
+  const chosen = chosenStreams(deps, names);
+  const streams = request.window === undefined ? chosen : chosen.filter(({ by }) => by !== 'list');
+  if (streams.length === 0)
+    throw new Misconfigured(
+      `none of the streams ${(names ?? chosen.map(({ name }) => name)).join(', ')} can be cut by time: there is nothing to backfill`,
+    );
+  return withRun(deps, kind, params, async ({ context, clock, now, stop }) => {
+    const leftOut = names === undefined ? [...excludedOf(deps)] : [];
+    if (leftOut.length > 0) tell(context, 'info', `left out by configuration: ${leftOut.join(', ')}`);
+    const done = new Map<string, Promise<StreamReport>>();
+    // A stream that failed does not stop those after it: they work with the owners that the warehouse knows.
+    const ready = async (after: readonly string[]): Promise<void> => {
+      await Promise.allSettled(after.flatMap((name) => done.get(name) ?? []));
+    };
+    for (const stream of streams) {
+      // After a tick, so that every stream is listed before the first one looks for another.
+      const report = Promise.resolve().then(async () => {
+        await ready(stream.after ?? []);
+        return runStream(context, stream, request, { clock, now, ready });
+      });
+      report.catch(stop);
+      done.set(stream.name, report);
+    }
+    return Promise.allSettled(done.values());
   });
 }

@@ -1,11 +1,10 @@
 import { type AdsOptions, type AdsSimulator, startAds } from '../../simulators/spotify-ads/server.ts';
 import { type AdsSettings, openAds } from '../../src/connectors/spotify-ads/source.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
-import { backfill } from '../../src/engine/backfill.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { type PlannedStream, plan } from '../../src/engine/preview.ts';
 import { replayRejects } from '../../src/engine/replay.ts';
-import { sync } from '../../src/engine/sync.ts';
+import { backfill, sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 import { hasty } from './rig.ts';
 

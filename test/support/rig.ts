@@ -2,10 +2,9 @@ import { startTracker, type TrackerOptions, type TrackerSimulator } from '../../
 import { openTracker, type TrackerDeps, type TrackerSettings } from '../../src/connectors/jira/source.ts';
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
-import { backfill } from '../../src/engine/backfill.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
 import { reconcile } from '../../src/engine/reconcile/reconcile.ts';
-import { sync } from '../../src/engine/sync.ts';
+import { backfill, sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 
 /** A tracker to read, a warehouse of its own, and runs between the two: everything real, nothing mocked. */

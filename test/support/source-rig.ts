@@ -1,8 +1,7 @@
 import type { RunEvent, RunReport } from '../../src/core/run.ts';
 import type { Source } from '../../src/core/stream.ts';
-import { backfill } from '../../src/engine/backfill.ts';
 import type { RunDeps } from '../../src/engine/context/deps.ts';
-import { sync } from '../../src/engine/sync.ts';
+import { backfill, sync } from '../../src/engine/sync.ts';
 import { type TestDatabase, testDatabase } from './postgres.ts';
 
 /** A warehouse of its own and runs of any source into it, each with the source opened anew. */

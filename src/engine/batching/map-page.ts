@@ -4,71 +4,126 @@ import { setImmediate } from 'node:timers/promises';
 import { BadData } from '../../core/errors.ts';
 import type { Page, Reading } from '../../core/paging.ts';
 import type { Json } from '../../core/request.ts';
-import type { Mapped, NestedList, Slice } from '../../core/stream.ts';
-import { dateToInstant } from '../../core/time.ts';
+import type { Mapped, Slice, Stream } from '../../core/stream.ts';
+import { dateToInstant, type Instant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
-import { mapRecord, type Outcome, rejectOf } from './map-record.ts';
 import type { Fetched, Refusal } from './nested-lists.ts';
 import type { StreamContext } from './stream-context.ts';
 import { unchangedOf } from './unchanged.ts';
 
-/** A page is worked on for so long, then answers that have come meanwhile are heard, and the next requests leave. */
+/** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
-const fewRecords = 16;
+const recordsBetweenLooks = 16;
 
-/** Maps one page into the batch, fetching truncated lists of records whose content changed. `refusals`: those that the source did not give. */
+/** A record after the transform: rows, or the reason why not. */
+type Outcome = { readonly record: Json } & ({ readonly mapped: Mapped } | { readonly bad: BadData });
+
+interface Taken {
+  readonly received: number;
+  /** Records outside the slice's window. */
+  readonly outside: number;
+  /** Nested lists that the source did not give. */
+  readonly refusals: readonly Refusal[];
+}
+
+/** Maps one page into the batch, fetching truncated lists of records whose content changed. */
 export async function takePage(
   stream: StreamContext,
   batch: Batch,
   page: Page,
   reading: Reading,
   slice: Slice,
-): Promise<{ readonly received: number; readonly outside: number; readonly refusals: readonly Refusal[] }> {
-  const { flow } = stream;
-  const fetchedAt = stream.clock();
-  const wanted = inWindow(stream, page, slice);
-  const refuse = (bad: BadData, record: Json, stage: Reject['stage']): void =>
-    batch.reject(rejectOf(flow, bad, record, stage, { page, reading, slice }));
-  const refusals: Refusal[] = [];
-  const take = (outcome: Outcome, tails?: Fetched | BadData): void => {
-    const bad = 'bad' in outcome ? outcome.bad : tails;
-    if (bad instanceof BadData) refuse(bad, outcome.record, 'transform');
-    else if ('mapped' in outcome) {
-      try {
-        batch.add(outcome.mapped, fetchedAt, bad?.rows, bad?.lacking);
-        refusals.push(...(bad?.refusals ?? []));
-        if (stream.resolves) batch.names.push(reading.id(outcome.record));
-      } catch (error) {
-        if (!(error instanceof BadData)) throw error;
-        refuse(error, outcome.record, 'encode');
-      }
-    }
-  };
-  // A record's rows are encoded before the next record is mapped: they die young. From the first on that waits for its lists, all wait:
-  // the order of the page stands.
+): Promise<Taken> {
+  const { records, outside } = inWindow(stream, page, slice);
+  const taker = new PageTaker(stream, batch, page, reading, slice);
+  // A record's rows are encoded before the next record is mapped: they die young. From the first record on that waits for its lists,
+  // all wait: the order of the page is kept.
   const waiting: Outcome[] = [];
   let rested = performance.now();
-  for (const [place, record] of wanted.records.entries()) {
-    if (place % fewRecords === 0 && performance.now() - rested > longestWorkMs) {
+  for (const [place, record] of records.entries()) {
+    if (place % recordsBetweenLooks === 0 && performance.now() - rested > longestWorkMs) {
       await setImmediate();
       rested = performance.now();
     }
-    const outcome = mapRecord(flow, record, slice);
+    const outcome = mapRecord(stream.flow, record, slice);
     if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);
-    else take(outcome);
+    else taker.take(outcome);
   }
-  if (waiting.length > 0) {
-    const tails = await tailsFor(stream, batch, waiting);
-    for (const outcome of waiting) take(outcome, 'mapped' in outcome ? tails.get(outcome.mapped) : undefined);
+  const lists = await listsFor(stream, batch, waiting);
+  for (const outcome of waiting)
+    taker.take(outcome, 'mapped' in outcome ? lists.get(outcome.mapped) : undefined);
+  return { received: records.length, outside, refusals: taker.refusals };
+}
+
+/** Puts the records of one page into the batch, as rows or as rejects. */
+class PageTaker {
+  readonly refusals: Refusal[] = [];
+  readonly #stream: StreamContext;
+  readonly #batch: Batch;
+  readonly #page: Page;
+  readonly #reading: Reading;
+  readonly #slice: Slice;
+  readonly #fetchedAt: Instant;
+
+  constructor(stream: StreamContext, batch: Batch, page: Page, reading: Reading, slice: Slice) {
+    this.#stream = stream;
+    this.#batch = batch;
+    this.#page = page;
+    this.#reading = reading;
+    this.#slice = slice;
+    this.#fetchedAt = stream.clock();
   }
-  return { received: wanted.records.length, outside: wanted.outside, refusals };
+
+  take(outcome: Outcome, lists?: Fetched | BadData): void {
+    const { record } = outcome;
+    const bad = 'bad' in outcome ? outcome.bad : lists;
+    if (bad instanceof BadData) this.#reject(bad, record, 'transform');
+    if (bad instanceof BadData || !('mapped' in outcome)) return;
+    try {
+      this.#batch.add(outcome.mapped, this.#fetchedAt, bad?.rows, bad?.lacking);
+      this.refusals.push(...(bad?.refusals ?? []));
+      if (this.#stream.resolves) this.#batch.names.push(this.#reading.id(record));
+    } catch (error) {
+      if (!(error instanceof BadData)) throw error;
+      this.#reject(error, record, 'encode');
+    }
+  }
+
+  /** The reject of a record, with its bytes exactly as they were in the page. */
+  #reject({ code, field, message }: BadData, record: Json, stage: Reject['stage']): void {
+    const { keyOf } = this.#stream.flow;
+    const row = unlessBad(() => keyOf?.(record, this.#slice));
+    this.#batch.reject({
+      key: this.#reading.id(record),
+      payload: this.#reading.bytes(record, this.#page),
+      ...{ stage, code, field, message },
+      slice: this.#slice,
+      row: row instanceof BadData ? undefined : row,
+    });
+  }
+}
+
+/** Runs the transform; a record that cannot become rows is an outcome. */
+function mapRecord(flow: Stream, record: Json, slice: Slice): Outcome {
+  const mapped = unlessBad(() => flow.transform(record, slice));
+  return mapped instanceof BadData ? { bad: mapped, record } : { mapped, record };
+}
+
+/** What the step gives, or the `BadData` that it throws; every other error is a defect. */
+function unlessBad<T>(step: () => T): T | BadData {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof BadData) return error;
+    throw error;
+  }
 }
 
 const isPartial = (outcome: Outcome): boolean =>
   'mapped' in outcome && (outcome.mapped.nestedLists?.length ?? 0) > 0;
 
-/** The lists of those records that came in part and whose content changed, or why a record must be rejected. */
-async function tailsFor(
+/** The nested lists of those records that came in part and whose content changed, or why a record must be rejected. */
+async function listsFor(
   stream: StreamContext,
   batch: Batch,
   outcomes: readonly Outcome[],
@@ -76,64 +131,41 @@ async function tailsFor(
   const digests = outcomes.flatMap((outcome) => {
     if (!('mapped' in outcome) || !isPartial(outcome)) return [];
     const { mapped } = outcome;
-    try {
-      return [{ mapped, digest: batch.digest(mapped) }];
-    } catch (error) {
-      // It will be rejected when it is taken, by the same check.
-      if (error instanceof BadData) return [];
-      throw error;
-    }
+    // A bad one will be rejected when it is taken, by the same check.
+    const digest = unlessBad(() => batch.digest(mapped));
+    return digest instanceof BadData ? [] : [{ mapped, digest }];
   });
   const unchanged = await unchangedOf(stream.context, stream.flow, digests);
-  return new Map(
-    await Promise.all(
-      digests.flatMap(({ mapped }) => {
-        const lacked = unchanged.get(mapped);
-        const tails = mapped.nestedLists ?? [];
-        const wanted =
-          stream.force || lacked === undefined ? tails : tails.filter(({ child }) => lacked.includes(child));
-        if (wanted.length === 0) return [];
-        return [
-          fetchTails(stream, mapped, wanted, lacked ?? []).then((fetched) => [mapped, fetched] as const),
-        ];
-      }),
-    ),
-  );
-}
-
-/** The lists of a record that came in part, or why the record must be rejected. */
-async function fetchTails(
-  stream: StreamContext,
-  mapped: Mapped,
-  tails: readonly NestedList[],
-  lacked: readonly string[],
-): Promise<Fetched | BadData> {
-  try {
-    return await stream.tails.fetch(mapped, tails, lacked);
-  } catch (error) {
-    if (error instanceof BadData) return error;
-    throw error;
-  }
+  const fetched = digests.map(async ({ mapped }) => {
+    const lacked = unchanged.get(mapped);
+    const isWanted = ({ child }: { readonly child: string }): boolean =>
+      stream.force || lacked === undefined || lacked.includes(child);
+    const wanted = (mapped.nestedLists ?? []).filter(isWanted);
+    if (wanted.length === 0) return undefined;
+    const lists = stream.nestedLists.fetch(mapped, wanted, lacked ?? []).catch((error: unknown) => {
+      if (error instanceof BadData) return error;
+      throw error;
+    });
+    return [mapped, await lists] as const;
+  });
+  return new Map((await Promise.all(fetched)).filter((one) => one !== undefined));
 }
 
 /**
- * Records outside the window are dropped in a backfill, which must touch nothing else; elsewhere they are taken along: a server that
- * reads dates differently from how it writes them must not cost a row.
+ * Records outside the window are dropped in a backfill, which must touch nothing else. Elsewhere they are taken along: a server that reads
+ * dates differently from how it writes them must not cost a row.
  */
 function inWindow(
-  stream: StreamContext,
-  page: Page,
-  slice: Slice,
+  { flow, walk }: StreamContext,
+  { records }: Page,
+  { window }: Slice,
 ): { readonly records: Page['records']; readonly outside: number } {
-  const { window } = slice;
-  const windows = stream.flow.windows;
-  if (window === undefined || windows === undefined) return { records: page.records, outside: 0 };
-  const from = window.from === undefined ? undefined : dateToInstant(window.from);
-  const to = window.to === undefined ? undefined : dateToInstant(window.to);
-  const inside = page.records.filter((record) => {
+  const { windows } = flow;
+  if (window === undefined || windows === undefined) return { records, outside: 0 };
+  const [from, to] = [window.from, window.to].map((at) => at && dateToInstant(at));
+  const inside = records.filter((record) => {
     const at = windows.instant(record, window.field);
     return at === undefined || ((from === undefined || at >= from) && (to === undefined || at < to));
   });
-  const outside = page.records.length - inside.length;
-  return { records: stream.walk.kind === 'backfill' ? inside : page.records, outside };
+  return { records: walk.kind === 'backfill' ? inside : records, outside: records.length - inside.length };
 }

@@ -1,3 +1,5 @@
+/** Lists that came only in part with their records (changelog, comments, worklogs): fetched one by one, for one stream of a run. */
+
 import pLimit from 'p-limit';
 import { Forbidden, Missing, Transient } from '../../core/errors.ts';
 import type { PageWalk } from '../../core/paging.ts';
@@ -10,262 +12,243 @@ import { type RunContext, tell } from '../context/run-context.ts';
 import { closedChildren, markClosed, markOpened } from './closed-lists.ts';
 import { keyOf } from './unchanged.ts';
 
-/** So many different records without the list, and none with it: it is closed to us, and is not asked for again in this run. */
-const refusalsUntilClosed = 3;
+/** So many records without the list, and none with it: it is closed, and not asked for again in this run. */
+const recordsUntilClosed = 3;
 
-/** Why a list could not be had: it is refused, or what came of it does not add up. */
+/** Why a list could not be had: it is refused, or what came does not add up. */
 type Trouble = Missing | Forbidden | Transient;
 
-/** What came of asking for a list. */
 interface Answer {
-  /** All of it, or what could be read where there was trouble. */
+  /** All of the list, or what could be read where there was trouble. */
   readonly records?: readonly Json[];
   readonly trouble?: Trouble;
-  /** The record itself is gone by now: it owes no list. */
+  /** The record itself was deleted meanwhile: it has no list. */
   readonly isGone?: true;
 }
 
 /** A list that the source did not give for a record, or not whole. */
 export interface Refusal {
-  /** The record's key in the flow's table, as text. */
+  /** The record's key in the stream's table, as text. */
   readonly key: string;
   readonly endpoint: string;
   readonly error: Trouble;
-  /** Whether it is known to lack in the warehouse, with all else of the record as it is here: it was refused before. */
+  /** It was refused in an earlier run, too: the stored row lacks it. */
   readonly again: boolean;
 }
 
-/** What was got of a record's lists. */
 export interface Fetched {
   /** Rows by child: of complete lists, and what could be read of others. */
   readonly rows: Readonly<Record<string, readonly Row[]>>;
-  /** The children whose lists could not be had whole: what is there of them stays. */
+  /** The children whose lists could not be had whole: their stored rows stay. */
   readonly lacking: readonly string[];
   readonly refusals: readonly Refusal[];
   /** Whether the source has deleted the record meanwhile. */
   readonly isGone: boolean;
 }
 
-/** Fetches the lists that came only in part with their records, for one stream of a run. */
-export interface Tails {
-  /**
-   * `lacked`: the children that the stored row, the same but for them, is known to lack.
-   * Throws `BadData` where a list cannot become rows: then its record is rejected.
-   */
-  fetch(mapped: Mapped, tails: readonly NestedList[], lacked: readonly string[]): Promise<Fetched>;
-  /**
-   * What refusals mean, once everything that goes with them was asked for: lists that no record has are closed, and people are told. An error
-   * where single records lack what others have: they must be read again, once; where it is refused again the record stays without. Also where
-   * the lists only seem to be missing, and did not when records were read before: the next run believes it.
-   */
-  judge(refusals: readonly Refusal[]): Promise<Transient | undefined>;
-}
-
 /** What is known of the endpoint of a list. */
 interface Endpoint {
+  readonly name: string;
   /** The first child that is made of it. */
   readonly child: string;
   answered: boolean;
-  /** Said to be closed, in `ops.streams`. */
-  told: boolean;
+  /** Marked as closed in `ops.streams`. */
+  marked: boolean;
   /** Not asked for any more. */
   closed: boolean;
-  /** Records without it. */
   readonly without: Set<string>;
-  /** Until it has answered once, one asks for all: a closed endpoint is not asked by a whole page of records at once. */
+  /** Until it has answered once, records ask one by one: a closed endpoint is not asked by a whole page of records. */
   readonly first: <T>(ask: () => Promise<T>) => Promise<T>;
 }
 
-/** Finds out from its answers whether the server gives a list at all. */
-export function tailsOf(context: RunContext, flow: Stream): Tails {
-  const { db } = context.deps.warehouse;
-  const { sourceId } = context.run;
-  const endpoints = new Map<string, Endpoint>();
-  let before: Promise<ReadonlySet<string>> | undefined;
-  const closedBefore = (): Promise<ReadonlySet<string>> =>
-    (before ??= patiently(() => closedChildren(db, sourceId, flow)));
+export class NestedLists {
+  readonly #context: RunContext;
+  readonly #stream: Stream;
+  readonly #endpoints = new Map<string, Endpoint>();
+  #before: Promise<ReadonlySet<string>> | undefined;
 
-  const endpointOf = (name: string, child: string): Endpoint => {
-    const known = endpoints.get(name);
-    if (known !== undefined) return known;
-    const made = {
-      child,
-      answered: false,
-      told: false,
-      closed: false,
-      without: new Set<string>(),
-      first: pLimit(1),
-    };
-    endpoints.set(name, made);
-    return made;
-  };
+  constructor(context: RunContext, stream: Stream) {
+    this.#context = context;
+    this.#stream = stream;
+  }
 
-  /** Whether a refusal says something of the endpoint: that a record is refused again which alone was refused before says nothing. */
-  const counts = async (of: Endpoint, again: boolean): Promise<boolean> =>
-    !again || (await closedBefore()).has(of.child);
-
-  const tellClosed = async (name: string, of: Endpoint, error: Missing | Forbidden): Promise<void> => {
-    if (of.told) return;
-    of.told = true;
-    const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
-    const closed = { child: of.child, endpoint: name, state, reason: error.message } as const;
-    await patiently(() => markClosed(db, sourceId, flow, closed));
-    tell(context, 'warn', `${flow.name}: ${of.child} ${state}: ${error.message}`);
-  };
-
-  const opened = async (of: Endpoint): Promise<void> => {
-    const wasClosed = of.told || (await closedBefore()).has(of.child);
-    if (of.answered) return;
-    of.answered = true;
-    of.told = false;
-    of.closed = false;
-    if (!wasClosed) return;
-    await patiently(() => markOpened(db, sourceId, flow, of.child));
-    tell(
-      context,
-      'warn',
-      `${flow.name}: ${of.child} can be read now; the next run reads all to fill what lacks`,
+  /** `lacked`: children that the stored row lacks. Throws `BadData` where a list cannot become rows: then its record is rejected. */
+  async fetch(mapped: Mapped, lists: readonly NestedList[], lacked: readonly string[]): Promise<Fetched> {
+    const key = keyOf(this.#stream, mapped);
+    // Several children may be read from one list: it is fetched once.
+    const byWalk = [...Map.groupBy(lists, ({ walk }) => walk)];
+    const fetched = await Promise.all(
+      byWalk.map(async ([walk, of]) => {
+        const again = of.every(({ child }) => lacked.includes(child));
+        return { walk, of, again, answer: await this.#list(key, again, walk, of) };
+      }),
     );
-  };
+    return {
+      rows: Object.fromEntries(
+        fetched.flatMap(({ answer, of }) => {
+          const { records } = answer ?? {};
+          return records === undefined ? [] : of.map((list) => [list.child, list.rows(records)] as const);
+        }),
+      ),
+      lacking: fetched.flatMap(({ answer, of }) =>
+        answer?.records === undefined || answer.trouble !== undefined ? of.map(({ child }) => child) : [],
+      ),
+      refusals: fetched.flatMap(({ answer, walk, again }) => {
+        const error = answer?.trouble;
+        return error === undefined ? [] : [{ key, endpoint: walk.first.endpoint, error, again }];
+      }),
+      isGone: fetched.some(({ answer }) => answer?.isGone === true),
+    };
+  }
 
-  /** Deleted a moment ago: a reconciliation will say so. A server that has answered for no record may have no such endpoints at all. */
-  const isGone = async (of: Endpoint, key: string): Promise<boolean> =>
-    of.answered && (await flow.exists?.(key, context.signal)) === false;
+  /**
+   * What refusals mean once the page was read. Lists that no record has are closed, and noted. Gives an error where single records lack what
+   * others have: the slice is read again, once; a record that is refused again stays without the list.
+   */
+  async judge(refusals: readonly Refusal[]): Promise<Transient | undefined> {
+    const single: Refusal[] = [];
+    for (const refusal of refusals) {
+      const of = this.#endpoints.get(refusal.endpoint);
+      const { error, again, key } = refusal;
+      if (of === undefined || of.closed) continue;
+      // A 403 may concern this record alone, unless the list was closed before.
+      const isOfList = error instanceof Missing ? await this.#counts(of, again) : await this.#wasClosed(of);
+      if (!of.answered && isRefusal(error) && isOfList) await this.#mark(of, error);
+      else if (!(error instanceof Missing && (await this.#isGone(of, key)))) single.push(refusal);
+    }
+    const [stay, owed] = [single.filter(({ again }) => again), single.filter(({ again }) => !again)];
+    if (stay.length > 0)
+      this.#tell(
+        `not to be had again, ${this.#namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
+      );
+    const [first] = owed;
+    if (first === undefined) return undefined;
+    const message = `not to be had, and to be asked for again: ${this.#namesOf(owed)}: ${first.error.message}`;
+    return new Transient(message, { cause: first.error });
+  }
 
-  /** Whether it is news that a list is not there or closed to us; it is none where no record's was to be had before. */
-  const isNews = async (answer: Answer | undefined, of: readonly NestedList[]): Promise<boolean> => {
-    const { trouble } = answer ?? {};
-    if (!(trouble instanceof Missing || trouble instanceof Forbidden)) return false;
-    const closed = await closedBefore();
-    return !of.every(({ child }) => closed.has(child));
-  };
+  /** The list of a record; undefined where it is closed and not asked for. A refusal, or a list that lacks what came with the record, is confirmed. */
+  async #list(
+    key: string,
+    again: boolean,
+    walk: PageWalk,
+    of: readonly NestedList[],
+  ): Promise<Answer | undefined> {
+    const endpoint = this.#endpointOf(walk.first.endpoint, of[0]?.child ?? '');
+    const ask = async (): Promise<Answer | undefined> =>
+      ownOf(await this.#askInTurn(key, again, endpoint, walk), walk, of);
+    const answer = await ask();
+    const isDoubtful = lacksShown(answer, walk, of) || (!again && isRefusal(answer?.trouble));
+    return isDoubtful ? ((await ask()) ?? answer) : answer;
+  }
 
-  /** The list of one walk, or why it cannot be had. */
-  const ask = async (of: Endpoint, walk: PageWalk, key: string): Promise<Answer> => {
+  #endpointOf(name: string, child: string): Endpoint {
+    const known = this.#endpoints.get(name);
+    if (known !== undefined) return known;
+    const state = { answered: false, marked: false, closed: false, without: new Set<string>() };
+    const made: Endpoint = { name, child, ...state, first: pLimit(1) };
+    this.#endpoints.set(name, made);
+    return made;
+  }
+
+  async #askInTurn(key: string, again: boolean, of: Endpoint, walk: PageWalk): Promise<Answer | undefined> {
+    const asked = of.answered ? undefined : await of.first(() => this.#askFirst(key, again, of, walk));
+    return asked ?? (of.closed ? undefined : this.#ask(key, of, walk));
+  }
+
+  /** Asks an endpoint that has not answered yet; undefined where it has by now, or is closed. */
+  async #askFirst(key: string, again: boolean, of: Endpoint, walk: PageWalk): Promise<Answer | undefined> {
+    if (of.answered || of.closed) return undefined;
+    const answer = await this.#ask(key, of, walk);
+    const { trouble } = answer;
+    if (!isRefusal(trouble)) return answer;
+    if (await this.#counts(of, again)) of.without.add(key);
+    if (of.without.size < recordsUntilClosed) return answer;
+    of.closed = true;
+    await this.#mark(of, trouble);
+    return answer;
+  }
+
+  async #ask(key: string, of: Endpoint, walk: PageWalk): Promise<Answer> {
     const records: Json[] = [];
     try {
-      const reading = pages(context.deps.source.http, walk, context.signal);
-      for (;;) {
-        const step = await reading.next();
-        if (step.done !== true) {
-          records.push(...step.value.records);
-          continue;
-        }
-        if (!of.answered) await opened(of);
-        const { matched, expected, fetched } = step.value;
-        if (matched) return { records };
-        // Half a list must not pass for all of it: what it does not show would be removed.
-        const words = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
-        return { records, trouble: new Transient(words) };
-      }
+      const reading = pages(this.#context.deps.source.http, walk, this.#context.signal);
+      let step = await reading.next();
+      for (; step.done !== true; step = await reading.next()) records.push(...step.value.records);
+      if (!of.answered) await this.#opened(of);
+      const { matched, expected, fetched } = step.value;
+      if (matched) return { records };
+      // Half a list must not pass for all of it: what it does not show would be removed.
+      const message = `${walk.first.path}: the source says ${expected ?? 'nothing'}, ${fetched} could be read`;
+      return { records, trouble: new Transient(message) };
     } catch (error) {
-      if (error instanceof Missing && (await isGone(of, key))) return { isGone: true };
+      if (error instanceof Missing && (await this.#isGone(of, key))) return { isGone: true };
       if (error instanceof Missing || error instanceof Forbidden) return { trouble: error };
       throw error;
     }
-  };
+  }
 
-  /** The same; undefined where it is not even asked for. */
-  const list = async (
-    { key, again }: Pick<Refusal, 'key' | 'again'>,
-    of: Endpoint,
-    walk: PageWalk,
-  ): Promise<Answer | undefined> => {
-    const asked = of.answered
-      ? undefined
-      : await of.first(async () => {
-          if (of.answered || of.closed) return undefined;
-          const answer = await ask(of, walk, key);
-          const { trouble } = answer;
-          if (trouble === undefined || trouble instanceof Transient) return answer;
-          if (await counts(of, again)) of.without.add(key);
-          if (of.without.size < refusalsUntilClosed) return answer;
-          of.closed = true;
-          await tellClosed(walk.first.endpoint, of, trouble);
-          return answer;
-        });
-    return asked ?? (of.closed ? undefined : ask(of, walk, key));
-  };
+  /** Whether the record was deleted a moment ago. A server that has answered for no record may have no such endpoints at all. */
+  async #isGone(of: Endpoint, key: string): Promise<boolean> {
+    return of.answered && (await this.#stream.exists?.(key, this.#context.signal)) === false;
+  }
 
-  return {
-    async fetch(mapped, tails, lacked) {
-      const key = keyOf(flow, mapped);
-      // Several children may be read from one list: it is fetched once.
-      const lists = new Map<PageWalk, readonly NestedList[]>();
-      for (const tail of tails) lists.set(tail.walk, [...(lists.get(tail.walk) ?? []), tail]);
-      const refusals: Refusal[] = [];
-      const lacking: string[] = [];
-      let gone = false;
-      const fetched = await Promise.all(
-        [...lists].map(async ([walk, of]) => {
-          const { endpoint } = walk.first;
-          const again = of.every(({ child }) => lacked.includes(child));
-          const ask = async (): Promise<Answer | undefined> =>
-            ofRecord(await list({ key, again }, endpointOf(endpoint, of[0]?.child ?? ''), walk), walk, of);
-          const once = await ask();
-          // One bad answer is none: what came with the record may have been deleted since, and then the list says so twice.
-          const isDoubtful = lacksShown(once, walk, of) || (!again && (await isNews(once, of)));
-          const answer = isDoubtful ? ((await ask()) ?? once) : once;
-          const { records, trouble } = answer ?? {};
-          if (records === undefined || trouble !== undefined) lacking.push(...of.map(({ child }) => child));
-          if (trouble !== undefined) refusals.push({ key, endpoint, error: trouble, again });
-          if (answer?.isGone === true) gone = true;
-          return records === undefined ? [] : of.map((tail) => [tail.child, tail.rows(records)] as const);
-        }),
-      );
-      return { rows: Object.fromEntries(fetched.flat()), lacking, refusals, isGone: gone };
-    },
+  async #wasClosed(of: Endpoint): Promise<boolean> {
+    const { deps, run } = this.#context;
+    this.#before ??= patiently(() => closedChildren(deps.warehouse.db, run.sourceId, this.#stream));
+    return (await this.#before).has(of.child);
+  }
 
-    async judge(refusals) {
-      const single: Refusal[] = [];
-      for (const refusal of refusals) {
-        const of = endpoints.get(refusal.endpoint);
-        if (of === undefined) continue;
-        const { error } = refusal;
-        if (of.closed) continue;
-        // Of a record that is there, a list that is not: the server has none, as far as it has said. A 403 may concern this record alone.
-        if (!of.answered && error instanceof Missing && (await counts(of, refusal.again))) {
-          await tellClosed(refusal.endpoint, of, error);
-        } else if (!of.answered && error instanceof Forbidden && (await closedBefore()).has(of.child))
-          await tellClosed(refusal.endpoint, of, error);
-        else if (!(error instanceof Missing && (await isGone(of, refusal.key)))) single.push(refusal);
-      }
-      const stay = single.filter(({ again }) => again);
-      if (stay.length > 0)
-        tell(
-          context,
-          'warn',
-          `${flow.name}: not to be had again, ${namesOf(stay)} stay as they are: ${stay[0]?.error.message}; sync --full asks once more`,
-        );
-      const owed = single.filter(({ again }) => !again);
-      const [first] = owed;
-      if (first !== undefined)
-        return new Transient(
-          `not to be had, and to be asked for again: ${namesOf(owed)}: ${first.error.message}`,
-          {
-            cause: first.error,
-          },
-        );
-      return undefined;
-    },
-  };
+  /** Whether a refusal says something of the endpoint. A record that alone was refused before, and is again, does not. */
+  async #counts(of: Endpoint, again: boolean): Promise<boolean> {
+    return !again || (await this.#wasClosed(of));
+  }
+
+  async #mark(of: Endpoint, error: Missing | Forbidden): Promise<void> {
+    if (of.marked) return;
+    of.marked = true;
+    const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
+    const closed = { child: of.child, endpoint: of.name, state, reason: error.message } as const;
+    const { deps, run } = this.#context;
+    await patiently(() => markClosed(deps.warehouse.db, run.sourceId, this.#stream, closed));
+    this.#tell(`${of.child} ${state}: ${error.message}`);
+  }
+
+  async #opened(of: Endpoint): Promise<void> {
+    const wasClosed = of.marked || (await this.#wasClosed(of));
+    if (of.answered) return;
+    of.answered = true;
+    of.marked = false;
+    of.closed = false;
+    if (!wasClosed) return;
+    const { deps, run } = this.#context;
+    await patiently(() => markOpened(deps.warehouse.db, run.sourceId, this.#stream, of.child));
+    this.#tell(`${of.child} can be read now; the next run reads all to fill what lacks`);
+  }
+
+  #tell(message: string): void {
+    tell(this.#context, 'warn', `${this.#stream.name}: ${message}`);
+  }
 
   /** The records, with the lists that they lack. */
-  function namesOf(refusals: readonly Refusal[]): string {
-    const names = [
-      ...new Set(refusals.map(({ key, endpoint }) => `${endpoints.get(endpoint)?.child} of ${key}`)),
-    ];
-    return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+  #namesOf(refusals: readonly Refusal[]): string {
+    const names = new Set(
+      refusals.map(({ key, endpoint }) => `${this.#endpoints.get(endpoint)?.child} of ${key}`),
+    );
+    return `${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ` and ${names.size - 5} more` : ''}`;
   }
 }
 
-/** An answer without what says that it is of another record. Who gave that has not given this record's list, or not all of it. */
-function ofRecord(answer: Answer | undefined, walk: PageWalk, of: readonly NestedList[]): Answer | undefined {
-  const records = answer?.records;
-  const ours = records?.filter((record) => of.every(({ belongs }) => belongs?.(record) !== false));
-  if (records === undefined || ours === undefined || ours.length === records.length) return answer;
-  const words = `${walk.first.path}: ${records.length - ours.length} of ${records.length} records say that they are of another record`;
-  return { records: ours, trouble: answer?.trouble ?? new Transient(words) };
+const isRefusal = (trouble: Trouble | undefined): trouble is Missing | Forbidden =>
+  trouble instanceof Missing || trouble instanceof Forbidden;
+
+/** An answer without the elements that name another record as their owner: such a list is not, or not all of, this record's list. */
+function ownOf(answer: Answer | undefined, walk: PageWalk, of: readonly NestedList[]): Answer | undefined {
+  const { records = [] } = answer ?? {};
+  const own = records.filter((record) => of.every(({ belongs }) => belongs?.(record) !== false));
+  if (own.length === records.length) return answer;
+  const message = `${walk.first.path}: ${records.length - own.length} of ${records.length} records say that they are of another record`;
+  return { records: own, trouble: answer?.trouble ?? new Transient(message) };
 }
 
 /** Whether a list that passes for complete lacks some of what came with its record. */

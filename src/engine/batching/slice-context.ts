@@ -7,7 +7,11 @@ import { patiently } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs. */
-export const givenTo = (context: GivenContext, flow: Stream, sliceId: string | undefined): SliceContext => ({
+export const sliceContext = (
+  context: SliceOwner,
+  flow: Stream,
+  sliceId: string | undefined,
+): SliceContext => ({
   keys: (set) => patiently(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
   job: ledgerOf(context, flow.name, sliceId),
   clock: context.clock ?? new Date(),
@@ -15,7 +19,7 @@ export const givenTo = (context: GivenContext, flow: Stream, sliceId: string | u
 });
 
 /** What it takes to lend; a run's context is one. */
-export interface GivenContext {
+export interface SliceOwner {
   readonly deps: Pick<RunContext['deps'], 'warehouse'>;
   readonly run: { readonly sourceId: number; readonly runId: string };
   readonly clock: Date | undefined;
@@ -47,7 +51,7 @@ async function keysOf(
 }
 
 /** `ops.jobs`, one row for each attempt of a slice. */
-function ledgerOf(context: GivenContext, stream: string, sliceId: string | undefined): JobLedger {
+function ledgerOf(context: SliceOwner, stream: string, sliceId: string | undefined): JobLedger {
   const { deps, run } = context;
   const { db } = deps.warehouse;
   if (sliceId === undefined) {

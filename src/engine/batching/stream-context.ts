@@ -3,20 +3,22 @@ import type { Instant } from '../../core/time.ts';
 import type { RunContext, Tally } from '../context/run-context.ts';
 import type { Coverage } from '../state/coverage.ts';
 import type { Walk } from '../state/walk-state.ts';
-import { type Tails, tailsOf } from './nested-lists.ts';
+import { NestedLists } from './nested-lists.ts';
 
-/** What the reading of a stream's slices shares. */
+/** What the reading of a walk's slices shares. */
 export interface StreamContext {
   readonly context: RunContext;
   readonly flow: Stream;
   readonly walk: Walk;
   readonly tally: Tally;
-  /** What the stream's checkpoint speaks for once the walk is done. */
+  /** What the stream's checkpoint covers once the walk is done. */
   readonly coverage: Coverage;
-  readonly tails: Tails;
+  /** No walk over the stream was ever complete. */
+  readonly isFirst: boolean;
+  readonly nestedLists: NestedLists;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
-  /** How many slices of the walk are not read to their end, and how many of them nobody has begun to read. */
+  /** Slices of the walk that are not read to their end (`count`), and those that no reader has begun (`waiting`). */
   readonly unread: { count: number; waiting: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
@@ -26,5 +28,10 @@ export interface StreamContext {
 /** The context of a walk that begins, or goes on, now. */
 export const newStreamContext = (
   context: RunContext,
-  of: Pick<StreamContext, 'flow' | 'walk' | 'tally' | 'coverage' | 'resolves' | 'force' | 'clock'>,
-): StreamContext => ({ ...of, context, tails: tailsOf(context, of.flow), unread: { count: 0, waiting: 0 } });
+  of: Omit<StreamContext, 'context' | 'nestedLists' | 'unread'>,
+): StreamContext => ({
+  ...of,
+  context,
+  nestedLists: new NestedLists(context, of.flow),
+  unread: { count: 0, waiting: 0 },
+});

@@ -12,7 +12,7 @@ type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'stream
  * The flows of the named streams (a child's name means its parent's flow), in the source's order; without names all but those that are excluded.
  * Throws Misconfigured for a name that no stream has.
  */
-export function chosenFlows(deps: Choice, names: readonly string[] | undefined): readonly Stream[] {
+export function chosenStreams(deps: Choice, names: readonly string[] | undefined): readonly Stream[] {
   const { streams: flows } = deps.source;
   if (names === undefined || names.length === 0) {
     const excluded = excludedOf(deps);

@@ -20,7 +20,7 @@ import { coverageOf } from '../state/coverage.ts';
 import { fenced } from '../state/lease-guard.ts';
 import { hasOpenRejects, type Run } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
-import { finishWalk } from '../sync/finish-slice.ts';
+import { readWalk } from '../sync/read-walk.ts';
 import { compareWhole, type Seen } from './read-ids.ts';
 
 const minute = minutes(1);
@@ -178,12 +178,13 @@ export async function readLacking(
     walk,
     tally: reading,
     coverage,
+    isFirst: false,
     resolves,
     force: false,
     clock: now,
   });
   try {
-    return await finishWalk(stream, clock);
+    return await readWalk(stream, clock);
   } finally {
     tally.counts = addCounts(tally.counts, reading.counts);
     tally.deleted += reading.deleted;

@@ -10,7 +10,7 @@ import { patiently } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { endsRun } from '../context/problems.ts';
 import { type RunContext, type Tally, tallyBatch, tell } from '../context/run-context.ts';
-import { chosenFlows } from '../context/select-streams.ts';
+import { chosenStreams } from '../context/select-streams.ts';
 import { enterStream } from '../context/stream-in-run.ts';
 import { type Execution, withRun } from '../execution.ts';
 import { fenced } from '../state/lease-guard.ts';
@@ -45,7 +45,7 @@ export function reconcile(
   options: { readonly streams?: readonly string[] },
 ): Promise<RunReport> {
   const { streams: all } = deps.source;
-  const flows = chosenFlows(deps, options.streams).filter(hasReconcile);
+  const flows = chosenStreams(deps, options.streams).filter(hasReconcile);
   // Where all that have one are excluded there is nothing to do, night after night.
   const isLeftOut = options.streams === undefined && all.some(hasReconcile);
   if (flows.length === 0 && !isLeftOut)

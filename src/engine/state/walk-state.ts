@@ -6,6 +6,7 @@ import type { Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Coverage } from './coverage.ts';
+import { fenced, type Holder } from './lease-guard.ts';
 import { addSlices, windowOf } from './slice-state.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';
@@ -190,6 +191,28 @@ export const askedAndOnceAsked = (asked: string, known: string) =>
   sql.raw(
     `${asked} || array(select '-' || ltrim(f, '-') from unnest(${known}) f where ltrim(f, '-') <> all (${asked}))`,
   );
+
+/**
+ * Takes from the checkpoint the fields that this run does not ask for, before its first record is read: where a run reads records by less than
+ * the checkpoint says, the next run that reads by all of it reads everything again.
+ */
+export async function narrowCheckpoint(
+  { run, ...holder }: Holder & { readonly run: { readonly sourceId: number } },
+  stream: string,
+  { words, ours, fields }: Coverage,
+): Promise<void> {
+  if (words === ours) return;
+  await fenced(holder, async ({ trx }) => {
+    await sql`update ops.checkpoints c set
+        fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.known', 'c.fields')} end,
+        scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
+      from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as known
+        from ops.checkpoints s cross join (select ${fields ?? null}::text[] as fields) a) asked
+      where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${run.sourceId} and c.stream = ${stream}`.execute(
+      trx,
+    );
+  });
+}
 
 export interface Checkpoint {
   readonly watermark: Date;

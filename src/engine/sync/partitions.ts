@@ -1,7 +1,17 @@
-/** The owners of a walk that goes on: some have come since it began, and some are none any more. */
+/** The owners by which a partitioned stream is read: rows of the warehouse. */
 
+import { type Kysely, sql } from 'kysely';
+import { noCounts } from '../../core/run.ts';
+import type { Partition, Partitions } from '../../core/stream.ts';
+import { layoutOf } from '../../load/layout.ts';
+import { removal } from '../../load/merge.ts';
+import { inScope } from '../../load/replace.ts';
+import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
+import { tallyBatch } from '../context/run-context.ts';
+import { fenced } from '../state/lease-guard.ts';
+import { countBatch } from '../state/run-state.ts';
 import {
   addSlices,
   leaveSlice,
@@ -11,50 +21,105 @@ import {
   type Unread,
   unreadSlices,
 } from '../state/slice-state.ts';
+import type { WalkPlan } from '../state/walk-state.ts';
 import { slicesOf, slicesSince } from './days.ts';
-import { ownersOf, partitionsFrom } from './plan.ts';
 
-/** Adds slices for the owners that came, and closes those of who left the configuration or their list. */
-export async function renewOwners(stream: StreamContext): Promise<void> {
-  const { context, flow, walk } = stream;
+/** all · active: those whose records still change, and those that changed since all were read · listed: those that the source lists. */
+export type Which = 'all' | 'active' | 'listed';
+
+export const whichFor = ({ kind }: Pick<WalkPlan, 'kind'>): Which =>
+  kind === 'incremental' ? 'active' : 'all';
+
+/** The owners as the warehouse knows them now, in the order of their keys. */
+export async function ownersOf(
+  db: Kysely<AnyDatabase>,
+  at: { readonly sourceId: number; readonly stream: string },
+  { table, columns, where, active, listed }: Partitions,
+  which: Which,
+): Promise<readonly Partition[]> {
+  const named = Object.entries(columns);
+  const also = which === 'listed' ? listed : undefined;
+  // An owner that changed after all owners were read may have failed then.
+  const isActive = sql`_synced_at >= coalesce((select max(opened_at) from ops.walks w
+    where w.source_id = ${at.sourceId} and w.stream = ${at.stream} and w.kind = 'full' and w.status = 'done'), '-infinity')`;
+  const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
+    named.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
+  )} from ${sql.table(table)} where source_id = ${at.sourceId} and (${sql.raw(where ?? 'true')}) and (${sql.raw(also ?? 'true')})
+    ${which === 'active' && active !== undefined ? sql`and (${sql.raw(active)} or ${isActive})` : sql``}
+    order by ${sql.join(named.map(([, column]) => sql.id(column)))}`.execute(db);
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+    ),
+  );
+}
+
+/** Adds slices to a resumed walk for owners that came since it began, and closes those of owners that are no longer there. */
+export async function renewOwners({ context, flow, walk }: StreamContext): Promise<void> {
   const { db } = context.deps.warehouse;
-  const { partitions: parents, days } = flow;
-  if (parents === undefined) return;
+  const { partitions, days, name } = flow;
+  if (partitions === undefined) return;
+  const { sourceId } = context.run;
+  const at = { sourceId, stream: name };
   const known = await partitionsOf(db, walk);
-  const owners = (which: 'all' | 'lively') =>
-    partitionsFrom(db, context.run.sourceId, flow.name, parents, which);
-  const late = (await owners(ownersOf(walk))).filter((partition) => !known.has(partitionText(partition)));
-  const all = new Set((await owners('all')).map(partitionText));
+  const late = (await ownersOf(db, at, partitions, whichFor(walk))).filter(
+    (owner) => !known.has(partitionText(owner)),
+  );
+  const all = new Set((await ownersOf(db, at, partitions, 'all')).map(partitionText));
   for (const open of await patiently(() => unreadSlices(db, walk)))
     if (!all.has(partitionText(open.slice.partition ?? {})))
-      await passBy(stream, open, { code: 'no_owner', message: 'its owner is none any more' });
-  const at = { sourceId: context.run.sourceId, stream: flow, clock: context.clock ?? new Date() };
+      await passBy(context, open, { code: 'no_owner', message: 'its owner is left out or gone' });
   const slices =
     days === undefined || walk.window === undefined || walk.kind !== 'incremental'
       ? slicesOf(flow, walk.window, late)
-      : await slicesSince(db, { ...at, days }, walk.window, late);
+      : await slicesSince(db, { ...at, days, clock: context.clock ?? new Date() }, walk.window, late);
   await addSlices(db, walk, slices);
 }
 
-/** Those of the slices whose owners the source shows. */
-export async function ofShown<Part extends { readonly open: OpenSlice }>(
-  { context, flow }: StreamContext,
-  parts: readonly Part[],
-): Promise<readonly Part[]> {
-  const { name, partitions: parents } = flow;
-  if (parents?.listed === undefined) return parts;
+/** Closes a slice that is not read: its walk goes on without it. */
+export const passBy = (
+  { deps, run }: StreamContext['context'],
+  { sliceId }: OpenSlice,
+  why: Unread,
+): Promise<void> => patiently(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, 'absent', why));
+
+/** The texts of the owners that the source lists at present. */
+export async function listedOwners({ context, flow }: StreamContext): Promise<ReadonlySet<string>> {
+  if (flow.partitions === undefined) return new Set();
+  const at = { sourceId: context.run.sourceId, stream: flow.name };
+  const { partitions } = flow;
   const { db } = context.deps.warehouse;
-  const shown = await patiently(() => partitionsFrom(db, context.run.sourceId, name, parents, 'shown'));
-  const owners = new Set(shown.map(partitionText));
-  return parts.filter(({ open }) => owners.has(partitionText(open.slice.partition ?? {})));
+  return new Set((await patiently(() => ownersOf(db, at, partitions, 'listed'))).map(partitionText));
 }
 
-/** Closes the slice of an owner whose part cannot be read. */
-export const passBy = (
-  { context }: StreamContext,
-  { sliceId }: OpenSlice,
-  { code, message }: Unread,
-): Promise<void> =>
-  patiently(() =>
-    leaveSlice(context.deps.warehouse.db, sliceId, context.run.runId, 'absent', { code, message }),
+/**
+ * Marks an owner as deleted that the source neither lists nor refers to, and removes its part, in one fenced transaction. Both come back
+ * where the source shows it again. Gives false, and changes nothing, where some record still refers to the owner.
+ */
+export async function removeOwner(
+  { context, flow, tally }: StreamContext,
+  owner: Partition,
+): Promise<boolean> {
+  const { table, columns, unreferenced } = flow.partitions ?? {};
+  if (table === undefined || unreferenced === undefined) return false;
+  const { run } = context;
+  const isOwner = Object.entries(columns ?? {}).map(
+    ([part, column]) => sql`and ${sql.id(column)}::text = ${owner[part]}`,
   );
+  const loaded = await fenced(context, async (session) => {
+    const marked = await sql`update ${sql.table(table)}
+      set _deleted_at = now(), _synced_at = now(), _run_id = ${run.runId}::bigint
+      where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unreferenced)}) ${sql.join(isOwner, sql` `)}`.execute(
+      session.trx,
+    );
+    const owners = Number(marked.numAffectedRows ?? 0);
+    if (owners === 0) return undefined;
+    const part = inScope(layoutOf(flow.table), { equal: owner }, run.sourceId);
+    const removed = await removal(flow.table, part, run).execute(session.trx);
+    const batch = { counts: noCounts, deleted: owners + Number(removed.numAffectedRows ?? 0), braked: false };
+    await countBatch(session, run, flow.name, batch);
+    return batch;
+  });
+  if (loaded !== undefined) tallyBatch(tally, loaded);
+  return loaded !== undefined;
+}

@@ -1,16 +1,15 @@
 import { type Kysely, sql } from 'kysely';
-import type { Days, Partition, Partitions, Stream, Window } from '../../core/stream.ts';
+import type { Days, Stream, Window } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { lacksOpened } from '../batching/closed-lists.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { type Coverage, coverageOf, whyAgain } from '../state/coverage.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from '../state/walk-state.ts';
-import { daysDue, daysThere, daysWithin, lastRead } from './days.ts';
-import { isDue } from './is-due.ts';
+import { daysDue, daysThere, daysWithin, isDue, lastRead } from './days.ts';
 
 /** What a run is asked to do. */
-export interface Asked {
+export interface Request {
   readonly full: boolean;
   /** A backfill's window. */
   readonly window: { readonly from: Date; readonly to: Date } | undefined;
@@ -58,7 +57,7 @@ export async function planStream(
   deps: RunDeps,
   sourceId: number,
   flow: Stream,
-  asked: Asked,
+  asked: Request,
   clock: Date | undefined,
   signal: AbortSignal,
   known?: Standing,
@@ -113,7 +112,7 @@ async function planDays(
   deps: RunDeps,
   at: { readonly sourceId: number; readonly stream: string },
   days: Days,
-  asked: Asked,
+  asked: Request,
   clock: Date,
   stands: () => Promise<Standing>,
 ): Promise<StreamPlan | undefined> {
@@ -184,40 +183,4 @@ async function allShownUntil(
       and words = ${changesWords}`.execute(db);
   const shown = [rows[0]?.last ?? undefined, fullAt].flatMap((one) => one?.getTime() ?? []);
   return shown.length === 0 ? watermark.getTime() : Math.max(...shown);
-}
-
-/** Which owners a walk of a partitioned stream is about. */
-export const ownersOf = (walk: Pick<WalkPlan, 'kind'>): 'all' | 'lively' =>
-  walk.kind === 'incremental' ? 'lively' : 'all';
-
-/**
- * The owners of a partitioned stream, as the warehouse knows them now: all of them, or those whose parts still change and those that came or
- * changed after all were walked (their list may have failed then), or those that the source shows.
- */
-export async function partitionsFrom(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
-  stream: string,
-  parents: Partitions,
-  which: 'all' | 'lively' | 'shown',
-): Promise<readonly Partition[]> {
-  const columns = Object.entries(parents.columns);
-  const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
-    columns.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
-  )} from ${sql.table(parents.table)} where source_id = ${sourceId}
-    ${parents.where === undefined ? sql`` : sql`and (${sql.raw(parents.where)})`}
-    ${which === 'shown' && parents.listed !== undefined ? sql`and (${sql.raw(parents.listed)})` : sql``}
-    ${
-      which !== 'lively' || parents.active === undefined
-        ? sql``
-        : sql`and (${sql.raw(parents.active)} or _synced_at >= coalesce((
-        select max(opened_at) from ops.walks w where w.source_id = ${sourceId} and w.stream = ${stream} and w.kind = 'full'
-          and w.status = 'done'), '-infinity'))`
-    }
-    order by ${sql.join(columns.map(([, column]) => sql.id(column)))}`.execute(db);
-  return rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-    ),
-  );
 }

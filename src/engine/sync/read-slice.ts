@@ -1,35 +1,33 @@
-import { TooManyRejects } from '../../core/errors.ts';
+import { HasNone, TooManyRejects } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import type { Reading, WalkEnd } from '../../core/paging.ts';
-import type { Slice } from '../../core/stream.ts';
+import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { Batch, isListing, type Reject } from '../../load/batch.ts';
 import { BinaryWriter } from '../../load/binary.ts';
 import { ListingLoad } from '../../load/listing-load.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
-import { underWay } from '../batching/in-flight.ts';
+import { type UnderWay, underWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
 import type { Refusal } from '../batching/nested-lists.ts';
-import { givenTo } from '../batching/slice-context.ts';
+import { sliceContext } from '../batching/slice-context.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
 import { manySlices } from '../context/concurrency.ts';
 import { tell, tellProgress } from '../context/run-context.ts';
 import type { OpenSlice, SliceEnd } from '../state/slice-state.ts';
-import { checkShown, knownIn } from './fewer-rows.ts';
-import { checkEmptied, endOfNone } from './no-answer.ts';
+import { checkShown, keysToShow } from './suspicious.ts';
 
-/** At how many rows or bytes a batch is full, and how many of a slice may be on their way into the warehouse while the next one is filled. */
+/** At how many rows or bytes a batch is full, and how many batches of a slice may be loaded while the next one is filled. */
 interface Size {
   readonly records: number;
   readonly bytes: number;
   readonly underWay: number;
 }
 const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
-/** Of one of many slices that are read at once: the others are read while it is loaded, and a second batch for each would be memory times many. */
+/** One of many slices: the others are read while its batch is loaded, and a second batch for each would be memory times many. */
 const ofMany: Size = { ...usual, underWay: 0 };
-/** Of a listing that is loaded as one: one after the other. While a large one is sent the next is filled; small ones wait for each other. */
+/** A listing is loaded in one transaction, one batch after the other. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 21, underWay: 1 };
-/** Of the last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
+/** The last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
 const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
 
 function sizeOf({ context, unread }: StreamContext): Size {
@@ -37,135 +35,188 @@ function sizeOf({ context, unread }: StreamContext): Size {
   return Math.min(unread.count, context.deps.concurrency) >= manySlices ? ofMany : usual;
 }
 
-const isFull = ({ received, bytes }: Batch, size: Size): boolean =>
-  received >= size.records || bytes >= size.bytes;
-
-/**
- * Reads one slice to its end: pages → rows → batches; the last batch carries the slice's receipt and, where it is the walk's last slice,
- * the checkpoint. When it fails half-way, what was read until then is committed without them, and the error is thrown. `again`: it is read a second
- * time in this run, because it was news that it has no list or nothing in it, or because it showed less than was counted in it. `count`: records in it,
- * as far as that is known.
- */
-export async function readSlice(
-  stream: StreamContext,
-  open: OpenSlice,
-  { again, count }: { readonly again: boolean; readonly count: number | undefined },
-): Promise<SliceEnd> {
-  const { context, flow, tally } = stream;
-  const missed = await knownIn(stream, open);
-  const reading = await openReading(stream, open);
-  // The memory of a batch is used again by the next one, in this slice and in those after it.
-  const loads = underWay(context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
-  let writer = loads.writer();
-  let batch: Batch | undefined;
-  let received = 0;
-  let outside = 0;
-  const refusals: Refusal[] = [];
-  let announced = 0;
-  let end: WalkEnd;
-  const whole = flow.absent === 'delete';
-  const roomy = isListing(flow);
-  let gathering: ListingLoad | undefined;
-  const gathered: Reject[] = [];
-  try {
-    for (;;) {
-      const step = await reading.pages.next().catch(async (error: unknown) => ({
-        done: true as const,
-        value: await endOfNone(stream, open, error, again),
-      }));
-      if (step.done === true) {
-        end = step.value;
-        break;
-      }
-      batch ??= new Batch(flow, writer);
-      if (missed.size > 0) for (const record of step.value.records) missed.delete(reading.id(record));
-      const taken = await takePage(stream, batch, step.value, reading, open.slice);
-      received += taken.received;
-      outside += taken.outside;
-      refusals.push(...taken.refusals);
-      tally.received += taken.received;
-      if (step.value.total !== undefined && step.value.total > announced && open.slice.window === undefined) {
-        tally.announced = (tally.announced ?? 0) + step.value.total - announced;
-        announced = step.value.total;
-      }
-      tellProgress(context, flow, tally);
-      if (whole && !roomy) continue;
-      const size = roomy ? ofListing : sizeOf(stream);
-      if (!isFull(batch, size)) continue;
-      const full = batch;
-      batch = undefined;
-      if (whole) gathering ??= await openListing(stream, open.slice);
-      const into = gathering;
-      if (whole) gathered.push(...full.rejects);
-      await loads.begin(size.underWay, writer, () => into?.add(full) ?? commit(stream, full, open));
-      writer = loads.writer();
-      if (whole) {
-        const tooMany = context.rejections.add(flow.name, full.received, full.rejects.length);
-        if (tooMany !== undefined) throw tooMany;
-      }
-    }
-    // Records that lack what others have: all that was read stays, and the slice is read again.
-    const owed = await stream.tails.judge(refusals);
-    if (owed !== undefined) throw owed;
-    await checkShown(stream, open, { end, count, missed, again });
-    await checkEmptied(stream, open, end, again);
-    // The batch with the receipt waits for all others: let it be an empty one rather than keep rows waiting.
-    if (batch !== undefined && !whole && loads.busy) {
-      const last = batch;
-      batch = undefined;
-      await loads.begin(ofLast.underWay, writer, () => commit(stream, last, open));
-      writer = loads.writer();
-    }
-    await loads.landed();
-  } catch (error) {
-    const isLost = await loads.failed();
-    await gathering?.close();
-    if (error instanceof TooManyRejects && gathered.length > 0) await keepRejected(stream, gathered, open);
-    // Days are replaced as a whole or not at all: readers never see half of one. What follows a batch that the warehouse refused stays out, too.
-    if (batch !== undefined && flow.days === undefined && !isLost) await salvage(stream, batch, open);
-    throw error;
-  } finally {
-    // The paging may still have a request under way when we leave early.
-    await reading.pages.return?.(undefined as never).catch(() => undefined);
-  }
-  // What reads in its own way asks for no window.
-  if (outside > 0 && stream.walk.kind !== 'backfill' && flow.read === undefined)
-    tell(
-      context,
-      'info',
-      `${flow.name}: ${plural(outside, 'record')} lay outside the window that was asked for`,
-    );
-  const sliceEnd: SliceEnd = {
-    status: end.matched ? 'done' : 'partial',
-    expected: end.expected,
-    fetched: end.fetched,
-    landed: received,
-    passes: end.passes,
-    ...(end.lacks && { lacks: end.lacks }),
-  };
-  const loaded = await commit(stream, batch ?? new Batch(flow, writer), open, sliceEnd, gathering).finally(
-    () => gathering?.close(),
-  );
-  context.writers.push(writer);
-  if (loaded.spared !== undefined)
-    tell(
-      context,
-      'warn',
-      `${flow.name}: ${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
-    );
-  if (loaded.braked) return { ...sliceEnd, status: 'partial', braked: true };
-  return sliceEnd;
+/** `again`: the slice is read a second time in this run, and what it shows is believed. `count`: records in it, as far as known. */
+interface How {
+  readonly again: boolean;
+  readonly count: number | undefined;
 }
 
-function openListing({ context, flow, force }: StreamContext, slice: Slice): Promise<ListingLoad> {
+/**
+ * Reads one slice to its end: pages → rows → batches. The last batch carries the slice's receipt and, for the walk's last slice, the
+ * checkpoint. When it fails half-way, the batches read until then are committed without them, and the error is thrown.
+ */
+export async function readSlice(stream: StreamContext, open: OpenSlice, how: How): Promise<SliceEnd> {
+  const missed = await keysToShow(stream, open);
+  const reading = await openReading(stream, open);
+  return new SliceReader(stream, open, how, reading, missed).read();
+}
+
+async function openReading(
+  { context, flow }: StreamContext,
+  { slice, sliceId }: OpenSlice,
+): Promise<Reading> {
+  if (flow.read !== undefined) return flow.read(slice, sliceContext(context, flow, sliceId), context.signal);
+  return readingOf(context.deps.source.http, await flow.pages(slice, context.signal), context.signal);
+}
+
+const emptyList: WalkEnd = { expected: 0, fetched: 0, passes: 1, moved: 0, matched: true };
+
+class SliceReader {
+  readonly #stream: StreamContext;
+  readonly #open: OpenSlice;
+  readonly #how: How;
+  readonly #reading: Reading;
+  readonly #missed: Set<string>;
+  readonly #loads: UnderWay;
+  /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
+  readonly #isWhole: boolean;
+  readonly #refusals: Refusal[] = [];
+  /** Rejects of the batches that the listing took. */
+  readonly #rejects: Reject[] = [];
+  #writer: BinaryWriter;
+  #batch: Batch | undefined;
+  #listing: ListingLoad | undefined;
+  #received = 0;
+  #outside = 0;
+  #announced = 0;
+
+  constructor(stream: StreamContext, open: OpenSlice, how: How, reading: Reading, missed: Set<string>) {
+    this.#stream = stream;
+    this.#open = open;
+    this.#how = how;
+    this.#reading = reading;
+    this.#missed = missed;
+    // The memory of a batch is used again by the next one, in this slice and in those after it.
+    this.#loads = underWay(stream.context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
+    this.#writer = this.#loads.writer();
+    this.#isWhole = stream.flow.absent === 'delete';
+  }
+
+  async read(): Promise<SliceEnd> {
+    let end: WalkEnd;
+    try {
+      end = await this.#pages();
+      await this.#check(end);
+      await this.#landOthers();
+    } catch (error) {
+      await this.#failed(error);
+      throw error;
+    } finally {
+      // The paging may still have a request under way when we leave early.
+      await this.#reading.pages.return?.(undefined as never).catch(() => undefined);
+    }
+    return this.#finish(end);
+  }
+
+  async #pages(): Promise<WalkEnd> {
+    for (;;) {
+      const step = await this.#reading.pages.next().catch((error: unknown) => {
+        // An owner that says so twice has no such list: it is read as an empty one.
+        if (!(error instanceof HasNone) || !this.#how.again) throw error;
+        return { done: true as const, value: emptyList };
+      });
+      if (step.done === true) return step.value;
+      await this.#take(step.value);
+    }
+  }
+
+  async #take(page: Page): Promise<void> {
+    const { context, flow, tally } = this.#stream;
+    this.#batch ??= new Batch(flow, this.#writer);
+    if (this.#missed.size > 0)
+      for (const record of page.records) this.#missed.delete(this.#reading.id(record));
+    const taken = await takePage(this.#stream, this.#batch, page, this.#reading, this.#open.slice);
+    this.#received += taken.received;
+    this.#outside += taken.outside;
+    this.#refusals.push(...taken.refusals);
+    tally.received += taken.received;
+    const { total = 0 } = page;
+    if (total > this.#announced && this.#open.slice.window === undefined) {
+      tally.announced = (tally.announced ?? 0) + total - this.#announced;
+      this.#announced = total;
+    }
+    tellProgress(context, flow, tally);
+    if (this.#isWhole && !isListing(flow)) return;
+    const size = this.#isWhole ? ofListing : sizeOf(this.#stream);
+    if (this.#batch.received >= size.records || this.#batch.bytes >= size.bytes)
+      await this.#load(this.#batch, size);
+  }
+
+  /** Sends a full batch on its way. */
+  async #load(batch: Batch, size: Size): Promise<void> {
+    const { context, flow } = this.#stream;
+    this.#batch = undefined;
+    if (this.#isWhole) this.#listing ??= await openListing(this.#stream, this.#open);
+    const listing = this.#listing;
+    if (this.#isWhole) this.#rejects.push(...batch.rejects);
+    await this.#loads.begin(
+      size.underWay,
+      this.#writer,
+      () => listing?.add(batch) ?? commit(this.#stream, batch, this.#open),
+    );
+    this.#writer = this.#loads.writer();
+    if (!this.#isWhole) return;
+    const tooMany = context.rejections.add(flow.name, batch.received, batch.rejects.length);
+    if (tooMany !== undefined) throw tooMany;
+  }
+
+  async #check(end: WalkEnd): Promise<void> {
+    // Records that lack what others have: all that was read stays, and the slice is read again.
+    const owed = await this.#stream.nestedLists.judge(this.#refusals);
+    if (owed !== undefined) throw owed;
+    await checkShown(this.#stream, this.#open, { ...this.#how, end, missed: this.#missed });
+  }
+
+  /** The batch with the receipt waits for all others: an empty one keeps no rows waiting. */
+  async #landOthers(): Promise<void> {
+    if (this.#batch !== undefined && !this.#isWhole && this.#loads.busy)
+      await this.#load(this.#batch, ofLast);
+    await this.#loads.landed();
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const isLost = await this.#loads.failed();
+    await this.#listing?.close();
+    if (error instanceof TooManyRejects && this.#rejects.length > 0)
+      await keepRejected(this.#stream, this.#rejects, this.#open);
+    // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out, too.
+    if (this.#batch !== undefined && this.#stream.flow.by !== 'days' && !isLost)
+      await salvage(this.#stream, this.#batch, this.#open);
+  }
+
+  /** Commits the last batch with the receipt. */
+  async #finish(end: WalkEnd): Promise<SliceEnd> {
+    const { context, flow, walk } = this.#stream;
+    const note = (level: 'info' | 'warn', message: string): void =>
+      tell(context, level, `${flow.name}: ${message}`);
+    // What reads in its own way asks for no window.
+    if (this.#outside > 0 && walk.kind !== 'backfill' && flow.read === undefined)
+      note('info', `${plural(this.#outside, 'record')} lay outside the window that was asked for`);
+    const sliceEnd: SliceEnd = {
+      status: end.matched ? 'done' : 'partial',
+      expected: end.expected,
+      fetched: end.fetched,
+      landed: this.#received,
+      passes: end.passes,
+      ...(end.lacks && { lacks: end.lacks }),
+    };
+    const last = this.#batch ?? new Batch(flow, this.#writer);
+    const loaded = await commit(this.#stream, last, this.#open, sliceEnd, this.#listing).finally(() =>
+      this.#listing?.close(),
+    );
+    context.writers.push(this.#writer);
+    if (loaded.spared !== undefined)
+      note(
+        'warn',
+        `${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
+      );
+    return loaded.braked ? { ...sliceEnd, status: 'partial', braked: true } : sliceEnd;
+  }
+}
+
+function openListing({ context, flow, force }: StreamContext, { slice }: OpenSlice): Promise<ListingLoad> {
   const { sourceId, runId } = context.run;
   const { settings, signal } = context.lease;
   const target = { flow, scope: scopeOf(flow, slice), sourceId, runId, force, settings };
   return ListingLoad.open(context.deps.warehouse.pool, target, signal);
-}
-
-async function openReading({ context, flow }: StreamContext, open: OpenSlice): Promise<Reading> {
-  if (flow.read !== undefined)
-    return flow.read(open.slice, givenTo(context, flow, open.sliceId), context.signal);
-  return readingOf(context.deps.source.http, await flow.pages(open.slice, context.signal), context.signal);
 }

@@ -1,7 +1,7 @@
 /** A slice that holds too much to be read in one piece is cut; each part is a slice of its own, resumable by itself. */
 
 import type { Days, Slice } from '../../core/stream.ts';
-import { givenTo } from '../batching/slice-context.ts';
+import { sliceContext } from '../batching/slice-context.ts';
 import type { StreamContext } from '../batching/stream-context.ts';
 import { fenced } from '../state/lease-guard.ts';
 import { type OpenSlice, splitSlice } from '../state/slice-state.ts';
@@ -89,7 +89,7 @@ async function splitDays(
   // Not as the run began: days go by at midnight, also while it reads.
   const past = goneAndThere(open.slice, days, context.now());
   if (past !== undefined) return replaceBy(stream, open, past, []);
-  const rows = await days.rows(open.slice, givenTo(context, flow, open.sliceId));
+  const rows = await days.rows(open.slice, sliceContext(context, flow, open.sliceId));
   const cut = rows <= mostRows ? undefined : halfDays(open.slice);
   return cut && replaceBy(stream, open, cut, []);
 }

@@ -1,3 +1,5 @@
+/** One stream of a run: walks that earlier runs left open are finished, then the stream's own walk is made. */
+
 import type { Slice, Stream, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
@@ -14,22 +16,16 @@ import {
   openWalks,
   type Walk,
 } from '../state/walk-state.ts';
-import { besideAny, besideWords, isCatchUp, slicesBeside } from './catch-up.ts';
+import { confirmed } from '../verify.ts';
+import { catchUpSlices, catchUpWords, catchUpWordsLike, isCatchUp } from './catch-up.ts';
 import { daysDue, slicesOf, slicesSince } from './days.ts';
-import { finishWalk } from './finish-slice.ts';
-import {
-  type Asked,
-  fullWords,
-  ownersOf,
-  partitionsFrom,
-  planStream,
-  type StreamPlan,
-  standingOf,
-} from './plan.ts';
+import { ownersOf, whichFor } from './partitions.ts';
+import { fullWords, planStream, type Request, type Standing, type StreamPlan, standingOf } from './plan.ts';
+import { readWalk } from './read-walk.ts';
 
 /** An interrupted list older than this is begun anew; a walk by time is always finished. */
 const listGoesStale = hours(6);
-/** A walk over everything that somebody asks for is begun anew if the one that was interrupted is older than this. */
+/** An interrupted walk over everything that was asked for is begun anew when it is older than this. */
 const fullGoesStale = hours(24);
 
 /** The clocks of a run, and the other streams of it. */
@@ -42,80 +38,129 @@ export interface Times {
   readonly ready: (names: readonly string[]) => Promise<void>;
 }
 
-/** Every walk the stream needs in this run: open ones first. */
-export async function walkAll(
+/** A stream that is being synced. */
+interface Syncing {
+  readonly context: RunContext;
+  readonly flow: Stream;
+  readonly request: Request;
+  readonly times: Times;
+  readonly tally: Tally;
+  readonly standing: Standing;
+  readonly resolves: boolean;
+}
+
+/** Makes every walk that the stream needs in this run: open ones first. */
+export async function syncStream(
   context: RunContext,
   flow: Stream,
-  asked: Asked,
+  request: Request,
   times: Times,
   tally: Tally,
 ): Promise<Problem | undefined> {
-  const { clock, now } = times;
   const { deps, run, signal } = context;
-  // A stream behind one that was stopped knows its owners only in part: it must not take them for all.
-  if (signal.aborted) throw signal.reason;
+  // A stream after one that was stopped knows its owners only in part.
+  signal.throwIfAborted();
   const { db } = deps.warehouse;
   const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.name));
-  const standing = await standingOf(deps, run.sourceId, flow, signal);
-  const { coverage } = standing;
-  const make = (walk: Walk): StreamContext => {
-    const force = asked.full || walk.words.startsWith('full forced');
-    return newStreamContext(context, { flow, walk, tally, coverage, resolves, force, clock: now });
-  };
-  const begin = async (what: StreamPlan, beside?: Walk): Promise<Problem | undefined> => {
-    if (what.why !== undefined) tell(context, 'info', `${flow.name}: everything is read again: ${what.why}`);
-    const at = {
-      sourceId: run.sourceId,
-      stream: flow.name,
-      runId: run.runId,
-      fields: coverage.fields,
-    };
-    const slices = await patiently(() => firstSlices(context, flow, what, beside));
-    // Where the answer to it was lost there may be two: the one that nobody reads is the next run's, as any that was interrupted.
-    const walk = await patiently(() => openWalk(db, at, what, clock, slices));
-    return finishWalk(make(walk), clock);
-  };
-  const plan = await planStream(deps, run.sourceId, flow, asked, clock, signal, standing);
+  const standing = await confirmed(() => standingOf(deps, run.sourceId, flow, signal));
+  const syncing: Syncing = { context, flow, request, times, tally, standing, resolves };
+  const plan = await confirmed(() =>
+    planStream(deps, run.sourceId, flow, request, times.clock, signal, standing),
+  );
   if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
   for (const open of await patiently(() => openWalks(db, run.sourceId, flow.name))) {
-    const resumes = open.kind === plan.kind && open.words === plan.words;
-    if (!resumes && plan.kind === 'backfill') continue;
-    if (open.kind === 'backfill' && !resumes && !isCatchUp(open)) continue;
-    // A list that has a closed owner comes to no end: what is open of it would stay as it was first read until the walk goes stale.
-    const isList = open.window === undefined && open.kind !== 'backfill';
-    const isRead = isList && (await patiently(() => lacksOnlyClosed(db, open.walkId)));
-    if (isRead || !wanted(open, plan, asked, coverage.words, clock)) {
-      await patiently(() => abandonWalk(db, open.walkId));
-      continue;
-    }
-    // What this run asks for a second time was not interrupted.
-    if (open.runId !== run.runId)
-      tell(context, 'info', `${flow.name}: goes on with the ${open.kind} walk that was interrupted`);
-    const isOld = isList && (await patiently(() => wasReadBefore(db, open, run.runId)));
-    const problem = await finishWalk(make(open), clock);
-    // A list as it is now: what an earlier run has read of it may have changed since, and what is closed to us is no reason to leave the rest as it was.
-    if (isOld && (problem === undefined || problem.status === 'forbidden'))
-      return walkAll(context, flow, asked, times, tally);
-    if (problem !== undefined) {
-      // A slice that never adds up must not keep what is new out of the warehouse; the watermark stays where it is.
-      const late = await newSince(context, flow, open, plan);
-      if (late !== undefined) {
-        await begin({ mode: 'incremental', kind: 'backfill', words: besideWords(open), window: late }, open);
-        await patiently(() => abandonWalks(db, run.sourceId, flow.name, besideAny));
-      }
-      return problem;
-    }
-    // A backfill is done with that, and a list of which this run has read all. A walk by time that began long ago is followed by what has changed since.
-    if (open.window === undefined || plan.kind === 'backfill' || open.clock === undefined) return undefined;
-    return walkAll(context, flow, { ...asked, full: false }, times, tally);
+    if (!isOfThisRequest(open, plan)) continue;
+    const next = await finishOpen(syncing, open, plan);
+    if (next === 'ended') return undefined;
+    if (next === 'again') return syncStream(context, flow, request, times, tally);
+    if (next === 'changes') return syncStream(context, flow, { ...request, full: false }, times, tally);
+    if (next !== 'abandoned') return next;
   }
-  return begin(plan);
+  return begin(syncing, plan);
 }
 
-const nothingToRead = (stream: Stream): string =>
-  stream.days === undefined
-    ? 'it has no time to cut a window from'
-    : 'the source has nothing of the days that were asked for';
+/** A backfill resumes the walk of the same words only; no other run resumes a backfill. */
+const isOfThisRequest = (open: Walk, plan: StreamPlan): boolean => {
+  const resumes = open.kind === plan.kind && open.words === plan.words;
+  return resumes || (plan.kind !== 'backfill' && (open.kind !== 'backfill' || isCatchUp(open)));
+};
+
+const nothingToRead = ({ by }: Stream): string =>
+  by === 'days'
+    ? 'the source has nothing of the days that were asked for'
+    : 'it has no time to cut a window from';
+
+/** ended: nothing is left to do · again: the stream is planned anew · changes: what changed since is read next. */
+type Next = 'abandoned' | 'ended' | 'again' | 'changes' | Problem;
+
+/** Finishes a walk that an earlier run left open, or abandons it. */
+async function finishOpen(syncing: Syncing, open: Walk, plan: StreamPlan): Promise<Next> {
+  const { context, flow, request, times, standing } = syncing;
+  const { db } = context.deps.warehouse;
+  const { runId } = context.run;
+  // A list with a closed owner never ends: the rest of it would stay as it was first read.
+  const isList = open.window === undefined && open.kind !== 'backfill';
+  const isRead = isList && (await patiently(() => lacksOnlyClosed(db, open.walkId)));
+  if (isRead || !isWanted(open, plan, request, standing.coverage.words, times.clock)) {
+    await patiently(() => abandonWalk(db, open.walkId));
+    return 'abandoned';
+  }
+  if (open.runId !== runId)
+    tell(context, 'info', `${flow.name}: goes on with the ${open.kind} walk that was interrupted`);
+  const isOld = isList && (await patiently(() => wasReadBefore(db, open, runId)));
+  const problem = await readWalk(contextOf(syncing, open), times.clock);
+  // What an earlier run read of a list may have changed since.
+  if (isOld && (problem === undefined || problem.status === 'forbidden')) return 'again';
+  if (problem !== undefined) {
+    await catchUp(syncing, open, plan);
+    return problem;
+  }
+  return open.window === undefined || plan.kind === 'backfill' || open.clock === undefined
+    ? 'ended'
+    : 'changes';
+}
+
+/** Reads what came since a walk began that cannot be finished; the watermark stays where it is. */
+async function catchUp(syncing: Syncing, open: Walk, plan: StreamPlan): Promise<void> {
+  const { context, flow } = syncing;
+  const window = await newSince(context, flow, open, plan);
+  if (window === undefined) return;
+  await begin(syncing, { mode: 'incremental', kind: 'backfill', words: catchUpWords(open), window }, open);
+  const { deps, run } = context;
+  await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, flow.name, catchUpWordsLike));
+}
+
+/** Opens a walk and reads it. `beside`: the walk that cannot be finished. */
+async function begin(syncing: Syncing, plan: StreamPlan, beside?: Walk): Promise<Problem | undefined> {
+  const { context, flow, times, standing } = syncing;
+  const { deps, run } = context;
+  if (plan.why !== undefined) tell(context, 'info', `${flow.name}: everything is read again: ${plan.why}`);
+  const { fields } = standing.coverage;
+  const at = { sourceId: run.sourceId, stream: flow.name, runId: run.runId, fields };
+  const slices = await patiently(() => firstSlices(context, flow, plan, beside));
+  // After a lost answer there may be two: the unread one is resumed by the next run.
+  const walk = await patiently(() => openWalk(deps.warehouse.db, at, plan, times.clock, slices));
+  return readWalk(contextOf(syncing, walk), times.clock);
+}
+
+function contextOf(
+  { context, flow, request, times, tally, standing, resolves }: Syncing,
+  walk: Walk,
+): StreamContext {
+  const force = request.full || walk.words.startsWith(fullWords('', true));
+  const { coverage, checkpoint } = standing;
+  const isFirst = checkpoint === undefined;
+  return newStreamContext(context, {
+    flow,
+    walk,
+    tally,
+    coverage,
+    isFirst,
+    resolves,
+    force,
+    clock: times.now,
+  });
+}
 
 /** What has come since a walk began that cannot be finished; undefined where finishing it would bring that, too. */
 async function newSince(
@@ -132,53 +177,50 @@ async function newSince(
     return daysDue(nightly, clock ?? new Date(), open.clock, async () => undefined);
   }
   if (windows === undefined) return undefined;
-  const before = (ms: number): Date => new Date((open.clock?.getTime() ?? 0) - ms);
+  const began = open.clock.getTime();
   if ((await windows.changes(signal)) === 'updated')
-    return open.kind === 'full' ? { field: 'updated', from: before(deps.lookbackMs) } : undefined;
-  return plan.kind === 'incremental' ? plan.window : { field: 'created', from: before(deps.createdWindowMs) };
+    return open.kind === 'full' ? { field: 'updated', from: new Date(began - deps.lookbackMs) } : undefined;
+  return plan.kind === 'incremental'
+    ? plan.window
+    : { field: 'created', from: new Date(began - deps.createdWindowMs) };
 }
 
 /** Whether an open walk of an earlier run is still worth finishing. */
-function wanted(open: Walk, plan: StreamPlan, asked: Asked, scope: string, clock: Date | undefined): boolean {
-  const begun = open.clock?.getTime() ?? 0;
-  const age = (clock?.getTime() ?? Date.now()) - begun;
-  // What is new is read again by whoever cannot finish.
+function isWanted(
+  open: Walk,
+  plan: StreamPlan,
+  request: Request,
+  scope: string,
+  clock: Date | undefined,
+): boolean {
+  const began = open.clock?.getTime() ?? 0;
+  const age = (clock?.getTime() ?? Date.now()) - began;
   if (isCatchUp(open)) return false;
-  // Days that were yet to come when it began have come since.
-  if (open.kind === 'backfill') return (plan.window?.to?.getTime() ?? 0) <= begun || age < listGoesStale;
-  // What was asked for with force is finished with force, whatever else makes everything be read.
+  // Days that were in the future when the backfill began are over now.
+  if (open.kind === 'backfill') return (plan.window?.to?.getTime() ?? 0) <= began || age < listGoesStale;
+  // A forced walk is finished with force.
   const isForced = open.kind === 'full' && open.words === fullWords(scope, true);
-  if (open.words !== plan.words && open.kind === plan.kind && !(isForced && !asked.full)) return false;
+  if (open.words !== plan.words && open.kind === plan.kind && !(isForced && !request.full)) return false;
   if (plan.kind === 'full' && open.kind === 'incremental') return false;
   if (open.window === undefined) return age < listGoesStale;
-  // What was read of another selection, or by other fields, says nothing of this one.
+  // What was read of another selection, or by other fields, does not count for this one.
   if (open.kind === 'full' && open.words !== fullWords(scope, false) && !isForced) return false;
-  // Who asks for everything wants it as it is now.
-  return !asked.full || age < fullGoesStale;
+  return !request.full || age < fullGoesStale;
 }
 
 async function firstSlices(
   context: RunContext,
-  flow: Stream,
+  { name, days, partitions }: Stream,
   plan: StreamPlan,
   beside: Walk | undefined,
 ): Promise<readonly Slice[]> {
-  const { partitions: parents } = flow;
-  if (parents === undefined) return slicesOf(flow, plan.window, [undefined]);
-  const owners = await partitionsFrom(
-    context.deps.warehouse.db,
-    context.run.sourceId,
-    flow.name,
-    parents,
-    ownersOf(plan),
-  );
-  const stream = flow;
-  const { days } = stream;
-  if (days === undefined || plan.window === undefined) return slicesOf(stream, plan.window, owners);
+  if (partitions === undefined) return slicesOf({ days }, plan.window, [undefined]);
   const { db } = context.deps.warehouse;
-  const at = { sourceId: context.run.sourceId, days, clock: context.clock ?? new Date() };
-  if (beside !== undefined)
-    return slicesBeside(db, { ...at, stream: stream.name }, beside, plan.window, owners);
-  if (plan.kind !== 'incremental') return slicesOf(stream, plan.window, owners);
-  return slicesSince(db, { ...at, stream }, plan.window, owners);
+  const at = { sourceId: context.run.sourceId, stream: name };
+  const owners = await ownersOf(db, at, partitions, whichFor(plan));
+  if (days === undefined || plan.window === undefined) return slicesOf({ days }, plan.window, owners);
+  const on = { ...at, days, clock: context.clock ?? new Date() };
+  if (beside !== undefined) return catchUpSlices(db, on, beside, plan.window, owners);
+  if (plan.kind !== 'incremental') return slicesOf({ days }, plan.window, owners);
+  return slicesSince(db, on, plan.window, owners);
 }

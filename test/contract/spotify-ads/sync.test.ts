@@ -410,8 +410,8 @@ test('an account that stays closed is asked for the days since it was closed, no
         .length,
     );
   }
-  // In the first of these nights it is news, and asked for twice.
-  expect(asked).toEqual([8, 4, 4]);
+  // Each refusal is confirmed by a second request: four levels.
+  expect(asked).toEqual([8, 8, 8]);
   const [ad = ''] = [...state.ads.values()]
     .filter(({ accountId }) => accountId === closed)
     .map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Forbidden, Missing, TooOld, Transient } from '../../../src/core/errors.ts';
+import { streamStates } from '../../../src/queries/freshness.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { type Fact, type Lab, makeFacts, openLab } from './facts.ts';
 
@@ -39,6 +40,14 @@ const moveTo = (day: string): void => {
 };
 const rows = async (query: string): Promise<readonly string[]> =>
   (await database.warehouse.pool.query<{ line: string }>(query)).rows.map(({ line }) => line);
+/** The source's day up to which freshness says that the facts are complete. */
+const staleSince = async (): Promise<string | undefined> => {
+  const states = await streamStates(database.warehouse.db);
+  const at = states.find(({ stream }) => stream === 'facts')?.freshAt?.toISOString();
+  const walks = await rows(`select source_clock::date::text as line from ops.walks
+    where stream = 'facts' and date_trunc('milliseconds', opened_at) = '${at}'`);
+  return walks[0];
+};
 const stored = () =>
   rows(
     `select concat_ws(' ', owner, day, name, nth, spend, clicks) as line from lab.facts order by owner, day, name, nth`,
@@ -192,8 +201,11 @@ describe('facts by day', () => {
     expect(lab.asked).toHaveLength(3);
   });
 
-  test('an owner that is closed to us keeps its rows, hinders nobody, and is read from the days on that were closed when it opens again', async () => {
+  test('the checkpoint waits for an owner that is closed; the others are read, and it is read from the closed days on', async () => {
+    const watermark = async () =>
+      (await rows(`select watermark::date::text as line from ops.checkpoints where stream = 'facts'`))[0];
     await lab.run();
+    expect(await watermark()).toBe('2026-06-30');
     lab.answer = ({ partition }) => {
       if (partition?.owner === 'b') throw new Forbidden('b is not yours');
     };
@@ -207,10 +219,27 @@ describe('facts by day', () => {
     lab.facts.push(fact('a', '2026-07-01'));
     await lab.run();
     expect(lab.asked).toContain('a 2026-06-29/2026-07-02');
+    expect(await watermark()).toBe('2026-06-30');
+    expect(await staleSince()).toBe('2026-06-30');
     lab.answer = () => undefined;
     moveTo('2026-07-03');
     expect(await lab.run()).toMatchObject({ status: 'succeeded' });
     expect(await stored()).toEqual(told(lab.facts));
+    expect(await watermark()).toBe('2026-07-03');
+    expect(await staleSince()).toBe('2026-07-03');
+  });
+
+  test('a closed owner that is left out by configuration holds nothing up', async () => {
+    await lab.run();
+    lab.answer = ({ partition }) => {
+      if (partition?.owner === 'b') throw new Forbidden('b is not yours');
+    };
+    moveTo('2026-07-01');
+    expect(await lab.run()).toMatchObject({ status: 'partly_failed' });
+    lab.owners = lab.owners.filter(({ id }) => id !== 'b');
+    moveTo('2026-07-02');
+    expect(await lab.run()).toMatchObject({ status: 'succeeded' });
+    expect(await staleSince()).toBe('2026-07-02');
   });
 
   test('a slice that fails leaves what stood, and new days go on coming', async () => {
@@ -276,7 +305,7 @@ describe('facts by day', () => {
     expect(await stored()).toEqual(told(lab.facts));
   });
 
-  test('beside an owner that fails, what was closed and opens and what becomes known late are read, too, and once', async () => {
+  test('beside an owner that fails, what was closed and opens and what becomes known late are read, too', async () => {
     const joined = `select id as owner, timestamptz '2026-06-20' as since from lab.owners
       where source_id = $1 and status = 'LATE' and _synced_at > $2::timestamptz and $3::timestamptz > '2026-06-20'`;
     lab = Object.assign(openLab(database.warehouse, { joined }), {
@@ -298,7 +327,8 @@ describe('facts by day', () => {
     expect(await night('2026-07-05')).toContain('a 2026-06-20/2026-07-05');
     expect((await night('2026-07-06')).toSorted()).toEqual([
       'a 2026-07-03/2026-07-06',
-      'c 2026-06-28/2026-07-06',
+      'c 2026-06-28/2026-07-01',
+      'c 2026-06-29/2026-07-06',
     ]);
     expect((await night('2026-07-08')).filter((line) => line.startsWith('c'))).toEqual([
       'c 2026-06-23/2026-07-08',

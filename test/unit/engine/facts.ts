@@ -6,9 +6,8 @@ import type { Json } from '../../../src/core/request.ts';
 import type { RunReport } from '../../../src/core/run.ts';
 import type { Days, ReadSide, Slice, SliceContext, Source, Stream } from '../../../src/core/stream.ts';
 import type { Row } from '../../../src/core/table.ts';
-import { backfill } from '../../../src/engine/backfill.ts';
 import type { RunDeps } from '../../../src/engine/context/deps.ts';
-import { sync } from '../../../src/engine/sync.ts';
+import { backfill, sync } from '../../../src/engine/sync.ts';
 import type { Warehouse } from '../../../src/warehouse/connect.ts';
 import { plainTable } from '../../support/plain-table.ts';
 

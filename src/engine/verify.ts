@@ -1,0 +1,81 @@
+/** What an answer that is no list means. Policy is data: the first row of the table that fits decides. */
+
+import { Forbidden, HasNone, Missing, type TidemarkError, Transient } from '../core/errors.ts';
+
+/** A list shows less than the source counts in it, or than the warehouse has seen in it. */
+export class ShownLess extends Transient {}
+
+/** What is known when a refusal (403, 404, 405, 410, 501) was confirmed by a second request. */
+export interface Refusal {
+  readonly answer: 'forbidden' | 'missing';
+  /** One owner (ad account, board, group) of several, or the only list of the stream. */
+  readonly of: 'owner' | 'stream';
+  readonly endpoint: 'promised' | 'optional';
+  /** Whether another owner of the stream answers. */
+  readonly sibling: boolean;
+  /** Whether the warehouse has days that this endpoint gave. */
+  readonly hasDays: boolean;
+}
+
+/**
+ * unavailable · forbidden: facts about the stream · failed: the stream fails · wait: the owner is read again by the next run, the watermark
+ * does not pass it, and the run is partly failed · gone: the owner's part is passed by with a warning.
+ */
+export type Outcome = 'unavailable' | 'forbidden' | 'failed' | 'wait' | 'gone';
+
+type Rule = { readonly [fact in keyof Refusal]: Refusal[fact] | 'any' } & { readonly outcome: Outcome };
+
+const rule = (
+  answer: Rule['answer'],
+  of: Rule['of'],
+  endpoint: Rule['endpoint'],
+  sibling: Rule['sibling'],
+  hasDays: Rule['hasDays'],
+  outcome: Outcome,
+): Rule => ({ answer, of, endpoint, sibling, hasDays, outcome });
+
+/** docs/operations.md, "Missing and forbidden", says the same for users. */
+const policy: readonly Rule[] = [
+  // answer      of        endpoint    sibling has days outcome
+  rule('forbidden', 'owner', 'any', true, 'any', 'wait'),
+  rule('forbidden', 'owner', 'optional', 'any', 'any', 'wait'),
+  rule('forbidden', 'any', 'promised', 'any', 'any', 'failed'),
+  rule('forbidden', 'any', 'optional', 'any', 'any', 'forbidden'),
+  rule('missing', 'owner', 'any', true, 'any', 'gone'),
+  rule('missing', 'any', 'promised', 'any', 'any', 'failed'),
+  // Days go by: what an endpoint does not give for a while would be lost without a word.
+  rule('missing', 'any', 'optional', 'any', true, 'failed'),
+  rule('missing', 'any', 'optional', 'any', false, 'unavailable'),
+];
+
+export function outcomeOf(refusal: Refusal): Outcome {
+  const facts = Object.keys(refusal) as readonly (keyof Refusal)[];
+  const found = policy.find((row) =>
+    facts.every((fact) => row[fact] === 'any' || row[fact] === refusal[fact]),
+  );
+  if (found === undefined) throw new Error(`no rule for ${JSON.stringify(refusal)}`);
+  return found.outcome;
+}
+
+/** Whether the error is an answer that may be a deployment or a cache: it is believed when a second request confirms it. */
+export const needsConfirmation = (error: unknown): error is TidemarkError =>
+  error instanceof Missing ||
+  error instanceof Forbidden ||
+  error instanceof HasNone ||
+  error instanceof ShownLess;
+
+/**
+ * So many owners without an optional list, and none with it, confirm each other: the server does not have the endpoint, and the other owners
+ * are not asked.
+ */
+export const ownersConfirming = 3;
+
+/** Runs the step again where its first answer needs a second one. */
+export async function confirmed<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!needsConfirmation(error)) throw error;
+    return step();
+  }
+}
