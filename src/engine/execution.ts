@@ -40,19 +40,22 @@ export interface Execution {
   readonly clock: Date | undefined;
   /** The moment by the database's clock, as a monotonic count from the beginning of the run. */
   readonly now: () => Instant;
-  /** Ends all work of the run: what one part found out concerns every other. */
+  /** Ends all work of the run: what one stream found out concerns every other. */
   readonly stop: (reason: unknown) => void;
 }
 
+type Settled = readonly PromiseSettledResult<StreamReport>[];
+type Body = (execution: Execution) => Promise<Settled>;
+
 /**
- * One run from lease to goodbye: asks the source who we are there, takes the lease, opens `ops.runs`, does the work, and closes it with
- * what became of it. Errors that end a run are thrown after the run's row tells of them; all others are in the report.
+ * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work, and closes the run's row. Errors
+ * that end a run are thrown after the row is closed; all others are in the report.
  */
 export async function withRun(
   deps: RunDeps,
   kind: RunKind,
   params: Readonly<Record<string, unknown>>,
-  body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
+  body: Body,
 ): Promise<RunReport> {
   const started = performance.now();
   const { db, pool } = deps.warehouse;
@@ -68,64 +71,12 @@ export async function withRun(
     const resumed = await beginning(deps, () => hasOpenWalk(db, sourceId, kind));
     deps.observe({ type: 'run.started', pipeline, runId, kind, resumed });
     const before = { ...deps.source.http.counters };
-    let settled: readonly PromiseSettledResult<StreamReport>[] = [];
-    let thrown: unknown;
-    try {
-      settled = await work(deps, run, lease, body);
-      thrown = origins(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))).sort(
-        byGravity,
-      )[0];
-      // What the streams tell is true of a warehouse that still has it.
-      if (thrown === undefined) await patiently(() => lease.check());
-    } catch (error) {
-      thrown = error;
-    }
-    if (!(thrown instanceof TidemarkError)) thrown = transientIf(thrown);
-    const { counters } = deps.source.http;
-    const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const told = {
-      counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
-      deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
-    };
-    const report: RunReport = {
-      runId,
-      pipeline,
-      kind,
-      status: statusOf(streams, thrown),
-      streams,
-      // Of streams that were cut short there is no report; where the warehouse itself failed, the others have to do.
-      ...(thrown === undefined ? told : await writtenBy(db, runId).catch(() => told)),
-      requests: counters.requests - before.requests,
-      retries: counters.retries - before.retries,
-      throttledMs: counters.throttledMs - before.throttledMs,
-      seconds: (performance.now() - started) / 1000,
-      ...errorOf(streams, thrown),
-      ...passing(streams, thrown),
-    };
-    await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch(
-      (error: unknown) => {
-        deps.observe({
-          type: 'note',
-          pipeline,
-          level: 'warn',
-          message: `old slices, rejects and commits were not cleaned up: ${String(error)}`,
-        });
-      },
-    );
-    const strain = { throttled: counters.throttled - before.throttled, quiet: counters.quiet };
-    const close = (through = db): Promise<void> => finishRun(through, report, strain);
-    // What is told to end does not wait for a warehouse that is away; what was done by then has its last word, or it would pass for lost.
-    await (thrown instanceof Interrupted || thrown instanceof Fenced ? close() : patiently(() => close()))
-      .catch(async (error: unknown) => {
-        if (thrown !== undefined || !deps.signal.aborted) throw error;
-        const through = hurried(deps.warehouse, lastWordMs);
-        await patiently(() => close(through), { ...usualPatience, totalMs: lastWordMs });
-      })
-      .catch((error: unknown) => {
-        if (thrown === undefined) throw transientIf(error);
-      });
+    const { settled, error } = await work(deps, run, lease, body);
+    const report = await reportOf(deps, run, settled, error, { started, before });
+    await prune(deps, run);
+    await close(deps, report, deps.source.http.counters.throttled - before.throttled, error);
     deps.observe({ type: 'run.finished', pipeline, report });
-    if (thrown !== undefined && !isToldInReport(thrown)) throw thrown;
+    if (error !== undefined && !isInReport(error)) throw error;
     return report;
   } finally {
     await lease.release();
@@ -133,8 +84,8 @@ export async function withRun(
 }
 
 /**
- * What comes before the first stream: each step may be done twice without harm, so a warehouse that restarts is waited for. Throws
- * `Unreachable` where it stays away, `Transient` or `WarehouseFull` where it does not let the run begin.
+ * A step before the first stream. It may be repeated, so a warehouse that restarts is waited for. Throws `Unreachable` where it stays away,
+ * `Transient` or `WarehouseFull` where it does not let the run begin.
  */
 async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<T>): Promise<T> {
   try {
@@ -147,36 +98,65 @@ async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<
   }
 }
 
+/** Runs the body. Gives what became of the streams, and the gravest error that ended the run. */
 async function work(
   deps: RunDeps,
   run: Run,
   lease: Lease,
-  body: (execution: Execution) => Promise<readonly PromiseSettledResult<StreamReport>[]>,
-): Promise<readonly PromiseSettledResult<StreamReport>[]> {
-  const limit = pLimit(slicesAtOnce(deps.concurrency));
+  body: Body,
+): Promise<{ readonly settled: Settled; readonly error: unknown }> {
   const ending = new AbortController();
-  const over = deadline(deps);
-  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, over.signal]);
-  const word = lastWord(deps.signal);
+  const deadline = after(deps.deadlineMs, () => outOfTime(deps));
+  const grace = new AbortController();
+  const stopGrace = whenAborted(deps.signal, () =>
+    setTimeout(() => grace.abort(deps.signal.reason), lastBatchMs).unref(),
+  );
+  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, deadline.signal]);
+  let settled: Settled = [];
+  let error: unknown;
+  try {
+    const loading = { ...lease, signal: AbortSignal.any([lease.signal, grace.signal]) };
+    const opened = await openContext(deps, run, loading, signal);
+    settled = await body({ ...opened, stop: (reason) => ending.abort(reason) });
+    error = gravest(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
+    // What the streams report is true of a warehouse that still has it.
+    if (error === undefined) await patiently(() => lease.check());
+  } catch (thrown) {
+    error = thrown;
+  } finally {
+    deadline.release();
+    stopGrace();
+  }
+  return {
+    settled,
+    error: error === undefined || error instanceof TidemarkError ? error : transientIf(error),
+  };
+}
+
+async function openContext(
+  deps: RunDeps,
+  run: Run,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Omit<Execution, 'stop'>> {
+  const limit = pLimit(slicesAtOnce(deps.concurrency));
+  const { baseUrl } = deps.source;
+  const note = (level: 'info' | 'warn', message: string): void =>
+    deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
   const now = await beginning(deps, () => databaseClock(deps));
   const { clock, dialect } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
-  const { baseUrl } = deps.source;
-  // Behind the preflight: a place that does not answer or does not let us in has not become the source's.
+  // After the preflight: a server that does not answer or does not let us in has not become the source's.
   const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
-  if (before !== undefined)
-    deps.observe({
-      type: 'note',
-      pipeline: run.pipeline,
-      level: 'warn',
-      message: movedText(run.pipeline, before, baseUrl),
-    });
+  if (before !== undefined) note('warn', movedText(run.pipeline, before, baseUrl));
+  for (const line of dialect) note('info', line);
+  if (clock === undefined)
+    note(
+      'warn',
+      'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
+    );
   const context: RunContext = {
-    deps,
-    run,
-    lease: { ...lease, signal: AbortSignal.any([lease.signal, word.signal]) },
-    signal,
-    clock,
+    ...{ deps, run, lease, signal, clock },
     now: () =>
       clock === undefined ? new Date() : new Date(clock.getTime() + performance.now() - answeredAt),
     rejections: countRejections(),
@@ -184,117 +164,143 @@ async function work(
     slot: (piece) => limit(piece),
     loads: pLimit(mostLoads),
   };
-  for (const line of dialect)
-    deps.observe({ type: 'note', pipeline: run.pipeline, level: 'info', message: line });
-  if (clock === undefined)
-    deps.observe({
-      type: 'note',
-      pipeline: run.pipeline,
-      level: 'warn',
-      message:
-        'the source sends no Date header: watermarks stay where they are, and the next run reads the same again',
-    });
-  return body({ context, clock, now, stop: (reason) => ending.abort(reason) }).finally(() => {
-    over.release();
-    word.release();
-  });
+  return { context, clock, now };
 }
 
-/** What was read when the run is told to end is still loaded, if the warehouse takes it in this time: half of the grace time (guarantee G9). */
-const lastWordMs = 10_000;
+/** What was read when the run is stopped is still loaded, if the warehouse takes it in this time: half of the grace time (guarantee G9). */
+const lastBatchMs = 10_000;
 
-/** Aborts so long after the signal, with its reason. */
-function lastWord(asked: AbortSignal): { readonly signal: AbortSignal; readonly release: () => void } {
-  const over = new AbortController();
+/** Calls `start` when the signal aborts; gives what cancels its timer. */
+function whenAborted(signal: AbortSignal, start: () => NodeJS.Timeout): () => void {
   let timer: NodeJS.Timeout | undefined;
-  const count = (): void => {
-    timer = setTimeout(() => over.abort(asked.reason), lastWordMs).unref();
+  const listen = (): void => {
+    timer = start();
   };
-  if (asked.aborted) count();
-  else asked.addEventListener('abort', count, { once: true });
-  return {
-    signal: over.signal,
-    release: () => {
-      clearTimeout(timer);
-      asked.removeEventListener('abort', count);
-    },
+  if (signal.aborted) listen();
+  else signal.addEventListener('abort', listen, { once: true });
+  return () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', listen);
   };
 }
 
 /** Timers hold at most 2^31 ms: beyond that they fire at once. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Aborts when the run's time is over. */
-function deadline({ deadlineMs, source }: RunDeps): {
-  readonly signal: AbortSignal;
-  readonly release: () => void;
-} {
+/** Aborts after so long; undefined: never. */
+function after(
+  ms: number | undefined,
+  reason: () => unknown,
+): { readonly signal: AbortSignal; readonly release: () => void } {
   const over = new AbortController();
-  if (deadlineMs === undefined) return { signal: over.signal, release: () => undefined };
-  const message = `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`;
-  const timer = setTimeout(
-    () => over.abort(new OutOfTime(message)),
-    Math.min(deadlineMs, longestTimer),
-  ).unref();
+  const timer =
+    ms === undefined ? undefined : setTimeout(() => over.abort(reason()), Math.min(ms, longestTimer)).unref();
   return { signal: over.signal, release: () => clearTimeout(timer) };
 }
 
-/** The database's clock, read once and carried on by our monotonic one. */
-async function databaseClock(deps: RunDeps): Promise<() => Instant> {
-  const { rows } = await sql<{
-    micros: string;
-  }>`select (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros`.execute(
-    deps.warehouse.db,
+const outOfTime = ({ deadlineMs = 0, source }: RunDeps): OutOfTime =>
+  new OutOfTime(
+    `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`,
   );
+
+/** The database's clock, read once and carried on by our monotonic one. */
+async function databaseClock({ warehouse }: RunDeps): Promise<() => Instant> {
+  const { rows } = await sql<{ micros: string }>`
+    select (extract(epoch from clock_timestamp()) * 1000000)::bigint::text as micros`.execute(warehouse.db);
   const base = BigInt(rows[0]?.micros ?? '0');
   const at = performance.now();
   return () => base + BigInt(Math.round((performance.now() - at) * 1000));
 }
 
-/** Told in the report instead of thrown: the run went on as far as it could, and exits with 1. */
-const isToldInReport = (error: unknown): boolean =>
+async function reportOf(
+  { source, warehouse }: RunDeps,
+  { runId, pipeline, kind }: Run,
+  settled: Settled,
+  error: unknown,
+  { started, before }: { readonly started: number; readonly before: RunDeps['source']['http']['counters'] },
+): Promise<RunReport> {
+  const { counters } = source.http;
+  const streams = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const reported = {
+    counts: streams.reduce((sum, stream) => addCounts(sum, stream.counts), noCounts),
+    deleted: streams.reduce((sum, stream) => sum + stream.deleted, 0),
+  };
+  const passesAfterMs =
+    error === undefined ? longestOf(streams.map((stream) => stream.passesAfterMs)) : passesAfter(error);
+  const failure = errorOf(streams, error);
+  return {
+    ...{ runId, pipeline, kind, streams },
+    status: statusOf(streams, error),
+    // Streams that were cut short have no report: what their batches committed counts, if the warehouse can be asked.
+    ...(error === undefined ? reported : await writtenBy(warehouse.db, runId).catch(() => reported)),
+    requests: counters.requests - before.requests,
+    retries: counters.retries - before.retries,
+    throttledMs: counters.throttledMs - before.throttledMs,
+    seconds: (performance.now() - started) / 1000,
+    ...(failure !== undefined && { error: failure }),
+    ...(passesAfterMs !== undefined && { passesAfterMs }),
+  };
+}
+
+async function prune({ warehouse: { db }, observe }: RunDeps, { sourceId, pipeline }: Run): Promise<void> {
+  await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch(
+    (error: unknown) => {
+      const message = `old slices, rejects and commits were not cleaned up: ${String(error)}`;
+      observe({ type: 'note', pipeline, level: 'warn', message });
+    },
+  );
+}
+
+/**
+ * Closes the run's row. A run that is stopped or fenced does not wait for a warehouse that is away; one that was done when it was told to end
+ * waits for as long as the grace time allows, or it would pass for lost.
+ */
+async function close(deps: RunDeps, report: RunReport, throttled: number, error: unknown): Promise<void> {
+  const { warehouse, signal, source } = deps;
+  const strain = { throttled, quiet: source.http.counters.quiet };
+  const finish = (db = warehouse.db): Promise<void> => finishRun(db, report, strain);
+  try {
+    await (error instanceof Interrupted || error instanceof Fenced ? finish() : patiently(() => finish()));
+  } catch (failure) {
+    if (error !== undefined) return;
+    if (!signal.aborted) throw transientIf(failure);
+    const db = hurried(warehouse, lastBatchMs);
+    await patiently(() => finish(db), { ...usualPatience, totalMs: lastBatchMs }).catch((last: unknown) => {
+      throw transientIf(last);
+    });
+  }
+}
+
+/** Reported instead of thrown: the run went on as far as it could, and exits with 1. */
+const isInReport = (error: unknown): boolean =>
   error instanceof TidemarkError && error.code === 'too_many_rejects';
 
-/** Without what only followed: a stream that is waiting when another one's defect ends the run is interrupted by it. */
-function origins(errors: readonly unknown[]): unknown[] {
-  return errors.filter((error) => !(error instanceof Interrupted && errors.includes(error.cause)));
-}
-
-/** The gravest of several errors is the one to tell: losing the lease before an order to stop before all others. */
-function byGravity(a: unknown, b: unknown): number {
+/** The gravest error, without those that only followed: losing the lease before an order to stop before all others. */
+function gravest(errors: readonly unknown[]): unknown {
   const rank = (error: unknown): number =>
     error instanceof Fenced ? 0 : error instanceof Interrupted ? 1 : error instanceof TidemarkError ? 3 : 2;
-  return rank(a) - rank(b);
+  const origins = errors.filter((error) => !(error instanceof Interrupted && errors.includes(error.cause)));
+  return origins.sort((a, b) => rank(a) - rank(b))[0];
 }
 
-/** A stream of which a part could not be read: a run with one is not complete, also where only one owner (an ad account, a board) is closed. */
+/** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */
 const incomplete: ReadonlySet<StreamReport['status']> = new Set(['failed', 'partial', 'forbidden']);
 
-function statusOf(streams: readonly StreamReport[], thrown: unknown): RunStatus {
-  if (thrown instanceof Interrupted) return 'interrupted';
-  if (thrown instanceof Fenced) return 'lost';
-  if (thrown !== undefined) return 'failed';
+function statusOf(streams: readonly StreamReport[], error: unknown): RunStatus {
+  if (error instanceof Interrupted) return 'interrupted';
+  if (error instanceof Fenced) return 'lost';
+  if (error !== undefined) return 'failed';
   const bad = streams.filter(({ status }) => incomplete.has(status));
   if (bad.length === 0)
-    return streams.some((stream) => stream.status === 'attention') ? 'needs_attention' : 'succeeded';
-  return bad.length === streams.length && bad.every((stream) => stream.status === 'failed')
+    return streams.some(({ status }) => status === 'attention') ? 'needs_attention' : 'succeeded';
+  return bad.length === streams.length && bad.every(({ status }) => status === 'failed')
     ? 'failed'
     : 'partly_failed';
 }
 
-function passing(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'passesAfterMs'> {
-  const passesAfterMs =
-    thrown === undefined ? longestOf(streams.map((stream) => stream.passesAfterMs)) : passesAfter(thrown);
-  return passesAfterMs === undefined ? {} : { passesAfterMs };
-}
-
-function errorOf(streams: readonly StreamReport[], thrown: unknown): Pick<RunReport, 'error'> {
-  if (thrown !== undefined) {
-    const code = thrown instanceof TidemarkError ? thrown.code : 'defect';
-    return { error: { code, message: saidBy(thrown) } };
-  }
+function errorOf(streams: readonly StreamReport[], error: unknown): RunReport['error'] {
+  if (error !== undefined)
+    return { code: error instanceof TidemarkError ? error.code : 'defect', message: saidBy(error) };
   const bad = streams.find(({ status }) => incomplete.has(status) || status === 'attention');
-  return bad === undefined
-    ? {}
-    : { error: { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` } };
+  return bad && { code: bad.status, message: bad.reason ?? `${bad.stream} ${bad.status}` };
 }

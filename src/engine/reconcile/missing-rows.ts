@@ -1,6 +1,6 @@
 /**
- * What the source has had for long and the warehouse has not, or not as it is now: nobody could see it when it last changed (a permission, an
- * archive, an import that is dated back), so no walk over changes will ever show it. A reconciliation meets its id.
+ * Records that the source has had for long and the warehouse lacks, or has as they were: they were hidden when they last changed (a permission,
+ * an archive, an import with old dates), so no walk over changes shows them. A reconciliation meets their ids.
  */
 
 import { sql } from 'kysely';
@@ -10,7 +10,6 @@ import { addCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { minutes } from '../../core/time.ts';
-import type { Session } from '../../load/session.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { newStreamContext } from '../batching/stream-context.ts';
 import type { Problem } from '../context/problems.ts';
@@ -18,37 +17,35 @@ import { newTally, type RunContext, type Tally, tell } from '../context/run-cont
 import type { Execution } from '../execution.ts';
 import { coverageOf } from '../state/coverage.ts';
 import { fenced } from '../state/lease-guard.ts';
-import { hasOpenRejects, type Run } from '../state/run-state.ts';
+import { hasOpenRejects } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
 import { compareWhole, type Seen } from './read-ids.ts';
 
 const minute = minutes(1);
 
-/** Before this moment nothing is new: a sync should have shown what was created until then. Undefined where none was ever complete. */
+/** Before this moment nothing is new: a sync has shown what was created until then. Undefined where none was ever complete. */
 export async function dueBefore(
   { deps, run, signal }: RunContext,
   stream: Stream,
 ): Promise<Date | undefined> {
-  if (stream.windows === undefined) return undefined;
+  if (stream.by !== 'changes') return undefined;
   const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, run.sourceId, stream.name));
-  // Restricted to something else since then, or read by something else: the next sync reads everything.
-  if (checkpoint === undefined) return undefined;
-  if (checkpoint.scope !== (await coverageOf(stream, signal, checkpoint.fields)).words) return undefined;
+  // Where the selection or the mapping has changed, the next sync reads everything.
+  if (checkpoint?.scope !== (await coverageOf(stream, signal, checkpoint?.fields)).words) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - deps.lookbackMs) / minute) * minute;
   return due > deps.historyStart.getTime() ? new Date(due) : undefined;
 }
 
 /** Everything there is, in slices none of which lies on both sides of `due`. */
-export function everything({ deps }: RunContext, stream: Stream, due: Date | undefined): readonly Slice[] {
-  if (stream.windows === undefined) return [{}];
+export function everything({ deps }: RunContext, { by }: Stream, due: Date | undefined): readonly Slice[] {
+  if (by !== 'changes') return [{}];
   const window = { field: 'created', from: deps.historyStart } as const;
-  return due === undefined
-    ? [{ window }]
-    : [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
+  if (due === undefined) return [{ window }];
+  return [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
 }
 
-/** What is lacking: the slices in which it was met, their places in `reconcile_seen`, and how much it is. */
+/** What is lacking: the slices in which it was met, their places in `reconcile_seen`, and how many records. */
 export interface Lacking {
   readonly places: readonly number[];
   readonly slices: readonly Slice[];
@@ -87,13 +84,13 @@ export async function lackingIn(
   };
 }
 
-/** Notes rows that cannot be seen for now: when they can, they are read again. What is listed whole by every sync needs no note. */
+/** Notes rows that cannot be seen for now: they are read again when they can. A stream that is listed whole needs no note. */
 export async function noteUnseen(
   context: RunContext,
   stream: Stream,
   keys: readonly string[],
 ): Promise<void> {
-  if (stream.windows === undefined) return;
+  if (stream.by !== 'changes' || keys.length === 0) return;
   await fenced(context, async ({ trx }) => {
     await sql`insert into ops.unseen (source_id, stream, key)
       select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(
@@ -102,7 +99,7 @@ export async function noteUnseen(
   });
 }
 
-/** Notes what is lacking, until it was read: part of it may be here by then, and would pass for all. `client`: the session of the ids. */
+/** Notes what is lacking until it was read: part of it may be stored by then, and would pass for all. `client`: the session of the ids. */
 export async function noteLacking(
   { run }: RunContext,
   stream: Stream,
@@ -117,76 +114,55 @@ export async function noteLacking(
   );
 }
 
-/** Of what is gone nothing is to be read; should it come back, its tombstone says as much. */
-export async function dropUnseen(
-  { trx }: Pick<Session, 'trx'>,
-  run: Run,
-  stream: Stream,
-  keys: readonly string[],
-): Promise<void> {
-  await sql`delete from ops.unseen
-    where source_id = ${run.sourceId} and stream = ${stream.name} and key = any (${[...keys]}::text[])`.execute(
-    trx,
-  );
-}
-
-/** What this reconciliation has seen is seen, and was read. `client`: the session of the ids. */
-export async function forgetUnseen(
-  { run }: RunContext,
+/** Reads slices as a sync would; the watermark stays. What is cut short is found again by the next reconciliation. `client`: the session of the ids. */
+export async function readLacking(
+  execution: Execution,
   stream: Stream,
   client: pg.PoolClient,
-): Promise<void> {
+  lacking: Lacking,
+  tally: Tally,
+): Promise<Problem | undefined> {
+  const { context, clock } = execution;
+  const { run } = context;
+  await noteLacking(context, stream, client, lacking);
+  tell(
+    context,
+    'warn',
+    `${stream.name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(lacking.slices.length, 'window')} of them are read again`,
+  );
+  const reading = newTally();
+  try {
+    const problem = await readWalk(await contextFor(execution, stream, lacking.slices, reading), clock);
+    if (problem !== undefined) return problem;
+  } finally {
+    tally.counts = addCounts(tally.counts, reading.counts);
+    tally.deleted += reading.deleted;
+  }
   await compareWhole(
     client,
     `delete from ops.unseen u using pg_temp.reconcile_seen s where u.source_id = $1 and u.stream = $2 and u.key = s.key`,
     [run.sourceId, stream.name],
   );
+  return undefined;
 }
 
-/** Reads slices as a sync would read them; the watermark stays where it is. What is cut short is found again by the next reconciliation. */
-export async function readLacking(
-  { context, clock, now }: Execution,
-  flow: Stream,
-  lacking: Lacking,
+async function contextFor(
+  { context, now }: Execution,
+  stream: Stream,
+  slices: readonly Slice[],
   tally: Tally,
-): Promise<Problem | undefined> {
-  const { deps, run } = context;
+): Promise<ReturnType<typeof newStreamContext>> {
+  const { deps, run, signal } = context;
   const { db } = deps.warehouse;
-  const { name } = flow;
-  tell(
-    context,
-    'warn',
-    `${name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(lacking.slices.length, 'window')} of them are read again`,
-  );
   const plan = {
-    kind: 'backfill' as const,
+    kind: 'backfill',
     words: `reconcile ${run.runId}`,
-    window: { field: 'created' as const, from: deps.historyStart },
-  };
-  const walk = await openWalk(
-    db,
-    { sourceId: run.sourceId, stream: name, runId: run.runId },
-    plan,
-    undefined,
-    lacking.slices,
-  );
-  const reading = newTally();
-  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, name));
-  const coverage = await coverageOf(flow, context.signal);
-  const stream = newStreamContext(context, {
-    flow,
-    walk,
-    tally: reading,
-    coverage,
-    isFirst: false,
-    resolves,
-    force: false,
-    clock: now,
-  });
-  try {
-    return await readWalk(stream, clock);
-  } finally {
-    tally.counts = addCounts(tally.counts, reading.counts);
-    tally.deleted += reading.deleted;
-  }
+    window: { field: 'created', from: deps.historyStart },
+  } as const;
+  const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId };
+  const walk = await openWalk(db, at, plan, undefined, slices);
+  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, stream.name));
+  const coverage = await coverageOf(stream, signal);
+  const fixed = { isFirst: false, force: false, clock: now };
+  return newStreamContext(context, { ...fixed, flow: stream, walk, tally, coverage, resolves });
 }

@@ -3,13 +3,13 @@
 import type pg from 'pg';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { pages } from '../../reading/pages.ts';
-import { type RunContext, type Tally, tellProgress } from '../context/run-context.ts';
+import { type Tally, tellProgress } from '../context/run-context.ts';
 import type { Execution } from '../execution.ts';
 import { cutInto, mostIds, partsOf } from '../sync/cut-window.ts';
 
 /**
- * What a walk over ids has met. The ids are in `pg_temp.reconcile_seen`, `place` being the index of their slice here. Where a server knows time but
- * roughly, one near a cut is listed by the slices on both sides and has two places: only one of them gives its record.
+ * What a walk over ids has met. The ids are in `pg_temp.reconcile_seen`, `place` being the index of their slice here. On a server with coarse
+ * times an id near a cut is listed by the slices on both sides: only one of them gives its record.
  */
 export interface Seen {
   /** True where every slice was read to its stated end with nothing missing. */
@@ -18,65 +18,105 @@ export interface Seen {
 }
 
 /** Walks every id of the slices into `reconcile_seen`, several slices at once. Throws what the first to fail threw, once the others have ended. */
-export async function walkIds(
-  { context, clock }: Execution,
-  flow: Stream,
+export async function readIds(
+  execution: Execution,
+  stream: Stream,
   client: pg.PoolClient,
   tally: Tally,
-  from: readonly Slice[],
+  slices: readonly Slice[],
 ): Promise<Seen> {
-  const { windows } = flow;
   await client.query(
-    'create temp table if not exists reconcile_seen (key text, place int, primary key (key, place))',
+    `create temp table if not exists reconcile_seen (key text, place int, primary key (key, place));
+     truncate pg_temp.reconcile_seen`,
   );
-  await client.query('truncate pg_temp.reconcile_seen');
-  let complete = true;
-  const slices: Slice[] = [];
-  // One connection takes the ids of all slices: one after the other.
-  let writing: Promise<unknown> = Promise.resolve();
-  const keep = (keys: readonly string[], place: number): Promise<unknown> => {
-    writing = writing.then(() =>
-      client.query(
+  const reader = new IdReader(execution, stream, client, tally);
+  await reader.readAll(slices);
+  // The planner knows nothing of a temporary table that nobody has analysed.
+  await client.query('analyze pg_temp.reconcile_seen');
+  return reader;
+}
+
+class IdReader implements Seen {
+  complete = true;
+  readonly slices: Slice[] = [];
+  readonly #execution: Execution;
+  readonly #stream: Stream;
+  readonly #client: pg.PoolClient;
+  readonly #tally: Tally;
+  readonly #failure = new AbortController();
+  readonly #signal: AbortSignal;
+  /** One connection takes the ids of all slices: one after the other. */
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(execution: Execution, stream: Stream, client: pg.PoolClient, tally: Tally) {
+    this.#execution = execution;
+    this.#stream = stream;
+    this.#client = client;
+    this.#tally = tally;
+    this.#signal = AbortSignal.any([execution.context.signal, this.#failure.signal]);
+  }
+
+  async readAll(slices: readonly Slice[]): Promise<void> {
+    const { slot } = this.#execution.context;
+    await Promise.all(
+      slices.map((slice) =>
+        slot(() => this.#cutOrRead(slice))
+          .then((parts) => this.readAll(parts))
+          .catch((error: unknown) => this.#failure.abort(error)),
+      ),
+    );
+    this.#failure.signal.throwIfAborted();
+  }
+
+  /** Gives the parts of a slice that is too large, and reads any other. */
+  async #cutOrRead(slice: Slice): Promise<readonly Slice[]> {
+    this.#signal.throwIfAborted();
+    const count = (await this.#stream.windows?.count(slice, this.#signal)) ?? 0;
+    const clock = this.#execution.clock ?? new Date();
+    const parts = count > mostIds ? cutInto(partsOf(count, mostIds), slice, clock) : undefined;
+    if (parts === undefined) await this.#read(slice, this.slices.push(slice) - 1);
+    return parts ?? [];
+  }
+
+  async #read(slice: Slice, place: number): Promise<void> {
+    const { context } = this.#execution;
+    const tally = this.#tally;
+    const find = this.#stream.ids ?? this.#stream.pages;
+    if (find === undefined) throw new Error(`${this.#stream.name} has no list of ids`);
+    const walk = await find(slice, this.#signal);
+    const reading = pages(context.deps.source.http, walk, this.#signal);
+    let step = await reading.next();
+    for (; step.done !== true; step = await reading.next()) {
+      const { records } = step.value;
+      await this.#keep(
+        records.map((record) => walk.id(record)),
+        place,
+      );
+      tally.received += records.length;
+      tellProgress(context, this.#stream, tally);
+    }
+    const { fetched, expected, matched } = step.value;
+    tally.slices += 1;
+    tally.fetched += fetched;
+    tally.landed += fetched;
+    tally.expected = tally.expected === null || expected === null ? null : tally.expected + expected;
+    this.complete &&= matched;
+  }
+
+  #keep(keys: readonly string[], place: number): Promise<unknown> {
+    this.#writing = this.#writing.then(() =>
+      this.#client.query(
         'insert into pg_temp.reconcile_seen select unnest($1::text[]), $2::int on conflict do nothing',
         [keys, place],
       ),
     );
-    return writing;
-  };
-  const failure = new AbortController();
-  const signal = AbortSignal.any([context.signal, failure.signal]);
-  const walk = async (slice: Slice): Promise<void> => {
-    const more = await context.slot(async () => {
-      signal.throwIfAborted();
-      const count = await windows?.count(slice, signal);
-      const cut =
-        count === undefined || count <= mostIds
-          ? undefined
-          : cutInto(partsOf(count, mostIds), slice, clock ?? new Date());
-      if (cut !== undefined) return cut;
-      const place = slices.push(slice) - 1;
-      const matched = await readIds(context, flow, slice, tally, {
-        signal,
-        keep: (keys) => keep(keys, place),
-      });
-      complete &&= matched;
-      return [];
-    });
-    await walkAll(more);
-  };
-  const walkAll = async (all: readonly Slice[]): Promise<void> => {
-    await Promise.all(all.map((slice) => walk(slice).catch((error: unknown) => failure.abort(error))));
-    failure.signal.throwIfAborted();
-  };
-  await walkAll(from);
-  // Nobody else looks after a temporary table: what is planned with it would be planned in the dark.
-  await client.query('analyze pg_temp.reconcile_seen');
-  return { complete, slices };
+    return this.#writing;
+  }
 }
 
 /**
- * Runs a statement in which `reconcile_seen` is compared with a table as a whole: by hash, whatever the planner believes of a table that is young or
- * of the keys that are met there. Row by row it would read the table once an id.
+ * Runs a statement that compares `reconcile_seen` with a table as a whole: by hash, whatever the planner believes of a young table. Row by row
+ * it would read the table once an id.
  */
 export async function compareWhole<R extends pg.QueryResultRow>(
   client: pg.PoolClient,
@@ -87,36 +127,4 @@ export async function compareWhole<R extends pg.QueryResultRow>(
   const { rows } = await client.query<R>(text, [...values]);
   await client.query('reset enable_nestloop');
   return rows;
-}
-
-/** Reads the ids of one slice to the end; true where none is missing. */
-async function readIds(
-  context: RunContext,
-  flow: Stream,
-  slice: Slice,
-  tally: Tally,
-  {
-    signal,
-    keep,
-  }: { readonly signal: AbortSignal; readonly keep: (keys: readonly string[]) => Promise<unknown> },
-): Promise<boolean> {
-  const stream = flow;
-  const find = stream.ids ?? stream.pages;
-  if (find === undefined) throw new Error(`${stream.name} has no list of ids`);
-  const walk = await find(slice, signal);
-  const reading = pages(context.deps.source.http, walk, signal);
-  for (;;) {
-    const step = await reading.next();
-    if (step.done === true) {
-      tally.slices += 1;
-      tally.fetched += step.value.fetched;
-      tally.landed += step.value.fetched;
-      tally.expected =
-        tally.expected === null || step.value.expected === null ? null : tally.expected + step.value.expected;
-      return step.value.matched;
-    }
-    await keep(step.value.records.map((record) => walk.id(record)));
-    tally.received += step.value.records.length;
-    tellProgress(context, flow, tally);
-  }
 }

@@ -157,66 +157,136 @@ function held(pipeline: string, holder: Holder): LockHeld {
 
 function hold(
   pool: pg.Pool,
-  first: pg.PoolClient,
+  client: pg.PoolClient,
   pipeline: string,
   epoch: string,
   times: LeaseTimes,
 ): Lease {
-  const lost = new AbortController();
-  const takenOver = (): Fenced =>
-    new Fenced(`${pipeline}: another process took the lease (ours was epoch ${epoch})`);
-  const cutOff = (cause: unknown): Fenced =>
-    new Fenced(
-      `${pipeline}: no sign of life reached the warehouse for a whole lease time (${times.ttlMs / 1000} s): ${saidBy(cause)}`,
-      { cause },
-    );
-  const forgotten = (): Fenced =>
-    new Fenced(
-      `${pipeline}: the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain`,
-    );
-  /** How many data transactions of the pipeline were committed, as far as that was confirmed to us. */
-  let confirmed = 0;
-  const compare = (commits: number, least: number): void => {
-    if (commits >= least) return;
-    lost.abort(forgotten());
-    throw forgotten();
+  const held = new HeldLease(pool, client, pipeline, epoch, times);
+  return {
+    epoch,
+    signal: held.lost.signal,
+    settings: `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`,
+    guard: (session) => held.guard(session),
+    check: () => held.check(),
+    name: (runId) => held.name(runId),
+    release: () => held.release(),
   };
-  let client = first;
-  let released = false;
-  let beating: Promise<void> = Promise.resolve();
-  const unanswered = silence(3 * times.heartbeatMs);
-  // Whoever comes before another session is open takes us for dead, for all sessions are gone when a server restarts: that is not left to the next beat.
-  const broke = (): void => {
-    beating = beating.then(() => beat());
-  };
-  client.on('error', broke);
+}
 
-  const beat = async (isAgain = false): Promise<void> => {
+/** A lease that is ours: its heartbeats, over one session that is replaced when it breaks. */
+class HeldLease {
+  readonly lost = new AbortController();
+  readonly #pool: pg.Pool;
+  readonly #pipeline: string;
+  readonly #epoch: string;
+  readonly #times: LeaseTimes;
+  readonly #timer: NodeJS.Timeout;
+  readonly #sinceBeat: ReturnType<typeof silence>;
+  #client: pg.PoolClient;
+  #isReleased = false;
+  #beating: Promise<void> = Promise.resolve();
+  /** Data transactions of the pipeline whose commit was confirmed to us. */
+  #confirmed = 0;
+
+  constructor(pool: pg.Pool, client: pg.PoolClient, pipeline: string, epoch: string, times: LeaseTimes) {
+    this.#pool = pool;
+    this.#pipeline = pipeline;
+    this.#epoch = epoch;
+    this.#times = times;
+    this.#sinceBeat = silence(3 * times.heartbeatMs);
+    this.#client = client;
+    this.#watch(client);
+    this.#timer = setInterval(() => {
+      this.#sinceBeat.look();
+      this.#beatNext();
+    }, times.heartbeatMs);
+    this.#timer.unref();
+  }
+
+  async guard({ trx }: Pick<Session, 'trx'>): Promise<() => void> {
+    const { rows } = await sql<{ commits: number }>`update ops.leases set heartbeat_at = clock_timestamp(),
+        expires_at = clock_timestamp() + ${this.#times.ttlMs} * interval '1 millisecond', commits = commits + 1
+      where pipeline = ${this.#pipeline} and epoch = ${this.#epoch}::bigint returning commits::float8 as commits`.execute(
+      trx,
+    );
+    const [ours] = rows;
+    if (ours === undefined) throw this.#lose(this.#takenOver());
+    // The row is locked until the commit: the next transaction counts on from here.
+    this.#compare(ours.commits, this.#confirmed + 1);
+    return () => {
+      this.#confirmed = Math.max(this.#confirmed, ours.commits);
+    };
+  }
+
+  async check(): Promise<void> {
+    const { rows } = await this.#pool.query<{ commits: number }>(
+      'select commits::float8 as commits from ops.leases where pipeline = $1 and epoch = $2',
+      [this.#pipeline, this.#epoch],
+    );
+    const [ours] = rows;
+    if (ours !== undefined) this.#compare(ours.commits, this.#confirmed);
+  }
+
+  async name(runId: string): Promise<void> {
+    await this.#pool.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [
+      this.#pipeline,
+      this.#epoch,
+      runId,
+    ]);
+  }
+
+  async release(): Promise<void> {
+    this.#isReleased = true;
+    clearInterval(this.#timer);
+    await this.#beating;
+    // Where the session has ended, a successor sees that its backend is gone.
+    await this.#client
+      .query(
+        `update ops.leases set holder = null, run_id = null, backend_pid = null, backend_start = null,
+           expires_at = clock_timestamp() where pipeline = $1 and epoch = $2`,
+        [this.#pipeline, this.#epoch],
+      )
+      .catch(() => undefined);
+    this.#client.release(true);
+  }
+
+  /** Reconnects at once when the session breaks: after a server restart another worker would take the lease before the next heartbeat. */
+  #watch(client: pg.PoolClient): void {
+    client.on('error', () => this.#beatNext());
+  }
+
+  #beatNext(): void {
+    this.#beating = this.#beating.then(() => this.#beat());
+  }
+
+  async #beat(isSecond = false): Promise<void> {
     try {
-      const { rowCount } = await client.query(
+      const { rowCount } = await this.#client.query(
         `update ops.leases set heartbeat_at = clock_timestamp(), backend_pid = pg_backend_pid(),
            backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid()),
            expires_at = clock_timestamp() + $3 * interval '1 millisecond' where pipeline = $1 and epoch = $2`,
-        [pipeline, epoch, times.ttlMs],
+        [this.#pipeline, this.#epoch, this.#times.ttlMs],
       );
-      if (rowCount === 0) lost.abort(takenOver());
-      unanswered.heard();
+      if (rowCount === 0) this.#lose(this.#takenOver());
+      this.#sinceBeat.heard();
     } catch (error) {
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
-      if (released) return;
-      if (unanswered.ms > times.ttlMs) lost.abort(cutOff(error));
-      if ((await reopen()) && !isAgain) await beat(true);
+      if (this.#isReleased) return;
+      if (this.#sinceBeat.ms > this.#times.ttlMs) this.#lose(this.#cutOff(error));
+      if ((await this.#reopen()) && !isSecond) await this.#beat(true);
     }
-  };
-  /** Another session, as soon as there is one; false where there is none until the next beat. */
-  const reopen = async (): Promise<boolean> => {
-    const until = performance.now() + times.heartbeatMs;
-    while (!released) {
+  }
+
+  /** Opens another session; false where there is none until the next beat. */
+  async #reopen(): Promise<boolean> {
+    const until = performance.now() + this.#times.heartbeatMs;
+    while (!this.#isReleased) {
       try {
-        const next = await pool.connect();
-        client.release(true);
-        client = next;
-        client.on('error', broke);
+        const next = await this.#pool.connect();
+        this.#client.release(true);
+        this.#client = next;
+        this.#watch(next);
         return true;
       } catch {
         if (performance.now() + reopenMs > until) return false;
@@ -224,64 +294,31 @@ function hold(
       }
     }
     return false;
-  };
-  const timer = setInterval(() => {
-    unanswered.look();
-    beating = beating.then(() => beat());
-  }, times.heartbeatMs);
-  timer.unref();
+  }
 
-  return {
-    epoch,
-    signal: lost.signal,
-    settings: `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`,
-    async guard(session) {
-      const { rows } = await sql<{ commits: number }>`update ops.leases set heartbeat_at = clock_timestamp(),
-          expires_at = clock_timestamp() + ${times.ttlMs} * interval '1 millisecond', commits = commits + 1
-        where pipeline = ${pipeline} and epoch = ${epoch}::bigint returning commits::float8 as commits`.execute(
-        session.trx,
-      );
-      const [ours] = rows;
-      if (ours === undefined) {
-        lost.abort(takenOver());
-        throw takenOver();
-      }
-      // Whoever is here has the row to himself until he commits: the next one counts on from there.
-      compare(ours.commits, confirmed + 1);
-      return () => {
-        confirmed = Math.max(confirmed, ours.commits);
-      };
-    },
-    async check() {
-      const { rows } = await pool.query<{ commits: number }>(
-        'select commits::float8 as commits from ops.leases where pipeline = $1 and epoch = $2',
-        [pipeline, epoch],
-      );
-      const [ours] = rows;
-      if (ours !== undefined) compare(ours.commits, confirmed);
-    },
-    async name(runId) {
-      await pool.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [
-        pipeline,
-        epoch,
-        runId,
-      ]);
-    },
-    async release() {
-      released = true;
-      clearInterval(timer);
-      await beating;
-      try {
-        await client.query(
-          `update ops.leases set holder = null, run_id = null, backend_pid = null, backend_start = null,
-             expires_at = clock_timestamp() where pipeline = $1 and epoch = $2`,
-          [pipeline, epoch],
-        );
-        client.release(true);
-      } catch {
-        // The session is already gone, and with it the claim: a successor sees that its backend has ended.
-        client.release(true);
-      }
-    },
-  };
+  #lose(reason: Fenced): Fenced {
+    this.lost.abort(reason);
+    return reason;
+  }
+
+  /** Throws where the warehouse counts fewer commits than were confirmed to us. */
+  #compare(commits: number, least: number): void {
+    if (commits >= least) return;
+    throw this.#lose(
+      new Fenced(
+        `${this.#pipeline}: the warehouse has forgotten what it had confirmed (a replica took over, or it was restored): what this run has stored is not certain`,
+      ),
+    );
+  }
+
+  #takenOver(): Fenced {
+    return new Fenced(`${this.#pipeline}: another process took the lease (ours was epoch ${this.#epoch})`);
+  }
+
+  #cutOff(cause: unknown): Fenced {
+    return new Fenced(
+      `${this.#pipeline}: no sign of life reached the warehouse for a whole lease time (${this.#times.ttlMs / 1000} s): ${saidBy(cause)}`,
+      { cause },
+    );
+  }
 }
