@@ -1,4 +1,4 @@
-/** What a run is, what it tells while it goes, and what it leaves behind. */
+/** A run, its events and its report. */
 
 /** sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects that are tried again) */
 export type RunKind = 'sync' | 'full' | 'backfill' | 'reconcile' | 'replay';
@@ -75,7 +75,7 @@ export interface StreamReport {
   readonly seconds: number;
   /** Why it is not ok, in one sentence. */
   readonly reason?: string;
-  /** What kept it from being ok may pass by itself: so long the source asks to be left alone, ms; 0 where it does not say. */
+  /** The problem may pass by itself: how long the source asks to wait, ms; 0 where it does not say. */
   readonly passesAfterMs?: number;
 }
 
@@ -93,7 +93,7 @@ export interface RunReport {
   readonly throttledMs: number;
   readonly seconds: number;
   readonly error?: { readonly code: string; readonly message: string };
-  /** As in the streams' reports, the longest of them: asked for again behind that, some of it may succeed. */
+  /** The longest of the streams' reports: a later run may succeed. */
   readonly passesAfterMs?: number;
 }
 

@@ -90,15 +90,15 @@ export interface JobLedger {
   became(status: Job['status'], reason?: string): Promise<void>;
 }
 
-/** What decides, beside a record itself, which rows it becomes. */
+/** What decides, besides the record, which rows it becomes. */
 export interface MappingFingerprint {
-  /** The part of it that is the program's own, whatever the source tells: where it is another, all is read again. */
+  /** The program's own part. When it changes, everything is read again. */
   readonly edition: string;
   /** The rest. Both are equal exactly where the same record becomes the same rows. */
   readonly words: string;
-  /** False where the source told only part of the rest: nothing is read again on that word, but all of it once the source has told more. */
+  /** False where the source gave only part of `words`: nothing is read again for it, and everything once the source gives more. */
   readonly whole: boolean;
-  /** Fields of a record that are asked for by name, by their ids; absent where all that there are come unasked. */
+  /** Ids of the fields that are requested by name; absent where records come with all fields. */
   readonly fields?: readonly string[];
 }
 
@@ -119,8 +119,7 @@ export interface Days {
   /** Restatement: every `every` days the last `back` days are read again; the smallest is of every run. */
   readonly reread: readonly { readonly every: number; readonly back: number }[];
   /**
-   * A query of the owners that have members which became known late: after $2, although there may be facts of them from before the day $3; $1 is
-   * the source. It gives the partition's columns as text, and `since`: the first day that may have some (timestamptz; null: all of history).
+   * A query of owners with members that became known after $2 and may have facts from before the day $3; $1 is the source. It gives the partition's columns as text, and `since`: the first day that may have some (timestamptz; null: all of history).
    */
   readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */

@@ -31,10 +31,10 @@ export async function replayRejects(
   let stillRejected = 0;
   await withRun(deps, 'replay', { replay: options }, async (execution) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
-    for (const flow of deps.source.streams) {
-      const stored = await openRejects(execution, flow, options);
+    for (const stream of deps.source.streams) {
+      const stored = await openRejects(execution, stream, options);
       if (stored.length === 0) continue;
-      const report = await replayStream(execution, flow, stored);
+      const report = await replayStream(execution, stream, stored);
       replayed += report.counts.received;
       stillRejected += stored.length - report.counts.received;
       settled.push({ status: 'fulfilled', value: report });
@@ -46,13 +46,13 @@ export async function replayRejects(
 
 async function openRejects(
   { context }: Execution,
-  flow: Stream,
+  stream: Stream,
   options: { readonly stream?: string; readonly id?: string },
 ): Promise<readonly Stored[]> {
-  if (options.stream !== undefined && options.stream !== flow.name) return [];
+  if (options.stream !== undefined && options.stream !== stream.name) return [];
   const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice,
       (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
-    where source_id = ${context.run.sourceId} and stream = ${flow.name} and status = 'open' and not truncated
+    where source_id = ${context.run.sourceId} and stream = ${stream.name} and status = 'open' and not truncated
       and (${options.id ?? null}::bigint is null or reject_id = ${options.id ?? null}::bigint)
     order by r.reject_id`.execute(context.deps.warehouse.db);
   return rows;
@@ -60,20 +60,20 @@ async function openRejects(
 
 async function replayStream(
   execution: Execution,
-  flow: Stream,
+  stream: Stream,
   stored: readonly Stored[],
 ): Promise<StreamReport> {
   const { context } = execution;
   const { run } = context;
-  const stream = flow.name;
+
   const started = performance.now();
-  await beginStream(context.deps.warehouse.db, run, stream);
-  const batch = new Batch(flow);
-  const lists = new NestedLists(context, flow);
+  await beginStream(context.deps.warehouse.db, run, stream.name);
+  const batch = new Batch(stream);
+  const lists = new NestedLists(context, stream);
   const good: string[] = [];
   for (const { reject_id, payload, slice, seen } of stored) {
     try {
-      const mapped = flow.transform(parseJson(payload), slice ?? {});
+      const mapped = stream.transform(parseJson(payload), slice ?? {});
       const fetched = await lists.fetch(mapped, mapped.nestedLists ?? [], []);
       // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that has changed.
       if (fetched.isGone || (await lists.judge(fetched.refusals)) !== undefined) continue;
@@ -87,7 +87,7 @@ async function replayStream(
     context.deps.warehouse.pool,
     batch,
     {
-      stream,
+      stream: stream.name,
       sourceId: run.sourceId,
       runId: run.runId,
       force: false,
@@ -96,7 +96,7 @@ async function replayStream(
       close: async (session, result) => {
         await sql`update ops.rejects set status = 'replayed', resolved_at = now()
           where reject_id = any (${good}::bigint[])`.execute(session.trx);
-        await countBatch(session, run, stream, result);
+        await countBatch(session, run, stream.name, result);
       },
       settings: context.lease.settings,
       guard: (session) => context.lease.guard(session),
@@ -104,7 +104,7 @@ async function replayStream(
     context.lease.signal,
   );
   const report: StreamReport = {
-    stream,
+    stream: stream.name,
     status: 'ok',
     counts: loaded.counts,
     receipt: { expected: stored.length, fetched: stored.length, landed: batch.records.length },
@@ -112,7 +112,7 @@ async function replayStream(
     slices: 0,
     seconds: (performance.now() - started) / 1000,
   };
-  await finishStream(context.deps.warehouse.db, run, report, flow.table);
+  await finishStream(context.deps.warehouse.db, run, report, stream.table);
   context.deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
   return report;
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Misconfigured } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { takeLease } from './state/lease.ts';
-import { fenced } from './state/lease-guard.ts';
+import { withLease } from './state/lease-guard.ts';
 
 /**
  * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it whole. The rows stay. Throws LockHeld while a run is
@@ -11,7 +11,7 @@ import { fenced } from './state/lease-guard.ts';
 export async function resetStream(warehouse: Warehouse, pipeline: string, stream: string): Promise<void> {
   const lease = await takeLease(warehouse.pool, pipeline);
   try {
-    await fenced({ deps: { warehouse }, lease }, async ({ trx }) => {
+    await withLease({ deps: { warehouse }, lease }, async ({ trx }) => {
       const { rows } = await sql<{
         source_id: number;
       }>`select s.source_id from ops.streams t join ops.sources s using (source_id)

@@ -9,7 +9,7 @@ import { forgetOpened } from './batching/closed-lists.ts';
 import { endsRun } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
 import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
-import { fenced } from './state/lease-guard.ts';
+import { withLease } from './state/lease-guard.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
 import type { Request } from './sync/plan.ts';
@@ -19,7 +19,7 @@ import { outcomeOf } from './verify.ts';
 /** A stream while it runs. */
 interface Running extends StreamInRun {
   readonly context: RunContext;
-  readonly flow: Stream;
+  readonly stream: Stream;
   readonly times: Times;
 }
 
@@ -29,18 +29,18 @@ interface Running extends StreamInRun {
  */
 export async function runStream(
   context: RunContext,
-  flow: Stream,
+  stream: Stream,
   request: Request,
   times: Times,
 ): Promise<StreamReport> {
-  const running: Running = { ...(await enterStream(context, flow)), context, flow, times };
+  const running: Running = { ...(await enterStream(context, stream)), context, stream, times };
   const { report, tally } = running;
   const { db } = context.deps.warehouse;
   const { sourceId } = context.run;
   try {
-    const problem = await syncStream(context, flow, request, times, tally);
-    await patiently(() => markStream(db, sourceId, flow.name, 'available', null));
-    await patiently(() => forgetOpened(db, sourceId, flow));
+    const problem = await syncStream(context, stream, request, times, tally);
+    await patiently(() => markStream(db, sourceId, stream.name, 'available', null));
+    await patiently(() => forgetOpened(db, sourceId, stream));
     await afterwards(running, problem !== undefined);
     const { status = 'ok', reason, passesAfterMs } = problem ?? {};
     return await end(running, report(status, reason, passesAfterMs));
@@ -51,7 +51,7 @@ export async function runStream(
     const failed = report(isStopped ? 'interrupted' : 'failed', saidBy(error), passesAfter(error));
     await end(running, failed).catch((second: unknown) => {
       // The warehouse itself may be what failed: the first error is the one to report.
-      tell(context, 'warn', `${flow.name}: its end could not be recorded: ${String(second)}`);
+      tell(context, 'warn', `${stream.name}: its end could not be recorded: ${String(second)}`);
     });
     if (endsRun(error)) throw error;
     return failed;
@@ -59,13 +59,13 @@ export async function runStream(
 }
 
 /** Ends the stream. Older versions that were refused are noted: a late index heals itself; a source that was restored does not. */
-function end({ context, flow, end: record }: Running, done: StreamReport): Promise<StreamReport> {
+function end({ context, stream, end: record }: Running, done: StreamReport): Promise<StreamReport> {
   const { superseded } = done.counts;
   if (superseded > 0)
     tell(
       context,
       'warn',
-      `${flow.name}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
+      `${stream.name}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
         `Should the source have gone back in time, sync ${context.run.pipeline} --full takes it as it is`,
     );
   return record(done);
@@ -73,60 +73,60 @@ function end({ context, flow, end: record }: Running, done: StreamReport): Promi
 
 /** The report of a stream whose endpoint is missing or closed, by the policy. */
 async function refused(running: Running, error: Missing | Forbidden): Promise<StreamReport> {
-  const { context, flow, report } = running;
+  const { context, stream, report } = running;
   const { run, deps } = context;
   const { db } = deps.warehouse;
   const message = saidBy(error);
-  const hasDays = flow.by === 'days' && (await patiently(() => wasRead(db, run.sourceId, flow)));
+  const hasDays = stream.by === 'days' && (await patiently(() => wasRead(db, run.sourceId, stream)));
   const isMissing = error instanceof Missing;
   const outcome = outcomeOf({
     answer: isMissing ? 'missing' : 'forbidden',
     of: 'stream',
-    endpoint: flow.optional === true ? 'optional' : 'promised',
+    endpoint: stream.optional === true ? 'optional' : 'promised',
     sibling: false,
     hasDays,
   });
-  if (outcome === 'failed' && flow.optional === true)
+  if (outcome === 'failed' && stream.optional === true)
     return report(
       'failed',
-      `${message}; but it was there before. Should the server have given it up, it is unavailable after tidemark reset ${run.pipeline}.${flow.name}`,
+      `${message}; but it was there before. Should the server have given it up, it is unavailable after tidemark reset ${run.pipeline}.${stream.name}`,
     );
   const state = isMissing ? 'unavailable' : 'forbidden';
-  await patiently(() => markStream(db, run.sourceId, flow.name, state, message));
+  await patiently(() => markStream(db, run.sourceId, stream.name, state, message));
   // Walks over an endpoint that the server does not have are not resumed.
-  if (flow.optional === true)
-    await patiently(() => abandonWalks(db, run.sourceId, flow.name, 'list', 'days', 'full from %'));
+  if (stream.optional === true)
+    await patiently(() => abandonWalks(db, run.sourceId, stream.name, 'list', 'days', 'full from %'));
   const filled = await fallBack(running);
   if (outcome === 'failed' && filled === undefined) return report('failed', message);
   return report(state, filled === undefined ? message : `${message}; ${filled}`);
 }
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
-async function afterwards({ context, flow, times, tally }: Running, isInPart: boolean): Promise<void> {
+async function afterwards({ context, stream, times, tally }: Running, isInPart: boolean): Promise<void> {
   const { run } = context;
-  for (const { sql, after, evenInPart } of flow.afterwards ?? []) {
+  for (const { sql, after, evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
     if (after !== undefined) await times.ready(after);
-    const { rows, loaded } = await fenced(context, async (session) => {
+    const { rows, loaded } = await withLease(context, async (session) => {
       const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
       const { rows } = await session.client.query<Written>(sql, parameters);
-      return { rows, loaded: await countWritten(context, session, flow, rows) };
+      return { rows, loaded: await countWritten(context, session, stream, rows) };
     });
     tallyBatch(tally, loaded);
     for (const { warning } of rows)
-      if (typeof warning === 'string') tell(context, 'warn', `${flow.name}: ${warning}`);
+      if (typeof warning === 'string') tell(context, 'warn', `${stream.name}: ${warning}`);
   }
 }
 
 /** Fills the table from other tables where the server has no list of its own; gives the reason for reports. */
-async function fallBack({ context, flow, times, tally }: Running): Promise<string | undefined> {
-  const { fallback } = flow;
+async function fallBack({ context, stream, times, tally }: Running): Promise<string | undefined> {
+  const { fallback } = stream;
   if (fallback === undefined) return undefined;
   await times.ready(fallback.after);
   const { run } = context;
-  const written = await fenced(context, async (session) => {
+  const written = await withLease(context, async (session) => {
     const { rows } = await session.client.query<Written>(fallback.sql, [run.sourceId, run.runId]);
-    return countWritten(context, session, flow, rows);
+    return countWritten(context, session, stream, rows);
   });
   tallyBatch(tally, written);
   return fallback.reason;
@@ -144,7 +144,7 @@ interface Written {
 async function countWritten(
   context: RunContext,
   session: Session,
-  flow: Stream,
+  stream: Stream,
   rows: readonly Written[],
 ): Promise<Loaded> {
   const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
@@ -152,6 +152,6 @@ async function countWritten(
   const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
   const counts = { ...noCounts, received: inserted + updated, inserted, updated };
   const loaded = { counts, deleted, braked: false };
-  if (inserted + updated + deleted > 0) await countBatch(session, context.run, flow.name, loaded);
+  if (inserted + updated + deleted > 0) await countBatch(session, context.run, stream.name, loaded);
   return loaded;
 }

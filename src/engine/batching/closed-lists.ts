@@ -1,6 +1,6 @@
 /**
- * Lists of records that the source does not give us: the endpoint is not there, or closed to these credentials. Each stands in `ops.streams`
- * by the name of its child for as long as that is so. When it opens, what was read meanwhile lacks it: everything is then read once more.
+ * Lists of records that the source does not give us: the endpoint is missing, or closed to these credentials. Each has a row in
+ * `ops.streams` by the name of its child. When it opens, the records read meanwhile lack it: everything is then read again.
  */
 
 import { type Kysely, sql } from 'kysely';
@@ -16,25 +16,25 @@ export interface Closed {
   readonly reason: string;
 }
 
-/** True where `s` stands for a child of the flow. Its table tells it from a stream that has the name of a child (sprints). */
-const isChild = (sourceId: number, flow: Stream) => {
-  const children = Object.entries(flow.children ?? {});
+/** True where `s` stands for a child of the stream. Its table tells it from a stream that has the name of a child (sprints). */
+const isChild = (sourceId: number, stream: Stream) => {
+  const children = Object.entries(stream.children ?? {});
   const names = children.map(([name]) => name);
   const targets = children.map(([, { table }]) => nameOf(table));
   return sql`s.source_id = ${sourceId} and (s.stream, s.target) in (
     select * from unnest(${names}::text[], ${targets}::text[]))`;
 };
 
-const isChildless = (flow: Stream): boolean => Object.keys(flow.children ?? {}).length === 0;
+const isChildless = (stream: Stream): boolean => Object.keys(stream.children ?? {}).length === 0;
 
-/** The children of the flow whose lists were closed when they were last asked for. */
+/** The children of the stream whose lists were closed when they were last asked for. */
 export async function closedChildren(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Stream,
+  stream: Stream,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ stream: string }>`select stream from ops.streams s
-    where ${isChild(sourceId, flow)} and state in ('unavailable', 'forbidden')`.execute(db);
+    where ${isChild(sourceId, stream)} and state in ('unavailable', 'forbidden')`.execute(db);
   return new Set(rows.map(({ stream }) => stream));
 }
 
@@ -42,13 +42,13 @@ export async function closedChildren(
 export async function markClosed(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Stream,
+  stream: Stream,
   closed: Closed,
 ): Promise<void> {
-  const child = flow.children?.[closed.child];
+  const child = stream.children?.[closed.child];
   await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, state, reason, checked_at)
     values (${sourceId}, ${closed.child}, ${child === undefined ? '' : nameOf(child.table)},
-      ${`Part of ${flow.name}: its list is asked for where a record does not bring all of it.`}, ${closed.endpoint},
+      ${`Part of ${stream.name}: its list is asked for where a record does not bring all of it.`}, ${closed.endpoint},
       ${closed.state}, ${closed.reason}, now())
     on conflict (source_id, stream) do update set state = excluded.state, reason = excluded.reason,
       endpoint = excluded.endpoint, checked_at = excluded.checked_at
@@ -59,34 +59,38 @@ export async function markClosed(
 export async function markOpened(
   db: Kysely<AnyDatabase>,
   sourceId: number,
-  flow: Stream,
+  stream: Stream,
   child: string,
 ): Promise<void> {
-  const reason = `it was closed to us: what was read meanwhile lacks it until ${flow.name} is read whole`;
+  const reason = `it was closed to us: what was read meanwhile lacks it until ${stream.name} is read whole`;
   await sql`update ops.streams s set state = 'available', reason = ${reason}, checked_at = now()
-    where ${isChild(sourceId, flow)} and stream = ${child}`.execute(db);
+    where ${isChild(sourceId, stream)} and stream = ${child}`.execute(db);
 }
 
-/** True of a child `s` of the flow that opened after the last whole walk began. */
+/** True of a child `s` of the stream that opened after the last whole walk began. */
 const sinceLastWhole = (
   sourceId: number,
-  flow: Stream,
-) => sql`${isChild(sourceId, flow)} and s.state = 'available' and not exists (
-    select from ops.walks w where w.source_id = s.source_id and w.stream = ${flow.name} and w.kind = 'full'
+  stream: Stream,
+) => sql`${isChild(sourceId, stream)} and s.state = 'available' and not exists (
+    select from ops.walks w where w.source_id = s.source_id and w.stream = ${stream.name} and w.kind = 'full'
       and w.status = 'done' and w.opened_at > s.checked_at)`;
 
-/** Whether rows of the flow may lack what can be had by now: then everything must be read again. */
-export async function lacksOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Stream): Promise<boolean> {
-  if (isChildless(flow)) return false;
+/** Whether rows of the stream may lack what can be had by now: then everything must be read again. */
+export async function lacksOpened(
+  db: Kysely<AnyDatabase>,
+  sourceId: number,
+  stream: Stream,
+): Promise<boolean> {
+  if (isChildless(stream)) return false;
   const { rows } = await sql<{ lacks: boolean }>`select exists (
-    select from ops.streams s where ${sinceLastWhole(sourceId, flow)}) as lacks`.execute(db);
+    select from ops.streams s where ${sinceLastWhole(sourceId, stream)}) as lacks`.execute(db);
   return rows[0]?.lacks === true;
 }
 
 /** Forgets the children that are open and of which nothing is lacking any more. */
-export async function forgetOpened(db: Kysely<AnyDatabase>, sourceId: number, flow: Stream): Promise<void> {
-  if (isChildless(flow)) return;
-  await sql`delete from ops.streams s where ${isChild(sourceId, flow)} and s.state = 'available' and not (${sinceLastWhole(sourceId, flow)})`.execute(
+export async function forgetOpened(db: Kysely<AnyDatabase>, sourceId: number, stream: Stream): Promise<void> {
+  if (isChildless(stream)) return;
+  await sql`delete from ops.streams s where ${isChild(sourceId, stream)} and s.state = 'available' and not (${sinceLastWhole(sourceId, stream)})`.execute(
     db,
   );
 }

@@ -8,8 +8,8 @@ import type { Mapped, Slice, Stream } from '../../core/stream.ts';
 import { dateToInstant, type Instant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
 import type { Fetched, Refusal } from './nested-lists.ts';
-import type { StreamContext } from './stream-context.ts';
 import { unchangedOf } from './unchanged.ts';
+import type { WalkContext } from './walk-context.ts';
 
 /** After so long a page yields, so that answers that have come are handled and the next requests leave. */
 const longestWorkMs = 3;
@@ -28,14 +28,14 @@ interface Taken {
 
 /** Maps one page into the batch, fetching truncated lists of records whose content changed. */
 export async function takePage(
-  stream: StreamContext,
+  walking: WalkContext,
   batch: Batch,
   page: Page,
   reading: Reading,
   slice: Slice,
 ): Promise<Taken> {
-  const { records, outside } = inWindow(stream, page, slice);
-  const taker = new PageTaker(stream, batch, page, reading, slice);
+  const { records, outside } = inWindow(walking, page, slice);
+  const taker = new PageTaker(walking, batch, page, reading, slice);
   // A record's rows are encoded before the next record is mapped: they die young. From the first record on that waits for its lists,
   // all wait: the order of the page is kept.
   const waiting: Outcome[] = [];
@@ -45,11 +45,11 @@ export async function takePage(
       await setImmediate();
       rested = performance.now();
     }
-    const outcome = mapRecord(stream.flow, record, slice);
+    const outcome = mapRecord(walking.stream, record, slice);
     if (waiting.length > 0 || isPartial(outcome)) waiting.push(outcome);
     else taker.take(outcome);
   }
-  const lists = await listsFor(stream, batch, waiting);
+  const lists = await listsFor(walking, batch, waiting);
   for (const outcome of waiting)
     taker.take(outcome, 'mapped' in outcome ? lists.get(outcome.mapped) : undefined);
   return { received: records.length, outside, refusals: taker.refusals };
@@ -58,20 +58,20 @@ export async function takePage(
 /** Puts the records of one page into the batch, as rows or as rejects. */
 class PageTaker {
   readonly refusals: Refusal[] = [];
-  readonly #stream: StreamContext;
+  readonly #walking: WalkContext;
   readonly #batch: Batch;
   readonly #page: Page;
   readonly #reading: Reading;
   readonly #slice: Slice;
   readonly #fetchedAt: Instant;
 
-  constructor(stream: StreamContext, batch: Batch, page: Page, reading: Reading, slice: Slice) {
-    this.#stream = stream;
+  constructor(walking: WalkContext, batch: Batch, page: Page, reading: Reading, slice: Slice) {
+    this.#walking = walking;
     this.#batch = batch;
     this.#page = page;
     this.#reading = reading;
     this.#slice = slice;
-    this.#fetchedAt = stream.clock();
+    this.#fetchedAt = walking.clock();
   }
 
   take(outcome: Outcome, lists?: Fetched | BadData): void {
@@ -82,7 +82,7 @@ class PageTaker {
     try {
       this.#batch.add(outcome.mapped, this.#fetchedAt, bad?.rows, bad?.lacking);
       this.refusals.push(...(bad?.refusals ?? []));
-      if (this.#stream.resolves) this.#batch.names.push(this.#reading.id(record));
+      if (this.#walking.resolves) this.#batch.names.push(this.#reading.id(record));
     } catch (error) {
       if (!(error instanceof BadData)) throw error;
       this.#reject(error, record, 'encode');
@@ -91,7 +91,7 @@ class PageTaker {
 
   /** The reject of a record, with its bytes exactly as they were in the page. */
   #reject({ code, field, message }: BadData, record: Json, stage: Reject['stage']): void {
-    const { keyOf } = this.#stream.flow;
+    const { keyOf } = this.#walking.stream;
     const row = unlessBad(() => keyOf?.(record, this.#slice));
     this.#batch.reject({
       key: this.#reading.id(record),
@@ -104,8 +104,8 @@ class PageTaker {
 }
 
 /** Runs the transform; a record that cannot become rows is an outcome. */
-function mapRecord(flow: Stream, record: Json, slice: Slice): Outcome {
-  const mapped = unlessBad(() => flow.transform(record, slice));
+function mapRecord(stream: Stream, record: Json, slice: Slice): Outcome {
+  const mapped = unlessBad(() => stream.transform(record, slice));
   return mapped instanceof BadData ? { bad: mapped, record } : { mapped, record };
 }
 
@@ -124,7 +124,7 @@ const isPartial = (outcome: Outcome): boolean =>
 
 /** The nested lists of those records that came in part and whose content changed, or why a record must be rejected. */
 async function listsFor(
-  stream: StreamContext,
+  walking: WalkContext,
   batch: Batch,
   outcomes: readonly Outcome[],
 ): Promise<ReadonlyMap<Mapped, Fetched | BadData>> {
@@ -135,14 +135,14 @@ async function listsFor(
     const digest = unlessBad(() => batch.digest(mapped));
     return digest instanceof BadData ? [] : [{ mapped, digest }];
   });
-  const unchanged = await unchangedOf(stream.context, stream.flow, digests);
+  const unchanged = await unchangedOf(walking.context, walking.stream, digests);
   const fetched = digests.map(async ({ mapped }) => {
     const lacked = unchanged.get(mapped);
     const isWanted = ({ child }: { readonly child: string }): boolean =>
-      stream.force || lacked === undefined || lacked.includes(child);
+      walking.force || lacked === undefined || lacked.includes(child);
     const wanted = (mapped.nestedLists ?? []).filter(isWanted);
     if (wanted.length === 0) return undefined;
-    const lists = stream.nestedLists.fetch(mapped, wanted, lacked ?? []).catch((error: unknown) => {
+    const lists = walking.nestedLists.fetch(mapped, wanted, lacked ?? []).catch((error: unknown) => {
       if (error instanceof BadData) return error;
       throw error;
     });
@@ -156,11 +156,11 @@ async function listsFor(
  * dates differently from how it writes them must not cost a row.
  */
 function inWindow(
-  { flow, walk }: StreamContext,
+  { stream, walk }: WalkContext,
   { records }: Page,
   { window }: Slice,
 ): { readonly records: Page['records']; readonly outside: number } {
-  const { windows } = flow;
+  const { windows } = stream;
   if (window === undefined || windows === undefined) return { records, outside: 0 };
   const [from, to] = [window.from, window.to].map((at) => at && dateToInstant(at));
   const inside = records.filter((record) => {

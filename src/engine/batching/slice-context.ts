@@ -9,11 +9,11 @@ import type { RunContext } from '../context/run-context.ts';
 /** For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs. */
 export const sliceContext = (
   context: SliceOwner,
-  flow: Stream,
+  stream: Stream,
   sliceId: string | undefined,
 ): SliceContext => ({
   keys: (set) => patiently(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
-  job: ledgerOf(context, flow.name, sliceId),
+  job: ledgerOf(context, stream.name, sliceId),
   clock: context.clock ?? new Date(),
   now: context.now(),
 });

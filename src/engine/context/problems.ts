@@ -1,4 +1,4 @@
-/** What becomes of a stream that did not go as it should: what it is told as, and which errors end more than a slice. */
+/** Why a stream is not ok, and which errors end the run. */
 
 import {
   AuthFailed,

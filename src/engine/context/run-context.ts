@@ -65,11 +65,11 @@ export function tallyBatch(tally: Tally, loaded: Loaded): void {
 }
 
 /** Tells how far a stream is. */
-export function tellProgress(context: RunContext, flow: Stream, tally: Tally): void {
+export function tellProgress(context: RunContext, stream: Stream, tally: Tally): void {
   context.deps.observe({
     type: 'stream.progress',
     pipeline: context.run.pipeline,
-    stream: flow.name,
+    stream: stream.name,
     received: tally.received,
     expected: tally.announced,
     retries: context.deps.source.http.counters.retries,

@@ -9,32 +9,32 @@ import type { RunDeps } from './deps.ts';
 type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'streams'> };
 
 /**
- * The flows of the named streams (a child's name means its parent's flow), in the source's order; without names all but those that are excluded.
+ * The streams of the named streams (a child's name means its parent's stream), in the source's order; without names all but those that are excluded.
  * Throws Misconfigured for a name that no stream has.
  */
 export function chosenStreams(deps: Choice, names: readonly string[] | undefined): readonly Stream[] {
-  const { streams: flows } = deps.source;
+  const { streams } = deps.source;
   if (names === undefined || names.length === 0) {
     const excluded = excludedOf(deps);
-    return flows.filter(({ name }) => !excluded.has(name));
+    return streams.filter(({ name }) => !excluded.has(name));
   }
-  const owns = (flow: Stream, name: string): boolean =>
-    flow.name === name || Object.hasOwn(flow.children ?? {}, name);
-  const unknown = names.filter((name) => !flows.some((flow) => owns(flow, name)));
+  const owns = (stream: Stream, name: string): boolean =>
+    stream.name === name || Object.hasOwn(stream.children ?? {}, name);
+  const unknown = names.filter((name) => !streams.some((stream) => owns(stream, name)));
   if (unknown.length > 0)
     throw new Misconfigured(
-      `no stream is called ${unknown.join(', ')}; there are ${flows.map((flow) => flow.name).join(', ')}`,
+      `no stream is called ${unknown.join(', ')}; there are ${streams.map((stream) => stream.name).join(', ')}`,
     );
-  return flows.filter((flow) => names.some((name) => owns(flow, name)));
+  return streams.filter((stream) => names.some((name) => owns(stream, name)));
 }
 
-/** The streams that are excluded, and what is read owner by owner of one of them: who its owners are nobody would find out. */
-export function excludedOf({ source: { streams: flows }, exclude }: Choice): ReadonlySet<string> {
+/** The excluded streams, and those that are read by the owners of an excluded one: its owners would be unknown. */
+export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySet<string> {
   const excluded = new Set(exclude);
   const isOwned = (stream: Stream): boolean =>
-    flows.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === stream.partitions?.table);
+    streams.some((owner) => excluded.has(owner.name) && nameOf(owner.table) === stream.partitions?.table);
   for (;;) {
-    const more = flows.filter((flow) => !excluded.has(flow.name) && isOwned(flow));
+    const more = streams.filter((stream) => !excluded.has(stream.name) && isOwned(stream));
     if (more.length === 0) return excluded;
     for (const { name } of more) excluded.add(name);
   }

@@ -4,7 +4,7 @@ import { patiently } from '../../warehouse/with-retry.ts';
 import { beginStream, finishStream } from '../state/run-state.ts';
 import { newTally, type RunContext, receiptOf, type Tally } from './run-context.ts';
 
-/** A stream in a run, from the moment when it is told and written down that it began. */
+/** A stream in a run, from its beginning. */
 export interface StreamInRun {
   readonly tally: Tally;
   /** What it has come to by now. */

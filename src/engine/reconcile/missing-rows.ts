@@ -11,12 +11,12 @@ import type { Slice, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { minutes } from '../../core/time.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
-import { newStreamContext } from '../batching/stream-context.ts';
+import { newWalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { newTally, type RunContext, type Tally, tell } from '../context/run-context.ts';
 import type { Execution } from '../execution.ts';
 import { coverageOf } from '../state/coverage.ts';
-import { fenced } from '../state/lease-guard.ts';
+import { withLease } from '../state/lease-guard.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
@@ -91,7 +91,7 @@ export async function noteUnseen(
   keys: readonly string[],
 ): Promise<void> {
   if (stream.by !== 'changes' || keys.length === 0) return;
-  await fenced(context, async ({ trx }) => {
+  await withLease(context, async ({ trx }) => {
     await sql`insert into ops.unseen (source_id, stream, key)
       select ${context.run.sourceId}, ${stream.name}, unnest(${[...keys]}::text[]) on conflict do nothing`.execute(
       trx,
@@ -151,7 +151,7 @@ async function contextFor(
   stream: Stream,
   slices: readonly Slice[],
   tally: Tally,
-): Promise<ReturnType<typeof newStreamContext>> {
+): Promise<ReturnType<typeof newWalkContext>> {
   const { deps, run, signal } = context;
   const { db } = deps.warehouse;
   const plan = {
@@ -164,5 +164,5 @@ async function contextFor(
   const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
   const fixed = { isFirst: false, force: false, clock: now };
-  return newStreamContext(context, { ...fixed, flow: stream, walk, tally, coverage, resolves });
+  return newWalkContext(context, { ...fixed, stream: stream, walk, tally, coverage, resolves });
 }

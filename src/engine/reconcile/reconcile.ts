@@ -12,7 +12,7 @@ import { type Tally, tallyBatch, tell } from '../context/run-context.ts';
 import { chosenStreams } from '../context/select-streams.ts';
 import { enterStream } from '../context/stream-in-run.ts';
 import { type Execution, withRun } from '../execution.ts';
-import { fenced } from '../state/lease-guard.ts';
+import { withLease } from '../state/lease-guard.ts';
 import { countBatch } from '../state/run-state.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { dueBefore, everything, lackingIn, noteUnseen, readLacking } from './missing-rows.ts';
@@ -246,7 +246,7 @@ class Deletions {
     const isDead = as === 'dead';
     const counts = isDead ? noCounts : { ...noCounts, received: many, updated: many };
     const loaded = { counts, deleted: isDead ? many : 0, braked: false };
-    await fenced(this.#context, async (session) => {
+    await withLease(this.#context, async (session) => {
       await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${isDead ? sql`now()` : sql`null`},
           _synced_at = now(), _run_id = ${run.runId}::bigint
         where source_id = ${run.sourceId} and ${sql.id(table.key[0] ?? 'id')}::text = any (${[...keys]}::text[])`.execute(

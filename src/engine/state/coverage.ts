@@ -1,4 +1,4 @@
-/** What a checkpoint speaks for: which of the source's records were read, and by what they became rows. */
+/** What a checkpoint covers: which records were read, and by which fields and mapping they became rows. */
 
 import { plural } from '../../core/format.ts';
 import type { Stream } from '../../core/stream.ts';
@@ -8,15 +8,15 @@ export interface Coverage {
   readonly words: string;
   /** What the words begin with that is the configuration's and the program's own, and none of the source's. */
   readonly ours: string;
-  /** False where the source told only part of what records are read by. */
+  /** False where the source gave only part of what records are read by. */
   readonly whole: boolean;
   /** Fields of a record that are asked for by name; undefined: all that there are. */
   readonly fields: readonly string[] | undefined;
 }
 
 /**
- * What a walk over all of the stream would speak for now. `before`: the checkpoint's fields; where the source tells less of them it is asked once more,
- * for one answer may leave some out. Throws what the source's answer asks for.
+ * What a walk over all of the stream would cover now. `before`: the checkpoint's fields; where the source's list lacks some of them it is requested
+ * again, because one answer may leave some out.
  */
 export async function coverageOf(
   { windows, days }: Stream,
@@ -44,7 +44,7 @@ export function whyAgain(
   if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
   if (whole && scope !== words)
     return scope === ours
-      ? 'some of it was read while the source told of a part of its fields only'
+      ? 'some of it was read while the source listed only part of its fields'
       : 'the source has other fields of a kind that decides what its records become';
   const [first, ...more] = cameIntoSight(fields, asked);
   if (first === undefined) return undefined;
@@ -69,7 +69,7 @@ function cameIntoSight(
   return now.filter((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
 }
 
-/** Whether fields that were asked for when the checkpoint was last moved are not told any more. What it has behind a minus was not. */
+/** Whether fields of the checkpoint are no longer listed. Those after a minus were not requested. */
 const lacks = (now: readonly string[] | undefined, before: readonly string[]): boolean =>
   now !== undefined && before.some((id) => !id.startsWith('-') && !now.includes(id));
 

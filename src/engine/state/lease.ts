@@ -12,7 +12,7 @@ export interface Lease {
   readonly epoch: string;
   /** Aborts with `Fenced` when the lease is found to be lost. */
   readonly signal: AbortSignal;
-  /** SET LOCAL statements for each data transaction: its session is known as ours, and whoever takes the lease over can end it. */
+  /** SET LOCAL statements for each data transaction: its session has our name, so that the next holder can end it. */
   readonly settings: string;
   /**
    * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7), and where the warehouse has gone back in

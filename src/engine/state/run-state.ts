@@ -31,11 +31,11 @@ export async function registerSource(
     on conflict (name) do update set base_url = s.base_url returning source_id`.execute(db);
   const sourceId = rows[0]?.source_id;
   if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
-  for (const flow of source.streams) await register(db, sourceId, flow, excluded.has(flow.name));
+  for (const stream of source.streams) await register(db, sourceId, stream, excluded.has(stream.name));
   return sourceId;
 }
 
-/** Notes where the source is read from now. Gives where it was before, if that was another place. */
+/** Notes the source's base URL. Gives the one before, if it was another. */
 export async function moveSource(
   db: Kysely<AnyDatabase>,
   sourceId: number,
@@ -50,7 +50,7 @@ export async function moveSource(
   return rows[0]?.before;
 }
 
-/** What a person should know before rows of a place that is not the one before are loaded into the same tables. */
+/** The warning for rows of another base URL that are loaded into the same tables. */
 export const movedText = (name: string, before: string, now: string): string =>
   `${name} was ${before} until now and is ${now}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
 
@@ -80,13 +80,13 @@ export async function markStream(
     where source_id = ${sourceId} and stream = ${stream}`.execute(db);
 }
 
-/** Whether the source's own list of the stream was read before: it was there when it was last asked for, and has rows here. */
+/** Whether the stream was read before: it was available when last requested, and has rows. */
 export async function wasRead(
   db: Kysely<AnyDatabase>,
   sourceId: number,
   { name, table }: Stream,
 ): Promise<boolean> {
-  // Rows without a hash are of others, who only name the entity.
+  // Rows without a hash come from other streams that name the entity.
   const own = table.entity ? sql`t._row_hash is not null` : sql`true`;
   const { rows } = await sql<{ was: boolean }>`select exists (select from ops.streams
       where source_id = ${sourceId} and stream = ${name} and state = 'available')
@@ -109,16 +109,16 @@ export async function beginRun(
     readonly params: Readonly<Record<string, unknown>>;
   },
 ): Promise<string> {
-  const { rows } = await sql<{ run_id: string }>`with there as (
+  const { rows } = await sql<{ run_id: string }>`with present as (
       select run_id from ops.runs where pipeline = ${run.pipeline} and epoch = ${run.epoch}::bigint and status = 'running'),
     made as (insert into ops.runs (pipeline, source_id, kind, trigger, status, params, app_version, epoch)
       select ${run.pipeline}, ${run.sourceId}, ${run.kind}, ${run.trigger}, 'running', ${JSON.stringify(run.params)}::jsonb,
-        ${run.version}, ${run.epoch}::bigint where not exists (select from there) returning run_id)
-    select run_id::text from there union all select run_id::text from made`.execute(db);
+        ${run.version}, ${run.epoch}::bigint where not exists (select from present) returning run_id)
+    select run_id::text from present union all select run_id::text from made`.execute(db);
   return rows[0]?.run_id ?? '';
 }
 
-/** How the source held the run up: answers that asked for patience, and the spans without requests (by `performance.now()`, ms). */
+/** How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms). */
 export type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
 
 /** Closes the run's row. What began to be quiet before the run did is cut off there, and what would last beyond now, here. */
@@ -160,7 +160,7 @@ export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: str
 /** What the batches of a run have done, as they committed it with their rows: one sum for each of `counters`. */
 const sums = counters.map((name) => `coalesce(sum(s.${name}), 0)`);
 
-/** A run whose process ended without a word: what its batches did is all there is to tell of it. */
+/** Marks a run as lost whose process ended: its counts are those of its committed batches. */
 export const loseRuns = `update ops.runs r set status = 'lost', finished_at = clock_timestamp(), error_code = 'lost',
     error_message = 'its process ended without saying goodbye',
     (${counters.join(', ')}) = (select ${sums.join(', ')}

@@ -56,7 +56,7 @@ export async function addSlices(
           from: slice.window?.from ?? null,
           to: slice.window?.to ?? null,
         })),
-      )}::jsonb) with ordinality as given (s, place) order by place
+      )}::jsonb) with ordinality as added (s, nth) order by nth
       returning slice_id, partition, window_from, window_to)
     select slice_id::text, partition, window_from, window_to from added order by added.slice_id`.execute(db);
   return rows.map((row) => openSlice(row, walk));
@@ -118,7 +118,7 @@ export async function splitSlice(
   return addSlices(trx, walk, parts);
 }
 
-/** Says that work on a slice begins, for those who watch. */
+/** Notes that work on a slice begins. */
 export async function beginSlice(db: Kysely<AnyDatabase>, sliceId: string, runId: string): Promise<void> {
   await sql`update ops.slices set run_id = ${runId}::bigint, started_at = clock_timestamp(), finished_at = null
     where slice_id = ${sliceId}::bigint`.execute(db);

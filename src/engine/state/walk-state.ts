@@ -6,12 +6,12 @@ import type { Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Coverage } from './coverage.ts';
-import { fenced, type Holder } from './lease-guard.ts';
+import { withLease, type Holder } from './lease-guard.ts';
 import { addSlices, windowOf } from './slice-state.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';
 
-/** What a walk is for; two with the same stream, kind and words are the same walk, and the later one resumes the earlier. */
+/** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
 export interface WalkPlan {
   readonly kind: WalkKind;
   readonly words: string;
@@ -127,7 +127,7 @@ export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Prom
     where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
 }
 
-/** Closes what is left open of walks whose words are like any of these and that nobody goes on with: whoever needs one makes its own. */
+/** Closes open walks whose words match any of these patterns: they are not resumed. */
 export async function abandonWalks(
   db: Kysely<AnyDatabase>,
   sourceId: number,
@@ -184,8 +184,8 @@ export async function closeIfLast(
 }
 
 /**
- * The fields that are asked for and, behind a minus, those of the checkpoint that are not: they are known not to be new should they come back. Both are
- * columns; the first may not be null.
+ * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come back, they are not new. Both are columns;
+ * the first may not be null.
  */
 export const askedAndOnceAsked = (asked: string, known: string) =>
   sql.raw(
@@ -202,7 +202,7 @@ export async function narrowCheckpoint(
   { words, ours, fields }: Coverage,
 ): Promise<void> {
   if (words === ours) return;
-  await fenced(holder, async ({ trx }) => {
+  await withLease(holder, async ({ trx }) => {
     await sql`update ops.checkpoints c set
         fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.known', 'c.fields')} end,
         scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
@@ -218,7 +218,7 @@ export interface Checkpoint {
   readonly watermark: Date;
   readonly fullAt: Date | undefined;
   readonly scope: string;
-  /** Fields that were asked for by name when it was last moved, and, behind a minus, those that once were; undefined: all, or nobody knows. */
+  /** Fields requested by name when it was last moved and, after a minus, fields requested before; undefined: all, or unknown. */
   readonly fields: readonly string[] | undefined;
 }
 

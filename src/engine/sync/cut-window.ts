@@ -28,8 +28,8 @@ export function cutInto(parts: number, slice: Slice, clock: Date): readonly Slic
   if (window?.from === undefined) return undefined;
   const from = window.from.getTime();
   const to = Math.max(window.to?.getTime() ?? clock.getTime(), from);
-  const places = Array.from({ length: parts - 1 }, (_, at) => from + ((to - from) * (at + 1)) / parts);
-  const minutes = new Set(places.map((place) => Math.floor(place / minute) * minute));
+  const cutsAt = Array.from({ length: parts - 1 }, (_, at) => from + ((to - from) * (at + 1)) / parts);
+  const minutes = new Set(cutsAt.map((at) => Math.floor(at / minute) * minute));
   const cuts = [...minutes].filter((cut) => cut > from && cut < to).map((cut) => new Date(cut));
   if (cuts.length === 0) return undefined;
   return [...cuts, undefined].map((end, at) => {

@@ -27,7 +27,7 @@ const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * 
 export const later = (a: Date, b: Date): Date => (a > b ? a : b);
 export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
 
-/** The days that there are at the source: from the beginning of history to the last one that counts. */
+/** The days that the source has: from the beginning of history to the last day that is read. */
 export function daysThere(
   { start, oldest, present }: Days,
   clock: Date,
@@ -37,7 +37,7 @@ export function daysThere(
   return { from, to: present ? plus(today, 1) : today };
 }
 
-/** The days of `asked` (whole ones) that there are; undefined where there is none. */
+/** The whole days of `asked` that the source has; undefined where it has none. */
 export function daysWithin(
   days: Days,
   clock: Date,
@@ -51,7 +51,7 @@ export function daysWithin(
 
 /**
  * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due, counted in days that are
- * over. One that is overdue reaches back as far as it would have reached on time: of these days nobody has had the last look since.
+ * over. One that is overdue reaches back as far as it would have reached on time: those days were not read since.
  * `readAt(back)` is when the last so many days were last read, by the source's clock.
  */
 export async function daysDue(
@@ -153,7 +153,7 @@ async function lastComplete(
   );
 }
 
-/** Since when owners have facts from before the day `from` that nobody could ask for until the moment `known`, as the warehouse writes it. */
+/** The first day, by owner, of facts from before `from` that became known after the moment `known` (as the warehouse writes it). */
 export async function lateIn(
   db: Kysely<AnyDatabase>,
   sourceId: number,

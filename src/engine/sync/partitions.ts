@@ -8,9 +8,9 @@ import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
-import type { StreamContext } from '../batching/stream-context.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
 import { tallyBatch } from '../context/run-context.ts';
-import { fenced } from '../state/lease-guard.ts';
+import { withLease } from '../state/lease-guard.ts';
 import { countBatch } from '../state/run-state.ts';
 import {
   addSlices,
@@ -55,9 +55,9 @@ export async function ownersOf(
 }
 
 /** Adds slices to a resumed walk for owners that came since it began, and closes those of owners that are no longer there. */
-export async function renewOwners({ context, flow, walk }: StreamContext): Promise<void> {
+export async function renewOwners({ context, stream, walk }: WalkContext): Promise<void> {
   const { db } = context.deps.warehouse;
-  const { partitions, days, name } = flow;
+  const { partitions, days, name } = stream;
   if (partitions === undefined) return;
   const { sourceId } = context.run;
   const at = { sourceId, stream: name };
@@ -68,26 +68,26 @@ export async function renewOwners({ context, flow, walk }: StreamContext): Promi
   const all = new Set((await ownersOf(db, at, partitions, 'all')).map(partitionText));
   for (const open of await patiently(() => unreadSlices(db, walk)))
     if (!all.has(partitionText(open.slice.partition ?? {})))
-      await passBy(context, open, { code: 'no_owner', message: 'its owner is left out or gone' });
+      await skipSlice(context, open, { code: 'no_owner', message: 'its owner is left out or gone' });
   const slices =
     days === undefined || walk.window === undefined || walk.kind !== 'incremental'
-      ? slicesOf(flow, walk.window, late)
+      ? slicesOf(stream, walk.window, late)
       : await slicesSince(db, { ...at, days, clock: context.clock ?? new Date() }, walk.window, late);
   await addSlices(db, walk, slices);
 }
 
 /** Closes a slice that is not read: its walk goes on without it. */
-export const passBy = (
-  { deps, run }: StreamContext['context'],
+export const skipSlice = (
+  { deps, run }: WalkContext['context'],
   { sliceId }: OpenSlice,
   why: Unread,
 ): Promise<void> => patiently(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, 'absent', why));
 
 /** The texts of the owners that the source lists at present. */
-export async function listedOwners({ context, flow }: StreamContext): Promise<ReadonlySet<string>> {
-  if (flow.partitions === undefined) return new Set();
-  const at = { sourceId: context.run.sourceId, stream: flow.name };
-  const { partitions } = flow;
+export async function listedOwners({ context, stream }: WalkContext): Promise<ReadonlySet<string>> {
+  if (stream.partitions === undefined) return new Set();
+  const at = { sourceId: context.run.sourceId, stream: stream.name };
+  const { partitions } = stream;
   const { db } = context.deps.warehouse;
   return new Set((await patiently(() => ownersOf(db, at, partitions, 'listed'))).map(partitionText));
 }
@@ -97,16 +97,16 @@ export async function listedOwners({ context, flow }: StreamContext): Promise<Re
  * where the source shows it again. Gives false, and changes nothing, where some record still refers to the owner.
  */
 export async function removeOwner(
-  { context, flow, tally }: StreamContext,
+  { context, stream, tally }: WalkContext,
   owner: Partition,
 ): Promise<boolean> {
-  const { table, columns, unreferenced } = flow.partitions ?? {};
+  const { table, columns, unreferenced } = stream.partitions ?? {};
   if (table === undefined || unreferenced === undefined) return false;
   const { run } = context;
   const isOwner = Object.entries(columns ?? {}).map(
     ([part, column]) => sql`and ${sql.id(column)}::text = ${owner[part]}`,
   );
-  const loaded = await fenced(context, async (session) => {
+  const loaded = await withLease(context, async (session) => {
     const marked = await sql`update ${sql.table(table)}
       set _deleted_at = now(), _synced_at = now(), _run_id = ${run.runId}::bigint
       where source_id = ${run.sourceId} and _deleted_at is null and (${sql.raw(unreferenced)}) ${sql.join(isOwner, sql` `)}`.execute(
@@ -114,10 +114,10 @@ export async function removeOwner(
     );
     const owners = Number(marked.numAffectedRows ?? 0);
     if (owners === 0) return undefined;
-    const part = inScope(layoutOf(flow.table), { equal: owner }, run.sourceId);
-    const removed = await removal(flow.table, part, run).execute(session.trx);
+    const part = inScope(layoutOf(stream.table), { equal: owner }, run.sourceId);
+    const removed = await removal(stream.table, part, run).execute(session.trx);
     const batch = { counts: noCounts, deleted: owners + Number(removed.numAffectedRows ?? 0), braked: false };
-    await countBatch(session, run, flow.name, batch);
+    await countBatch(session, run, stream.name, batch);
     return batch;
   });
   if (loaded !== undefined) tallyBatch(tally, loaded);

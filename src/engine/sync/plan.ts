@@ -20,7 +20,7 @@ export type Mode = 'list' | 'full' | 'incremental' | 'backfill' | 'created-windo
 
 export interface StreamPlan extends WalkPlan {
   readonly mode: Mode;
-  /** Of a walk over everything that nobody asked for and that is not the first: what makes it necessary, for people. */
+  /** Why everything is read again without a request for it, as a sentence for people. */
   readonly why?: string;
 }
 
@@ -56,16 +56,16 @@ const fullEvery = 7;
 export async function planStream(
   deps: RunDeps,
   sourceId: number,
-  flow: Stream,
+  stream: Stream,
   asked: Request,
   clock: Date | undefined,
   signal: AbortSignal,
   known?: Standing,
 ): Promise<StreamPlan | undefined> {
-  const { windows, days } = flow;
-  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, flow, signal);
+  const { windows, days } = stream;
+  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, stream, signal);
   if (days !== undefined) {
-    const at = { sourceId, stream: flow.name };
+    const at = { sourceId, stream: stream.name };
     return planDays(deps, at, days, asked, clock ?? new Date(), stands);
   }
   if (asked.window !== undefined) {
@@ -76,7 +76,7 @@ export async function planStream(
   }
   const { checkpoint, coverage } = await stands();
   if (windows === undefined) {
-    const recent = flow.partitions?.active !== undefined && !asked.full && isFresh(checkpoint, clock);
+    const recent = stream.partitions?.active !== undefined && !asked.full && isFresh(checkpoint, clock);
     return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
   }
   const everything: StreamPlan = {
@@ -88,10 +88,10 @@ export async function planStream(
   if (asked.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
-  if (await patiently(() => lacksOpened(deps.warehouse.db, sourceId, flow)))
+  if (await patiently(() => lacksOpened(deps.warehouse.db, sourceId, stream)))
     return { ...everything, why: 'a part of its records is given now that was not' };
   if ((await windows.changes(signal)) === 'updated') {
-    const low = await patiently(() => lowMark(deps, sourceId, flow, checkpoint));
+    const low = await patiently(() => lowMark(deps, sourceId, stream, checkpoint));
     const from = new Date(low - deps.lookbackMs);
     return {
       mode: 'incremental',
@@ -155,17 +155,17 @@ function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): b
 async function lowMark(
   deps: RunDeps,
   sourceId: number,
-  flow: Stream,
+  stream: Stream,
   checkpoint: Checkpoint,
 ): Promise<number> {
   const watermark = Math.min(
     checkpoint.watermark.getTime(),
-    await allShownUntil(deps.warehouse.db, { sourceId, stream: flow.name }, checkpoint),
+    await allShownUntil(deps.warehouse.db, { sourceId, stream: stream.name }, checkpoint),
   );
-  if (flow.table.order === undefined) return watermark;
-  const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(flow.table.order)}) as newest
-    from ${sql.id(flow.table.schema, flow.table.name)}
-    where source_id = ${sourceId} and ${sql.id(flow.table.order)} <= ${checkpoint.watermark}`.execute(
+  if (stream.table.order === undefined) return watermark;
+  const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(stream.table.order)}) as newest
+    from ${sql.id(stream.table.schema, stream.table.name)}
+    where source_id = ${sourceId} and ${sql.id(stream.table.order)} <= ${checkpoint.watermark}`.execute(
     deps.warehouse.db,
   );
   const newest = rows[0]?.newest?.getTime();

@@ -10,7 +10,7 @@ import { type UnderWay, underWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
 import type { Refusal } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
-import type { StreamContext } from '../batching/stream-context.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
 import { manySlices } from '../context/concurrency.ts';
 import { tell, tellProgress } from '../context/run-context.ts';
 import type { OpenSlice, SliceEnd } from '../state/slice-state.ts';
@@ -30,7 +30,7 @@ const ofListing: Size = { records: 5_000, bytes: 1 << 21, underWay: 1 };
 /** The last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
 const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
 
-function sizeOf({ context, unread }: StreamContext): Size {
+function sizeOf({ context, unread }: WalkContext): Size {
   if (unread.count <= 1) return ofLast;
   return Math.min(unread.count, context.deps.concurrency) >= manySlices ? ofMany : usual;
 }
@@ -45,24 +45,25 @@ interface How {
  * Reads one slice to its end: pages → rows → batches. The last batch carries the slice's receipt and, for the walk's last slice, the
  * checkpoint. When it fails half-way, the batches read until then are committed without them, and the error is thrown.
  */
-export async function readSlice(stream: StreamContext, open: OpenSlice, how: How): Promise<SliceEnd> {
-  const missed = await keysToShow(stream, open);
-  const reading = await openReading(stream, open);
-  return new SliceReader(stream, open, how, reading, missed).read();
+export async function readSlice(walking: WalkContext, open: OpenSlice, how: How): Promise<SliceEnd> {
+  const missed = await keysToShow(walking, open);
+  const reading = await openReading(walking, open);
+  return new SliceReader(walking, open, how, reading, missed).read();
 }
 
 async function openReading(
-  { context, flow }: StreamContext,
+  { context, stream }: WalkContext,
   { slice, sliceId }: OpenSlice,
 ): Promise<Reading> {
-  if (flow.read !== undefined) return flow.read(slice, sliceContext(context, flow, sliceId), context.signal);
-  return readingOf(context.deps.source.http, await flow.pages(slice, context.signal), context.signal);
+  if (stream.read !== undefined)
+    return stream.read(slice, sliceContext(context, stream, sliceId), context.signal);
+  return readingOf(context.deps.source.http, await stream.pages(slice, context.signal), context.signal);
 }
 
 const emptyList: WalkEnd = { expected: 0, fetched: 0, passes: 1, moved: 0, matched: true };
 
 class SliceReader {
-  readonly #stream: StreamContext;
+  readonly #walking: WalkContext;
   readonly #open: OpenSlice;
   readonly #how: How;
   readonly #reading: Reading;
@@ -80,16 +81,16 @@ class SliceReader {
   #outside = 0;
   #announced = 0;
 
-  constructor(stream: StreamContext, open: OpenSlice, how: How, reading: Reading, missed: Set<string>) {
-    this.#stream = stream;
+  constructor(walking: WalkContext, open: OpenSlice, how: How, reading: Reading, missed: Set<string>) {
+    this.#walking = walking;
     this.#open = open;
     this.#how = how;
     this.#reading = reading;
     this.#missed = missed;
     // The memory of a batch is used again by the next one, in this slice and in those after it.
-    this.#loads = underWay(stream.context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
+    this.#loads = underWay(walking.context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
     this.#writer = this.#loads.writer();
-    this.#isWhole = stream.flow.absent === 'delete';
+    this.#isWhole = walking.stream.absent === 'delete';
   }
 
   async read(): Promise<SliceEnd> {
@@ -121,11 +122,11 @@ class SliceReader {
   }
 
   async #take(page: Page): Promise<void> {
-    const { context, flow, tally } = this.#stream;
-    this.#batch ??= new Batch(flow, this.#writer);
+    const { context, stream, tally } = this.#walking;
+    this.#batch ??= new Batch(stream, this.#writer);
     if (this.#missed.size > 0)
       for (const record of page.records) this.#missed.delete(this.#reading.id(record));
-    const taken = await takePage(this.#stream, this.#batch, page, this.#reading, this.#open.slice);
+    const taken = await takePage(this.#walking, this.#batch, page, this.#reading, this.#open.slice);
     this.#received += taken.received;
     this.#outside += taken.outside;
     this.#refusals.push(...taken.refusals);
@@ -135,36 +136,36 @@ class SliceReader {
       tally.announced = (tally.announced ?? 0) + total - this.#announced;
       this.#announced = total;
     }
-    tellProgress(context, flow, tally);
-    if (this.#isWhole && !isListing(flow)) return;
-    const size = this.#isWhole ? ofListing : sizeOf(this.#stream);
+    tellProgress(context, stream, tally);
+    if (this.#isWhole && !isListing(stream)) return;
+    const size = this.#isWhole ? ofListing : sizeOf(this.#walking);
     if (this.#batch.received >= size.records || this.#batch.bytes >= size.bytes)
       await this.#load(this.#batch, size);
   }
 
   /** Sends a full batch on its way. */
   async #load(batch: Batch, size: Size): Promise<void> {
-    const { context, flow } = this.#stream;
+    const { context, stream } = this.#walking;
     this.#batch = undefined;
-    if (this.#isWhole) this.#listing ??= await openListing(this.#stream, this.#open);
+    if (this.#isWhole) this.#listing ??= await openListing(this.#walking, this.#open);
     const listing = this.#listing;
     if (this.#isWhole) this.#rejects.push(...batch.rejects);
     await this.#loads.begin(
       size.underWay,
       this.#writer,
-      () => listing?.add(batch) ?? commit(this.#stream, batch, this.#open),
+      () => listing?.add(batch) ?? commit(this.#walking, batch, this.#open),
     );
     this.#writer = this.#loads.writer();
     if (!this.#isWhole) return;
-    const tooMany = context.rejections.add(flow.name, batch.received, batch.rejects.length);
+    const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
     if (tooMany !== undefined) throw tooMany;
   }
 
   async #check(end: WalkEnd): Promise<void> {
     // Records that lack what others have: all that was read stays, and the slice is read again.
-    const owed = await this.#stream.nestedLists.judge(this.#refusals);
+    const owed = await this.#walking.nestedLists.judge(this.#refusals);
     if (owed !== undefined) throw owed;
-    await checkShown(this.#stream, this.#open, { ...this.#how, end, missed: this.#missed });
+    await checkShown(this.#walking, this.#open, { ...this.#how, end, missed: this.#missed });
   }
 
   /** The batch with the receipt waits for all others: an empty one keeps no rows waiting. */
@@ -178,19 +179,19 @@ class SliceReader {
     const isLost = await this.#loads.failed();
     await this.#listing?.close();
     if (error instanceof TooManyRejects && this.#rejects.length > 0)
-      await keepRejected(this.#stream, this.#rejects, this.#open);
+      await keepRejected(this.#walking, this.#rejects, this.#open);
     // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out, too.
-    if (this.#batch !== undefined && this.#stream.flow.by !== 'days' && !isLost)
-      await salvage(this.#stream, this.#batch, this.#open);
+    if (this.#batch !== undefined && this.#walking.stream.by !== 'days' && !isLost)
+      await salvage(this.#walking, this.#batch, this.#open);
   }
 
   /** Commits the last batch with the receipt. */
   async #finish(end: WalkEnd): Promise<SliceEnd> {
-    const { context, flow, walk } = this.#stream;
+    const { context, stream, walk } = this.#walking;
     const note = (level: 'info' | 'warn', message: string): void =>
-      tell(context, level, `${flow.name}: ${message}`);
+      tell(context, level, `${stream.name}: ${message}`);
     // What reads in its own way asks for no window.
-    if (this.#outside > 0 && walk.kind !== 'backfill' && flow.read === undefined)
+    if (this.#outside > 0 && walk.kind !== 'backfill' && stream.read === undefined)
       note('info', `${plural(this.#outside, 'record')} lay outside the window that was asked for`);
     const sliceEnd: SliceEnd = {
       status: end.matched ? 'done' : 'partial',
@@ -200,8 +201,8 @@ class SliceReader {
       passes: end.passes,
       ...(end.lacks && { lacks: end.lacks }),
     };
-    const last = this.#batch ?? new Batch(flow, this.#writer);
-    const loaded = await commit(this.#stream, last, this.#open, sliceEnd, this.#listing).finally(() =>
+    const last = this.#batch ?? new Batch(stream, this.#writer);
+    const loaded = await commit(this.#walking, last, this.#open, sliceEnd, this.#listing).finally(() =>
       this.#listing?.close(),
     );
     context.writers.push(this.#writer);
@@ -214,9 +215,9 @@ class SliceReader {
   }
 }
 
-function openListing({ context, flow, force }: StreamContext, { slice }: OpenSlice): Promise<ListingLoad> {
+function openListing({ context, stream, force }: WalkContext, { slice }: OpenSlice): Promise<ListingLoad> {
   const { sourceId, runId } = context.run;
   const { settings, signal } = context.lease;
-  const target = { flow, scope: scopeOf(flow, slice), sourceId, runId, force, settings };
+  const target = { flow: stream, scope: scopeOf(stream, slice), sourceId, runId, force, settings };
   return ListingLoad.open(context.deps.warehouse.pool, target, signal);
 }

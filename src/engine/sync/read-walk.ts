@@ -4,10 +4,10 @@ import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '
 import { plural } from '../../core/format.ts';
 import type { Slice } from '../../core/stream.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
-import type { StreamContext } from '../batching/stream-context.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/problems.ts';
 import { tell } from '../context/run-context.ts';
-import { fenced } from '../state/lease-guard.ts';
+import { withLease } from '../state/lease-guard.ts';
 import {
   beginSlice,
   hasAnswered,
@@ -20,26 +20,26 @@ import {
 } from '../state/slice-state.ts';
 import { closeIfLast, narrowCheckpoint } from '../state/walk-state.ts';
 import { needsConfirmation, outcomeOf, ownersConfirming } from '../verify.ts';
-import { listedOwners, passBy, removeOwner, renewOwners } from './partitions.ts';
+import { listedOwners, removeOwner, renewOwners, skipSlice } from './partitions.ts';
 import { readSlice } from './read-slice.ts';
 import { type Part, splitIfLarge, whole } from './split.ts';
 
 /** Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the stream or the run. */
-export async function readWalk(stream: StreamContext, clock: Date | undefined): Promise<Problem | undefined> {
-  const { context, walk } = stream;
+export async function readWalk(walking: WalkContext, clock: Date | undefined): Promise<Problem | undefined> {
+  const { context, walk } = walking;
   const { db } = context.deps.warehouse;
-  await narrowCheckpoint(context, stream.flow.name, stream.coverage);
-  if (walk.resumed) await patiently(() => renewOwners(stream));
+  await narrowCheckpoint(context, walking.stream.name, walking.coverage);
+  if (walk.resumed) await patiently(() => renewOwners(walking));
   const slices = await patiently(() => unreadSlices(db, walk));
   // The owners left in a resumed walk may be those that are gone: others answered in an earlier run.
   const answered = walk.resumed && (await patiently(() => hasAnswered(db, walk)));
-  return new WalkReader(stream, clock, answered).readAll(slices);
+  return new WalkReader(walking, clock, answered).readAll(slices);
 }
 
 type Refused = { readonly open: OpenSlice; readonly error: Missing | Forbidden };
 
 class WalkReader {
-  readonly #stream: StreamContext;
+  readonly #walking: WalkContext;
   /** The source's clock at the beginning of the run. */
   readonly #clock: Date | undefined;
   readonly #fatal = new AbortController();
@@ -57,16 +57,16 @@ class WalkReader {
   #read = 0;
   #passedBy = 0;
 
-  constructor(stream: StreamContext, clock: Date | undefined, answered: boolean) {
-    const { context } = stream;
+  constructor(walking: WalkContext, clock: Date | undefined, answered: boolean) {
+    const { context } = walking;
     const signal = AbortSignal.any([context.signal, this.#fatal.signal]);
-    this.#stream = { ...stream, context: { ...context, signal } };
+    this.#walking = { ...walking, context: { ...context, signal } };
     this.#clock = clock;
     this.#answered = answered;
   }
 
   async readAll(slices: readonly OpenSlice[]): Promise<Problem | undefined> {
-    const { unread } = this.#stream;
+    const { unread } = this.#walking;
     unread.count = slices.length;
     unread.waiting = slices.length;
     await this.#round(slices.map((open) => ({ open, ...whole })));
@@ -92,7 +92,7 @@ class WalkReader {
   }
 
   async #one(part: Part): Promise<void> {
-    const { context, unread } = this.#stream;
+    const { context, unread } = this.#walking;
     const more = await context.slot(async () => {
       if (this.#isOver) return [];
       context.signal.throwIfAborted();
@@ -113,9 +113,9 @@ class WalkReader {
 
   /** Reads a slice, or cuts it: then gives its parts. */
   async #readOrCut(part: Part): Promise<readonly Part[]> {
-    const { context, flow, unread } = this.#stream;
+    const { context, stream, unread } = this.#walking;
     const { open } = part;
-    const split = await splitIfLarge(this.#stream, part, this.#clock);
+    const split = await splitIfLarge(this.#walking, part, this.#clock);
     if ('parts' in split) {
       unread.count += split.parts.length - 1;
       unread.waiting += split.parts.length;
@@ -124,38 +124,38 @@ class WalkReader {
     const refusal = this.#refusals.get(ownerOf(open.slice));
     if (refusal !== undefined) throw refusal;
     await patiently(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
-    const end = await readSlice(this.#stream, open, { again: this.#isSecond, count: split.count });
+    const end = await readSlice(this.#walking, open, { again: this.#isSecond, count: split.count });
     this.#read += 1;
     // A reading without a pass asked nothing: nobody has answered.
     this.#answered ||= end.passes > 0;
-    if (end.status === 'partial') this.#problems.push(partialProblem(where(flow, open.slice), end));
+    if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));
     return [];
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */
   async #failed(open: OpenSlice, error: unknown): Promise<void> {
-    const { flow } = this.#stream;
-    if (error instanceof TooOld && flow.by === 'days') return this.#tooOld(open, error);
+    const { stream } = this.#walking;
+    if (error instanceof TooOld && stream.by === 'days') return this.#tooOld(open, error);
     const isRefused = error instanceof Missing || error instanceof Forbidden;
-    if (isRefused && flow.by === 'days') this.#refusals.set(ownerOf(open.slice), error);
+    if (isRefused && stream.by === 'days') this.#refusals.set(ownerOf(open.slice), error);
     if (!this.#isSecond && needsConfirmation(error)) {
       this.#doubtful.add(open);
       if (!(error instanceof Missing) || !this.#lacksEndpoint(open)) return;
-    } else if (isRefused && flow.partitions !== undefined) {
+    } else if (isRefused && stream.partitions !== undefined) {
       this.#refused.push({ open, error });
       return;
     }
     if (!(error instanceof TidemarkError)) throw error;
     if (!(error instanceof Fenced)) await this.#leave(open, error);
     if (endsRun(error) || isRefused) throw error;
-    const reason = `${where(flow, open.slice)}: ${error.message}`;
+    const reason = `${where(stream, open.slice)}: ${error.message}`;
     this.#problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
   }
 
   /** Whether enough owners lack an optional list to say that the server has none. */
   #lacksEndpoint({ slice }: OpenSlice): boolean {
-    const { flow } = this.#stream;
-    if (slice.partition === undefined || flow.optional !== true || flow.by === 'days' || this.#answered)
+    const { stream } = this.#walking;
+    if (slice.partition === undefined || stream.optional !== true || stream.by === 'days' || this.#answered)
       return false;
     this.#missingOwners += 1;
     return this.#missingOwners >= ownersConfirming;
@@ -163,9 +163,9 @@ class WalkReader {
 
   /** Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream. */
   async #judge(): Promise<void> {
-    const { flow } = this.#stream;
+    const { stream } = this.#walking;
     if (this.#refused.length === 0) return;
-    const listed = await listedOwners(this.#stream);
+    const listed = await listedOwners(this.#walking);
     // An owner that fails or is closed may have the list: nothing is concluded from the 404 of another one.
     const mayHave = this.#answered || this.#problems.length > 0;
     const isClosed = this.#refused.some(({ error }) => error instanceof Forbidden);
@@ -175,7 +175,7 @@ class WalkReader {
       const outcome = outcomeOf({
         answer: isMissing ? 'missing' : 'forbidden',
         of: 'owner',
-        endpoint: flow.optional === true ? 'optional' : 'promised',
+        endpoint: stream.optional === true ? 'optional' : 'promised',
         sibling: mayHave || (isMissing && (isClosed || !isListed)),
         hasDays: false,
       });
@@ -191,33 +191,33 @@ class WalkReader {
   /** The owner's slice stays open: the next run reads it again, and the watermark does not pass it. */
   async #wait(open: OpenSlice, error: TidemarkError): Promise<void> {
     await this.#leave(open, error);
-    const reason = `${where(this.#stream.flow, open.slice)}: ${error.message}; give the permission, or leave it out of the configuration`;
+    const reason = `${where(this.#walking.stream, open.slice)}: ${error.message}; give the permission, or leave it out of the configuration`;
     this.#problems.push({ status: 'forbidden', reason });
   }
 
   /** Rows of an owner that is gone stay, unless the source neither lists nor refers to it and another owner answers. */
   async #gone(open: OpenSlice, error: TidemarkError, isListed: boolean): Promise<void> {
-    const { context, flow } = this.#stream;
+    const { context, stream } = this.#walking;
     const { partition } = open.slice;
     const isRemoved =
-      !isListed && this.#answered && partition !== undefined && (await removeOwner(this.#stream, partition));
-    await passBy(context, open, { code: error.code, message: error.message });
+      !isListed && this.#answered && partition !== undefined && (await removeOwner(this.#walking, partition));
+    await skipSlice(context, open, { code: error.code, message: error.message });
     this.#passedBy += 1;
     if (isRemoved)
-      tell(context, 'info', `${where(flow, open.slice)}: deleted at the source, which shows it no more`);
-    else tell(context, 'warn', `${where(flow, open.slice)}: ${error.message}`);
+      tell(context, 'info', `${where(stream, open.slice)}: deleted at the source, which shows it no more`);
+    else tell(context, 'warn', `${where(stream, open.slice)}: ${error.message}`);
   }
 
   /** Days that the source does not give any more are passed by. */
   async #tooOld(open: OpenSlice, { message }: TooOld): Promise<void> {
-    const { context, flow } = this.#stream;
-    await passBy(context, open, { code: tooOld, message });
+    const { context, stream } = this.#walking;
+    await skipSlice(context, open, { code: tooOld, message });
     this.#passedBy += 1;
-    tell(context, 'warn', `${where(flow, open.slice)}: ${message}`);
+    tell(context, 'warn', `${where(stream, open.slice)}: ${message}`);
   }
 
   #leave({ sliceId }: OpenSlice, { code, message }: TidemarkError): Promise<void> {
-    const { deps, run } = this.#stream.context;
+    const { deps, run } = this.#walking.context;
     return patiently(() =>
       leaveSlice(deps.warehouse.db, sliceId, run.runId, 'failed', { code, message }),
     ).catch(() => undefined);
@@ -225,10 +225,10 @@ class WalkReader {
 
   /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
   async #close(): Promise<void> {
-    const { context, flow, walk, coverage } = this.#stream;
+    const { context, stream, walk, coverage } = this.#walking;
     const { sourceId, runId } = context.run;
-    await fenced(context, ({ trx }) =>
-      closeIfLast({ trx }, walk, { sourceId, stream: flow.name, runId, coverage }),
+    await withLease(context, ({ trx }) =>
+      closeIfLast({ trx }, walk, { sourceId, stream: stream.name, runId, coverage }),
     );
   }
 }

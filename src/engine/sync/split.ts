@@ -2,17 +2,17 @@
 
 import type { Days, Slice } from '../../core/stream.ts';
 import { sliceContext } from '../batching/slice-context.ts';
-import type { StreamContext } from '../batching/stream-context.ts';
-import { fenced } from '../state/lease-guard.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
+import { withLease } from '../state/lease-guard.ts';
 import { type OpenSlice, splitSlice } from '../state/slice-state.ts';
 import { cutInto, fewRecords, mostRecords, partsOf } from './cut-window.ts';
 import { goneAndThere, halfDays, mostRows } from './days.ts';
 
 /** What is known of the size of a slice. */
 interface Size {
-  /** Records in it, as the source counts them or as they must be about; undefined: nobody has asked. */
+  /** Records in it, counted or estimated; undefined: not counted. */
   readonly count: number | undefined;
-  /** Whether it came of a cut with about as many records on both sides of it: its own middle, too, then has about half of them on either. */
+  /** Whether the cut that made it had about as many records on either side: then its own halves are not counted. */
   readonly even: boolean;
 }
 
@@ -24,17 +24,17 @@ export interface Part extends Size {
 /** A slice that is no part of another. */
 export const whole: Size = { count: undefined, even: false };
 
-/** The parts of a slice that holds more than it should, or how many records one holds that is to be read as it is, as far as that is known. */
+/** The parts of a slice that is too large; of any other the number of its records, as far as known. */
 export async function splitIfLarge(
-  stream: StreamContext,
+  walking: WalkContext,
   part: Part,
   clock: Date | undefined,
 ): Promise<{ readonly parts: readonly Part[] } | { readonly count: number | undefined }> {
-  const { context, flow, walk, tally } = stream;
+  const { context, stream, walk, tally } = walking;
   const { open } = part;
-  const { windows, days } = flow;
+  const { windows, days } = stream;
   if (days !== undefined) {
-    const parts = await splitDays(stream, open, days);
+    const parts = await splitDays(walking, open, days);
     return parts === undefined ? { count: undefined } : { parts };
   }
   // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
@@ -42,7 +42,7 @@ export async function splitIfLarge(
   const count = part.count ?? (await windows.count(open.slice, context.signal));
   if (part.count === undefined && count !== undefined && walk.kind !== 'incremental')
     tally.announced = (tally.announced ?? 0) + count;
-  if (count === undefined || !isWorthCutting(count, stream)) return { count };
+  if (count === undefined || !isWorthCutting(count, walking)) return { count };
   const cut = cutInto(partsOf(count, mostRecords), open.slice, clock ?? walk.clock ?? new Date());
   if (cut === undefined) return { count };
   const [, ...others] = cut;
@@ -50,11 +50,11 @@ export async function splitIfLarge(
     part.even && others.length === 1
       ? halved(count)
       : sizesOf(count, await Promise.all(cut.slice(0, -1).map((one) => windows.count(one, context.signal))));
-  return { parts: await replaceBy(stream, open, cut, sizes) };
+  return { parts: await replaceBy(walking, open, cut, sizes) };
 }
 
 /** Too large; or large enough to be read by two where few others wait to be read. */
-const isWorthCutting = (count: number, { context, unread }: StreamContext): boolean =>
+const isWorthCutting = (count: number, { context, unread }: WalkContext): boolean =>
   count > mostRecords || (count > fewRecords && unread.waiting <= 2 * context.deps.concurrency);
 
 /** Half of the records on either side, unasked: a request for each of the last cuts would cost more than a cut that is somewhat off. */
@@ -81,26 +81,26 @@ function sizesOf(count: number, counted: readonly (number | undefined)[]): reado
 
 /** Halves a slice of days whose rows would be too many to be read in one piece, and cuts off days that the source does not tell any more. */
 async function splitDays(
-  stream: StreamContext,
+  walking: WalkContext,
   open: OpenSlice,
   days: Days,
 ): Promise<readonly Part[] | undefined> {
-  const { context, flow } = stream;
+  const { context, stream } = walking;
   // Not as the run began: days go by at midnight, also while it reads.
   const past = goneAndThere(open.slice, days, context.now());
-  if (past !== undefined) return replaceBy(stream, open, past, []);
-  const rows = await days.rows(open.slice, sliceContext(context, flow, open.sliceId));
+  if (past !== undefined) return replaceBy(walking, open, past, []);
+  const rows = await days.rows(open.slice, sliceContext(context, stream, open.sliceId));
   const cut = rows <= mostRows ? undefined : halfDays(open.slice);
-  return cut && replaceBy(stream, open, cut, []);
+  return cut && replaceBy(walking, open, cut, []);
 }
 
-/** Puts parts in the place of their slice. */
+/** Replaces a slice by its parts. */
 async function replaceBy(
-  { context, walk }: StreamContext,
+  { context, walk }: WalkContext,
   open: OpenSlice,
   cut: readonly Slice[],
   sizes: readonly Size[],
 ): Promise<readonly Part[]> {
-  const parts = await fenced(context, (session) => splitSlice(session, walk, open.sliceId, cut));
+  const parts = await withLease(context, (session) => splitSlice(session, walk, open.sliceId, cut));
   return parts.map((one, index) => ({ open: one, ...(sizes[index] ?? whole) }));
 }

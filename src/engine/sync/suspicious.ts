@@ -7,7 +7,7 @@ import { layoutOf } from '../../load/layout.ts';
 import { inScope } from '../../load/replace.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import { scopeOf } from '../batching/commit.ts';
-import type { StreamContext } from '../batching/stream-context.ts';
+import type { WalkContext } from '../batching/walk-context.ts';
 import { tell } from '../context/run-context.ts';
 import type { OpenSlice } from '../state/slice-state.ts';
 import { ShownLess } from '../verify.ts';
@@ -17,13 +17,13 @@ const mostKeys = 1_000;
 
 /** The keys of rows that a window of changes must show: rows stored with a later change. Changes are not counted, so keys stand in. */
 export async function keysToShow(
-  { context, flow }: StreamContext,
+  { context, stream }: WalkContext,
   { slice }: OpenSlice,
 ): Promise<Set<string>> {
-  const { order, key, schema, name } = flow.table;
+  const { order, key, schema, name } = stream.table;
   const { field, from, to } = slice.window ?? {};
   const [id, ...more] = key;
-  if (flow.by !== 'changes' || field !== 'updated' || from === undefined) return new Set();
+  if (stream.by !== 'changes' || field !== 'updated' || from === undefined) return new Set();
   if (order === undefined || id === undefined || more.length > 0) return new Set();
   const at = sql.id(order);
   const { rows } = await patiently(() =>
@@ -45,23 +45,24 @@ interface Shown {
 }
 
 /** Throws `ShownLess` where a list shows much less than its source counts, or is empty though rows are stored; the second time it is believed. */
-export async function checkShown(stream: StreamContext, open: OpenSlice, shown: Shown): Promise<void> {
-  await checkCount(stream, open, shown);
+export async function checkShown(walking: WalkContext, open: OpenSlice, shown: Shown): Promise<void> {
+  await checkCount(walking, open, shown);
   const { end, again } = shown;
   // A reading without a pass asked nothing.
   if (again || end.fetched > 0 || end.passes === 0) return;
-  if (await isUnexpectedlyEmpty(stream, open)) throw new ShownLess(`${stream.flow.name}: the list is empty`);
+  if (await isUnexpectedlyEmpty(walking, open))
+    throw new ShownLess(`${walking.stream.name}: the list is empty`);
 }
 
 async function checkCount(
-  { context, flow }: StreamContext,
+  { context, stream }: WalkContext,
   { slice }: OpenSlice,
   { end, count, missed, again }: Shown,
 ): Promise<void> {
-  if (flow.by !== 'changes' || (!isMuchLess(end.fetched, count) && missed.size === 0)) return;
-  const now = (await flow.windows.count(slice, context.signal)) ?? 0;
+  if (stream.by !== 'changes' || (!isMuchLess(end.fetched, count) && missed.size === 0)) return;
+  const now = (await stream.windows.count(slice, context.signal)) ?? 0;
   const [from, to] = [slice.window?.from, slice.window?.to].map((at) => at?.toISOString() ?? '…');
-  const message = `${flow.name}: the source counts ${plural(now, 'record')} from ${from} to ${to}, and shows ${end.fetched}`;
+  const message = `${stream.name}: the source counts ${plural(now, 'record')} from ${from} to ${to}, and shows ${end.fetched}`;
   const isLess = isMuchLess(end.fetched, now);
   if (!again && (isLess || (missed.size > 0 && end.fetched < now))) throw new ShownLess(message);
   if (isLess) tell(context, 'warn', `${message}, twice: what it does not show is not read`);
@@ -73,14 +74,14 @@ const isMuchLess = (shown: number, count = 0): boolean =>
 
 /** Whether rows of the slice are stored, or the whole list is read for the first time. Windows of changes are often empty. */
 async function isUnexpectedlyEmpty(
-  { context, flow, isFirst }: StreamContext,
+  { context, stream, isFirst }: WalkContext,
   { slice }: OpenSlice,
 ): Promise<boolean> {
-  if (flow.by === 'changes') return false;
-  if (flow.by === 'list' && isFirst) return true;
-  const { columns, schema, name, tombstones } = flow.table;
+  if (stream.by === 'changes') return false;
+  if (stream.by === 'list' && isFirst) return true;
+  const { columns, schema, name, tombstones } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
-  const scope = inScope(layoutOf(flow.table), scopeOf(flow, slice), context.run.sourceId);
+  const scope = inScope(layoutOf(stream.table), scopeOf(stream, slice), context.run.sourceId);
   const { rows } = await patiently(() =>
     sql<{ has: boolean }>`select exists (select from ${sql.id(schema, name)} t where ${scope}
       ${tombstones ? sql`and t._deleted_at is null` : sql``}) as has`.execute(context.deps.warehouse.db),

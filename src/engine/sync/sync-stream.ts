@@ -3,7 +3,7 @@
 import type { Slice, Stream, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
-import { newStreamContext, type StreamContext } from '../batching/stream-context.ts';
+import { newWalkContext, type WalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { type RunContext, type Tally, tell } from '../context/run-context.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
@@ -41,7 +41,7 @@ export interface Times {
 /** A stream that is being synced. */
 interface Syncing {
   readonly context: RunContext;
-  readonly flow: Stream;
+  readonly stream: Stream;
   readonly request: Request;
   readonly times: Times;
   readonly tally: Tally;
@@ -52,7 +52,7 @@ interface Syncing {
 /** Makes every walk that the stream needs in this run: open ones first. */
 export async function syncStream(
   context: RunContext,
-  flow: Stream,
+  stream: Stream,
   request: Request,
   times: Times,
   tally: Tally,
@@ -61,19 +61,19 @@ export async function syncStream(
   // A stream after one that was stopped knows its owners only in part.
   signal.throwIfAborted();
   const { db } = deps.warehouse;
-  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, flow.name));
-  const standing = await confirmed(() => standingOf(deps, run.sourceId, flow, signal));
-  const syncing: Syncing = { context, flow, request, times, tally, standing, resolves };
+  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, stream.name));
+  const standing = await confirmed(() => standingOf(deps, run.sourceId, stream, signal));
+  const syncing: Syncing = { context, stream, request, times, tally, standing, resolves };
   const plan = await confirmed(() =>
-    planStream(deps, run.sourceId, flow, request, times.clock, signal, standing),
+    planStream(deps, run.sourceId, stream, request, times.clock, signal, standing),
   );
-  if (plan === undefined) return { status: 'skipped', reason: nothingToRead(flow) };
-  for (const open of await patiently(() => openWalks(db, run.sourceId, flow.name))) {
+  if (plan === undefined) return { status: 'skipped', reason: nothingToRead(stream) };
+  for (const open of await patiently(() => openWalks(db, run.sourceId, stream.name))) {
     if (!isOfThisRequest(open, plan)) continue;
     const next = await finishOpen(syncing, open, plan);
     if (next === 'ended') return undefined;
-    if (next === 'again') return syncStream(context, flow, request, times, tally);
-    if (next === 'changes') return syncStream(context, flow, { ...request, full: false }, times, tally);
+    if (next === 'again') return syncStream(context, stream, request, times, tally);
+    if (next === 'changes') return syncStream(context, stream, { ...request, full: false }, times, tally);
     if (next !== 'abandoned') return next;
   }
   return begin(syncing, plan);
@@ -95,7 +95,7 @@ type Next = 'abandoned' | 'ended' | 'again' | 'changes' | Problem;
 
 /** Finishes a walk that an earlier run left open, or abandons it. */
 async function finishOpen(syncing: Syncing, open: Walk, plan: StreamPlan): Promise<Next> {
-  const { context, flow, request, times, standing } = syncing;
+  const { context, stream, request, times, standing } = syncing;
   const { db } = context.deps.warehouse;
   const { runId } = context.run;
   // A list with a closed owner never ends: the rest of it would stay as it was first read.
@@ -106,7 +106,7 @@ async function finishOpen(syncing: Syncing, open: Walk, plan: StreamPlan): Promi
     return 'abandoned';
   }
   if (open.runId !== runId)
-    tell(context, 'info', `${flow.name}: goes on with the ${open.kind} walk that was interrupted`);
+    tell(context, 'info', `${stream.name}: goes on with the ${open.kind} walk that was interrupted`);
   const isOld = isList && (await patiently(() => wasReadBefore(db, open, runId)));
   const problem = await readWalk(contextOf(syncing, open), times.clock);
   // What an earlier run read of a list may have changed since.
@@ -122,36 +122,36 @@ async function finishOpen(syncing: Syncing, open: Walk, plan: StreamPlan): Promi
 
 /** Reads what came since a walk began that cannot be finished; the watermark stays where it is. */
 async function catchUp(syncing: Syncing, open: Walk, plan: StreamPlan): Promise<void> {
-  const { context, flow } = syncing;
-  const window = await newSince(context, flow, open, plan);
+  const { context, stream } = syncing;
+  const window = await newSince(context, stream, open, plan);
   if (window === undefined) return;
   await begin(syncing, { mode: 'incremental', kind: 'backfill', words: catchUpWords(open), window }, open);
   const { deps, run } = context;
-  await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, flow.name, catchUpWordsLike));
+  await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, catchUpWordsLike));
 }
 
 /** Opens a walk and reads it. `beside`: the walk that cannot be finished. */
 async function begin(syncing: Syncing, plan: StreamPlan, beside?: Walk): Promise<Problem | undefined> {
-  const { context, flow, times, standing } = syncing;
+  const { context, stream, times, standing } = syncing;
   const { deps, run } = context;
-  if (plan.why !== undefined) tell(context, 'info', `${flow.name}: everything is read again: ${plan.why}`);
+  if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   const { fields } = standing.coverage;
-  const at = { sourceId: run.sourceId, stream: flow.name, runId: run.runId, fields };
-  const slices = await patiently(() => firstSlices(context, flow, plan, beside));
+  const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId, fields };
+  const slices = await patiently(() => firstSlices(context, stream, plan, beside));
   // After a lost answer there may be two: the unread one is resumed by the next run.
   const walk = await patiently(() => openWalk(deps.warehouse.db, at, plan, times.clock, slices));
   return readWalk(contextOf(syncing, walk), times.clock);
 }
 
 function contextOf(
-  { context, flow, request, times, tally, standing, resolves }: Syncing,
+  { context, stream, request, times, tally, standing, resolves }: Syncing,
   walk: Walk,
-): StreamContext {
+): WalkContext {
   const force = request.full || walk.words.startsWith(fullWords('', true));
   const { coverage, checkpoint } = standing;
   const isFirst = checkpoint === undefined;
-  return newStreamContext(context, {
-    flow,
+  return newWalkContext(context, {
+    stream,
     walk,
     tally,
     coverage,

@@ -6,9 +6,9 @@ import type { Walk } from '../state/walk-state.ts';
 import { NestedLists } from './nested-lists.ts';
 
 /** What the reading of a walk's slices shares. */
-export interface StreamContext {
+export interface WalkContext {
   readonly context: RunContext;
-  readonly flow: Stream;
+  readonly stream: Stream;
   readonly walk: Walk;
   readonly tally: Tally;
   /** What the stream's checkpoint covers once the walk is done. */
@@ -26,12 +26,12 @@ export interface StreamContext {
 }
 
 /** The context of a walk that begins, or goes on, now. */
-export const newStreamContext = (
+export const newWalkContext = (
   context: RunContext,
-  of: Omit<StreamContext, 'context' | 'nestedLists' | 'unread'>,
-): StreamContext => ({
+  of: Omit<WalkContext, 'context' | 'nestedLists' | 'unread'>,
+): WalkContext => ({
   ...of,
   context,
-  nestedLists: new NestedLists(context, of.flow),
+  nestedLists: new NestedLists(context, of.stream),
   unread: { count: 0, waiting: 0 },
 });
