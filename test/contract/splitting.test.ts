@@ -67,29 +67,3 @@ describe.each([
     expect(row).toEqual({ n: truth.length, digest });
   });
 });
-
-test('a window whose cut was even is cut once more without asking, and what that makes of it tiles as well', async () => {
-  const rig = await openRig({
-    dialect: 'vendor',
-    issues: 3_000,
-    projects: 3,
-    users: 20,
-    years: 1,
-    history: 0,
-    now: new Date('2026-03-10T09:00:00Z'),
-  });
-  expect(await rig.sync(issues)).toMatchObject({
-    status: 'succeeded',
-    counts: { inserted: 3_000, unchanged: 0 },
-  });
-  const counts = rig.tracker.log.filter(
-    (one) => one.endpoint === '/rest/api/3/search/approximate-count',
-  ).length;
-  const [cuts] = await rig.rows<{ n: number }>(
-    `select count(*)::int as n from ops.slices where status = 'split'`,
-  );
-  // One for all of it, and one for each cut but those that were made unasked.
-  expect(counts).toBeGreaterThan(1);
-  expect(counts).toBeLessThanOrEqual(cuts?.n ?? 0);
-  await rig.close();
-});

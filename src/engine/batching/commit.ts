@@ -43,9 +43,9 @@ async function write(
   closing?: SliceEnd,
   listing?: ListingLoad,
 ): Promise<Loaded> {
-  const { context, stream, tally, walk } = walking;
-  const speaksForAll = closing?.status === 'done' && closing.lacks !== true && showsAll(stream);
-  const listed = speaksForAll ? scopeOf(stream, open.slice) : undefined;
+  const { context, stream, tally } = walking;
+  const showsScope = closing?.status === 'done' && closing.lacks !== true && showsAll(stream);
+  const listed = showsScope ? scopeOf(stream, open.slice) : undefined;
   const how: Load = {
     stream: stream.name,
     sourceId: context.run.sourceId,
@@ -53,7 +53,10 @@ async function write(
     force: walking.force,
     resolves: walking.resolves,
     ...(listed !== undefined && { lists: listed, ...(stream.absent === 'delete' && { replaces: listed }) }),
-    close: (session, loaded) => close(walking, open, session, loaded, closing),
+    close: async (session, result) => {
+      if (closing !== undefined) await endWith(walking, open, session, closing, result.braked);
+      await countBatch(session, context.run, stream.name, result);
+    },
     settings: context.lease.settings,
     guard: (session) => context.lease.guard(session),
   };
@@ -63,36 +66,34 @@ async function write(
   );
   tallyBatch(tally, loaded);
   return loaded;
-
-  async function close(
-    at: WalkContext,
-    of: OpenSlice,
-    session: Session,
-    result: Loaded,
-    receipt: SliceEnd | undefined,
-  ): Promise<void> {
-    if (receipt !== undefined) {
-      const status = result.braked ? ('partial' as const) : receipt.status;
-      await endSlice(session, of.sliceId, at.context.run.runId, { ...receipt, status });
-      // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
-      if (at.unread.count <= 1)
-        await closeIfLast(session, walk, {
-          sourceId: at.context.run.sourceId,
-          stream: at.stream.name,
-          runId: at.context.run.runId,
-          coverage: at.coverage,
-        });
-    }
-    await countBatch(session, at.context.run, at.stream.name, result);
-  }
 }
 
-/** Whether a complete reading of a slice shows all rows of its scope. A walk by time shows what was created or changed. */
-const showsAll = (stream: Stream): boolean =>
-  stream.absent === 'delete' ||
-  (stream.windows === undefined && stream.days === undefined && stream.recentOnly !== true);
+/** Writes the slice's receipt, and closes the walk with its last slice. */
+async function endWith(
+  walking: WalkContext,
+  { sliceId }: OpenSlice,
+  session: Session,
+  receipt: SliceEnd,
+  isBraked: boolean,
+): Promise<void> {
+  const status = isBraked ? ('partial' as const) : receipt.status;
+  await endSlice(session, sliceId, walking.context.run.runId, { ...receipt, status });
+  // Two slices that end at once may each take the other for unread: then `readWalk` closes the walk.
+  if (walking.unread.count <= 1) await closeWalk(session, walking);
+}
 
-/** What a complete reading of a slice speaks for. */
+/** Closes the walk if every slice of it is done. */
+export const closeWalk = (session: Pick<Session, 'trx'>, walking: WalkContext): Promise<boolean> => {
+  const { context, stream, walk, coverage } = walking;
+  const { sourceId, runId } = context.run;
+  return closeIfLast(session, walk, { sourceId, stream: stream.name, runId, coverage });
+};
+
+/** Whether a complete reading of a slice shows all rows of its scope. A walk by time shows what was created or changed. */
+const showsAll = ({ absent, by, recentOnly }: Stream): boolean =>
+  absent === 'delete' || (by === 'list' && recentOnly !== true);
+
+/** The rows that a complete reading of a slice shows. */
 export function scopeOf(stream: Stream, { partition = {}, window }: Slice): Scope {
   const { days } = stream;
   if (days === undefined || window?.from === undefined || window.to === undefined)
@@ -100,12 +101,12 @@ export function scopeOf(stream: Stream, { partition = {}, window }: Slice): Scop
   return { equal: partition, days: { column: days.column, from: window.from, to: window.to } };
 }
 
-/** What was read before a failure is kept: it is true, and the next run has less to do. */
+/** Commits what was read before a failure: the next run has less to do. */
 export async function salvage(walking: WalkContext, batch: Batch, open: OpenSlice): Promise<void> {
   if (batch.received > 0 && !walking.context.lease.signal.aborted) await commit(walking, batch, open);
 }
 
-/** Of a listing with more rejects than a run bears nothing is loaded but those: they say what is wrong with it. They were counted as they came. */
+/** Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it. They are counted already. */
 export async function keepRejected(
   walking: WalkContext,
   rejects: readonly Reject[],

@@ -12,7 +12,10 @@ export interface Holder {
  * One transaction of the lease's holder; it commits only while the lease is still held (guarantee G7). `work` must be repeatable. Throws
  * as `inTransaction`, or `Fenced`.
  */
-export async function withLease<T>({ deps, lease }: Holder, work: (session: Session) => Promise<T>): Promise<T> {
+export async function withLease<T>(
+  { deps, lease }: Holder,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
   const guarded = async (
     session: Session,
   ): Promise<{ readonly result: T; readonly confirm: () => void }> => ({

@@ -6,7 +6,7 @@ import type { Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import type { Coverage } from './coverage.ts';
-import { withLease, type Holder } from './lease-guard.ts';
+import { type Holder, withLease } from './lease-guard.ts';
 import { addSlices, windowOf } from './slice-state.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';

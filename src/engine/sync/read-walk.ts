@@ -4,6 +4,7 @@ import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '
 import { plural } from '../../core/format.ts';
 import type { Slice } from '../../core/stream.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
+import { closeWalk } from '../batching/commit.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/problems.ts';
 import { tell } from '../context/run-context.ts';
@@ -18,11 +19,11 @@ import {
   tooOld,
   unreadSlices,
 } from '../state/slice-state.ts';
-import { closeIfLast, narrowCheckpoint } from '../state/walk-state.ts';
+import { narrowCheckpoint } from '../state/walk-state.ts';
 import { needsConfirmation, outcomeOf, ownersConfirming } from '../verify.ts';
 import { listedOwners, removeOwner, renewOwners, skipSlice } from './partitions.ts';
 import { readSlice } from './read-slice.ts';
-import { type Part, splitIfLarge, whole } from './split.ts';
+import { type Part, splitIfLarge } from './split.ts';
 
 /** Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the stream or the run. */
 export async function readWalk(walking: WalkContext, clock: Date | undefined): Promise<Problem | undefined> {
@@ -69,16 +70,17 @@ class WalkReader {
     const { unread } = this.#walking;
     unread.count = slices.length;
     unread.waiting = slices.length;
-    await this.#round(slices.map((open) => ({ open, ...whole })));
+    await this.#round(slices.map((open) => ({ open, isCut: this.#isSecond })));
     if (this.#doubtful.size > 0) {
       this.#isSecond = true;
       this.#refusals.clear();
       unread.waiting += this.#doubtful.size;
-      await this.#round([...this.#doubtful].map((open) => ({ open, ...whole })));
+      await this.#round([...this.#doubtful].map((open) => ({ open, isCut: this.#isSecond })));
     }
     await this.#judge();
     // The only slice of a walk closes it with its last batch; two that end at once leave it to us.
-    if (this.#problems.length === 0 && (this.#read !== 1 || this.#passedBy > 0)) await this.#close();
+    if (this.#problems.length === 0 && (this.#read !== 1 || this.#passedBy > 0))
+      await withLease(this.#walking.context, (session) => closeWalk(session, this.#walking));
     return worst(this.#problems);
   }
 
@@ -221,15 +223,6 @@ class WalkReader {
     return patiently(() =>
       leaveSlice(deps.warehouse.db, sliceId, run.runId, 'failed', { code, message }),
     ).catch(() => undefined);
-  }
-
-  /** Closes the walk if every slice of it is done; a walk without any slice (no owners) is. */
-  async #close(): Promise<void> {
-    const { context, stream, walk, coverage } = this.#walking;
-    const { sourceId, runId } = context.run;
-    await withLease(context, ({ trx }) =>
-      closeIfLast({ trx }, walk, { sourceId, stream: stream.name, runId, coverage }),
-    );
   }
 }
 
