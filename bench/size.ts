@@ -41,7 +41,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   'connectors/spotify-ads': 3510,
   'connectors/dagu': 1240,
-  engine: 4380,
+  engine: 4230,
   //
   load: 1850,
   //
