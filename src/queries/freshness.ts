@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { lastComplete } from '../warehouse/freshness.ts';
 import { type Db, type Receipt, receiptOf, rowsOf } from './db.ts';
+import type { RunLine } from './run-history.ts';
 
 /**
  * fresh · stale (older than its promise) · never (not loaded yet) · unavailable (the server has no such endpoint) ·
@@ -30,11 +31,7 @@ export interface StreamState {
 }
 
 /** The stream's part in the newest run that read it; a replay of rejects reads nothing. */
-export interface LastPart {
-  readonly runId: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly finishedAt: Date | null;
+export interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finishedAt'> {
   readonly receipt: Receipt;
 }
 

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { parseJson } from '../core/json.ts';
 import { type Db, rowsOf } from './db.ts';
 import { type Reject, rejects } from './reject-list.ts';
-import { type RunLine, run } from './run-history.ts';
+import { type BadSlice, type RunLine, run } from './run-history.ts';
 import { type ColumnLine, columns, type TableName } from './stream-history.ts';
 
 export interface Lineage {
@@ -24,16 +24,10 @@ export interface Lineage {
   readonly rejects: readonly Reject[];
 }
 
-export interface LineageSlice {
+export interface LineageSlice extends Omit<BadSlice, 'stream' | 'status' | 'error'> {
   readonly walk: string;
   /** The field the window is on; null where the stream is listed whole. */
   readonly field: string | null;
-  readonly partition: unknown;
-  readonly from: Date | null;
-  readonly to: Date | null;
-  readonly expected: number | null;
-  readonly fetched: number | null;
-  readonly landed: number | null;
   readonly finishedAt: Date | null;
 }
 
@@ -107,20 +101,18 @@ const has = ({ columns: all }: Table, name: string): boolean => all.some(({ colu
 async function find(db: Db, table: Table, key: string): Promise<Row | undefined> {
   const keyed = keyColumns(table);
   const parts = keyed.length === 1 ? [key] : key.split('/');
-  const byId =
-    parts.length === keyed.length ? keyed.map((column, at) => equals(column, parts[at] ?? '')) : [undefined];
+  const byId = sql.join(
+    parts.length === keyed.length ? keyed.map((column, at) => equals(column, parts[at] ?? '')) : [sql`false`],
+    sql` and `,
+  );
   const isNamed = has(table, 'key') && !keyed.some(({ column }) => column === 'key');
-  const ways = [
-    byId.every((each) => each !== undefined) && sql`(${sql.join(byId, sql` and `)})`,
-    isNamed && sql`key in (${key}, ${key.toUpperCase()})`,
-  ].filter((each) => each !== false);
-  if (ways.length === 0) return undefined;
+  const byName = isNamed ? sql`key in (${key}, ${key.toUpperCase()})` : sql`false`;
   // A key may have been given to another issue after its first one was deleted: the living row first.
   const dead = has(table, '_deleted_at') ? sql`_deleted_at is not null,` : sql``;
   const [found] = await rowsOf(
     sql<{ readonly row: string }>`
       select to_jsonb(t)::text as row from ${sql.id(table.schema, table.name)} t
-      where ${sql.join(ways, sql` or `)} order by ${dead} source_id limit 1`,
+      where ${byId} or ${byName} order by ${dead} source_id limit 1`,
     db,
   );
   if (found === undefined) return undefined;
@@ -129,14 +121,11 @@ async function find(db: Db, table: Table, key: string): Promise<Row | undefined>
   return Object.fromEntries(table.columns.map(({ column }) => [column, value.get(column)]));
 }
 
-/** `column = value` so that the index is used; undefined if the value cannot be one of the column's type. */
-function equals(
-  { column, type }: Pick<ColumnLine, 'column' | 'type'>,
-  value: string,
-): RawBuilder<unknown> | undefined {
+/** `column = value` so that the index is used; false if the value cannot be one of the column's type. */
+function equals({ column, type }: Pick<ColumnLine, 'column' | 'type'>, value: string): RawBuilder<unknown> {
   const form = forms[type];
   if (form === undefined) return sql`${sql.ref(column)}::text = ${value}`;
-  return form.test(value) ? sql`${sql.ref(column)} = ${value}::${sql.raw(type)}` : undefined;
+  return form.test(value) ? sql`${sql.ref(column)} = ${value}::${sql.raw(type)}` : sql`false`;
 }
 
 const forms: Readonly<Record<string, RegExp>> = {
@@ -200,10 +189,9 @@ async function childrenOf(db: Db, table: Table, row: Row, id: string): Promise<L
   );
   return Promise.all(
     found.map(async ({ schema, name, type }) => {
-      const match = equals({ column, type }, id) ?? sql`false`;
       const [counted] = await rowsOf(
         sql<{ readonly rows: number }>`select count(*)::float8 as rows from ${sql.id(schema, name)}
-          where source_id = ${text(row.source_id)}::smallint and ${match}`,
+          where source_id = ${text(row.source_id)}::smallint and ${equals({ column, type }, id)}`,
         db,
       );
       return { table: `${schema}.${name}`, rows: counted?.rows ?? 0 };

@@ -1,4 +1,4 @@
-/** The runs of the past, and one of them in detail. */
+/** The runs of the past, and one of them in detail with its hand-offs. */
 import { type RawBuilder, sql } from 'kysely';
 import {
   type Counters,
@@ -10,7 +10,6 @@ import {
   receiptOf,
   rowsOf,
 } from './db.ts';
-import { type HandedOver, handoffsOf } from './handoff-list.ts';
 
 export interface RunLine {
   readonly runId: string;
@@ -177,5 +176,29 @@ const badSlicesOf = (db: Db, runId: string): Promise<readonly BadSlice[]> =>
       from ops.slices s join ops.walks w using (walk_id)
       where s.run_id = ${runId}::bigint and s.status in ('pending', 'partial', 'failed')
       order by w.stream, s.slice_id limit 200`,
+    db,
+  );
+
+/** What a run was handed over to, and what became of it there. */
+export interface HandedOver {
+  /** The DAG at the workflow engine, and what its run is called there (where the engine takes or gives ids). */
+  readonly dag: string;
+  readonly dagRunId: string;
+  readonly params: string;
+  /** pending, starting, started, succeeded, failed, unknown: as `ops.handoffs.status`. */
+  readonly status: string;
+  /** The engine's own status. */
+  readonly engineStatus: string | null;
+  readonly error: string | null;
+  readonly changedAt: Date;
+}
+
+/** `keys`: numbers of `ops.runs`, or ids of requests. */
+export const handoffsOf = (db: Db, keys: readonly string[]): Promise<readonly HandedOver[]> =>
+  rowsOf(
+    sql<HandedOver>`
+      select dag, coalesce(engine_run_id, remote_run_id) as "dagRunId", params, status,
+        engine_status as "engineStatus", error, changed_at as "changedAt"
+      from ops.handoffs where run_key = any (${[...keys]}::text[]) order by handoff_id`,
     db,
   );

@@ -1,6 +1,7 @@
 /** One stream's table: columns with their comments, row counts, the receipts of its last runs. */
 import { sql } from 'kysely';
-import { type Counters, countsOf, type Db, type Receipt, receiptOf, rowsOf } from './db.ts';
+import { countsOf, type Db, receiptOf, rowsOf } from './db.ts';
+import type { RunLine, RunStream } from './run-history.ts';
 
 export interface ColumnLine {
   readonly column: string;
@@ -72,18 +73,12 @@ export async function rowCount(db: Db, table: TableName, exactly = false): Promi
   return { live: total - deleted, deleted, exact: true };
 }
 
-export interface ReceiptLine {
-  readonly runId: string;
-  readonly kind: string;
-  readonly status: string;
-  readonly reason: string | null;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
+/** What a run did for a stream. */
+export interface ReceiptLine
+  extends Omit<RunStream, 'stream' | 'slices'>,
+    Pick<RunLine, 'runId' | 'kind' | 'startedAt' | 'finishedAt'> {
   /** Live rows of the table at its end; null where they were not counted. */
   readonly rows: number | null;
-  readonly seconds: number | null;
-  readonly receipt: Receipt;
-  readonly counts: Counters;
 }
 
 /** What the newest runs did for a stream, newest first. */
@@ -100,5 +95,29 @@ export const receipts = (
         extract(epoch from rs.finished_at - rs.started_at)::float8 as seconds, ${receiptOf('rs')}, ${countsOf('rs')}
       from ops.run_streams rs join ops.runs r using (run_id) join ops.sources src on src.source_id = rs.source_id
       where src.name = ${pipeline} and rs.stream = ${stream} order by rs.run_id desc limit ${limit}`,
+    db,
+  );
+
+/** A change in the shape of a source. */
+export interface SchemaChange {
+  readonly changeId: string;
+  readonly pipeline: string;
+  readonly stream: string;
+  /** What was seen, e.g. `field votes changed from number to object`. */
+  readonly note: string;
+  readonly runId: string;
+  readonly detectedAt: Date;
+}
+
+/** The newest first. */
+export const schemaChanges = (
+  db: Db,
+  { limit }: { readonly limit: number },
+): Promise<readonly SchemaChange[]> =>
+  rowsOf(
+    sql<SchemaChange>`
+      select c.change_id::text as "changeId", src.name as pipeline, c.stream, c.note, c.run_id::text as "runId",
+        c.detected_at as "detectedAt"
+      from ops.schema_changes c join ops.sources src using (source_id) order by c.change_id desc limit ${limit}`,
     db,
   );

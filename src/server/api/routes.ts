@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db } from '../../queries/db.ts';
-import { handoffsOf } from '../../queries/handoff-list.ts';
+import { handoffsOf } from '../../queries/run-history.ts';
 import type { DagRun, DagStatus } from '../../scheduler/control.ts';
 import type { ServerDeps } from './deps.ts';
 import { streamAbout, streamLog } from './log-stream.ts';

@@ -11,8 +11,7 @@ import {
 } from '../../../src/core/errors.ts';
 import { advanceHandoffs } from '../../../src/outbound/handoff.ts';
 import { enqueueHandoff, enqueueMissedHandoff } from '../../../src/outbound/handoff-queue.ts';
-import { handoffsOf } from '../../../src/queries/handoff-list.ts';
-import { run } from '../../../src/queries/run-history.ts';
+import { handoffsOf, run } from '../../../src/queries/run-history.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 let database: TestDatabase;

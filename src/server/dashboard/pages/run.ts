@@ -1,7 +1,7 @@
 /** One run: as the warehouse knows it, and as it was requested. Either may be missing. */
 
 import { count, duration, plural } from '../../../core/format.ts';
-import type { HandedOver } from '../../../queries/handoff-list.ts';
+import type { HandedOver } from '../../../queries/run-history.ts';
 import { type RunDetail, type RunLine, run as readRun, requestOfRun } from '../../../queries/run-history.ts';
 import { receiptProblem } from '../../../queries/summary-text.ts';
 import { type Progress, progressOf, type Timeline, timeline } from '../../../queries/timeline.ts';

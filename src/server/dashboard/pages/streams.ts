@@ -3,13 +3,13 @@
 import { count, duration } from '../../../core/format.ts';
 import { type DayStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
 import { type StreamState, streamStates } from '../../../queries/freshness.ts';
-import { schemaChanges } from '../../../queries/schema-changes.ts';
 import {
   type ColumnLine,
   columns,
   type ReceiptLine,
   receipts,
   rowCount,
+  schemaChanges,
   tableName,
 } from '../../../queries/stream-history.ts';
 import { inOrder, receiptProblem, receiptText } from '../../../queries/summary-text.ts';
