@@ -45,7 +45,6 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   load: 1850,
   //
-  queries: 915,
   //
   warehouse: 855,
   //
