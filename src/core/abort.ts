@@ -8,7 +8,7 @@ export const stopped = (signal: AbortSignal): TidemarkError =>
     ? signal.reason
     : new Interrupted('asked to stop', { cause: signal.reason });
 
-/** A signal that follows several, and how to let go of them: unlike `AbortSignal.any` nothing stays behind on a signal that lives long. */
+/** A signal that follows several, and how to let go of them: unlike `AbortSignal.any` it leaves no listener on a long-lived signal. */
 export const either = (
   ...signals: readonly AbortSignal[]
 ): { readonly signal: AbortSignal; readonly release: () => void } => {

@@ -2,7 +2,7 @@
 import { BadData } from './errors.ts';
 import { ExactNumber } from './json.ts';
 
-/** What Postgres `numeric` holds: digits before and behind the point. */
+/** What Postgres `numeric` holds: digits before and after the point. */
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
 

@@ -47,7 +47,7 @@ export class Missing extends TidemarkError {
     this.status = status;
     this.#body = facts.body;
   }
-  /** What the server answered, where that was JSON: who asked may know whether these are its own words for it. Shown in no log: it may echo secrets. */
+  /** What the server answered, where that was JSON: the caller may know the server's own words for it. Shown in no log: it may echo secrets. */
   get body(): unknown {
     return this.#body;
   }
@@ -62,7 +62,7 @@ export class TooOld extends Missing {
 
 /**
  * The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own, cut for
- * people; `whole` are the same uncut, for who looks for names in them.
+ * people; `whole` are the same uncut, for code that looks for names in them.
  */
 export class Refused extends TidemarkError {
   readonly code = 'refused';
@@ -151,7 +151,7 @@ export class Fenced extends TidemarkError {
   readonly code = 'fenced';
 }
 
-/** Somebody asked to stop (signal or API). Exit code 130 or 143. */
+/** A signal or an API call asked to stop. Exit code 130 or 143. */
 export class Interrupted extends TidemarkError {
   readonly code = 'interrupted';
 }
@@ -161,7 +161,7 @@ export class OutOfTime extends TidemarkError {
   readonly code = 'deadline';
 }
 
-/** The warehouse has no room left. Waiting does not help: somebody must make room; the next run goes on. */
+/** The warehouse has no room left. Waiting does not help: free some space; the next run goes on. */
 export class WarehouseFull extends TidemarkError {
   readonly code = 'warehouse_full';
 }

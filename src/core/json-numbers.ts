@@ -39,7 +39,7 @@ const stands = (bytes: Uint8Array, start: number, end: number): boolean =>
   (start === 0 || beside[bytes[start - 1] ?? 0] === 1) &&
   (end === bytes.length || beside[bytes[end] ?? 0] === 1);
 
-/** The place behind the string that opens at `at`; the document's end where it is not closed. */
+/** The place after the string that opens at `at`; the document's end where it is not closed. */
 export const endOfString = (bytes: Buffer, at: number): number => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let backslashes = 0;

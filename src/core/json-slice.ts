@@ -27,7 +27,7 @@ export const elementSlice = (raw: Buffer, path: readonly string[], index: number
   return undefined;
 };
 
-/** Behind the byte order mark and white space. */
+/** The place after the byte order mark and white space. */
 const start = (raw: Buffer): number =>
   skipSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
 
@@ -68,7 +68,7 @@ const skipSpace = (raw: Buffer, at: number): number => {
   return next;
 };
 
-/** Behind the value that begins at `at`. */
+/** The place after the value that begins at `at`. */
 const endOfValue = (raw: Buffer, at: number): number => {
   let depth = 0;
   let next = at;

@@ -53,7 +53,7 @@ const parse = (text: string, reviver?: Reviver): Json => {
   } catch (error) {
     // A reviver descends by recursion.
     if (error instanceof RangeError) throw new BadData('too_deep', 'the answer is nested too deeply');
-    // V8's own message quotes the text around the fault: it may be somebody's data.
+    // V8's own message quotes the text around the fault: it may be personal data.
     throw new BadData('bad_json', 'the answer is not one complete JSON document');
   }
 };

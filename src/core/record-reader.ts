@@ -71,7 +71,7 @@ export class Reading {
     return new BadData(code, message, { field, cause });
   }
 
-  /** A type nobody expected: the column stays null, the raw value is kept with the reason, and the note is made once. */
+  /** An unexpected type: the column stays null, the raw value is kept with the reason, and the note is made once. */
   flip(path: string, raw: Json, expected: string): null {
     const reason = `expected ${expected}, got ${kindOf(raw)}`;
     this.#keeper.#put(this.#key(path), { _raw: raw, _reason: reason });
@@ -98,7 +98,7 @@ export class Reading {
     put(this.#extra, key, value);
   }
 
-  /** Keeps every key that is neither known nor null, under its name behind `as`. */
+  /** Keeps every key that is neither known nor null, under its name with the prefix `as`. */
   keepUnknown(holder: JsonObject, known: ReadonlySet<string>, as = ''): void {
     const unknown = unknownIn(holder, known);
     if (unknown !== undefined) for (const [key, value] of Object.entries(unknown)) this.keep(as + key, value);

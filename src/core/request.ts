@@ -19,7 +19,7 @@ export interface Request {
   readonly mostBytes?: number;
   /** A status by which this endpoint says that it took too long, beside those that say so everywhere. */
   readonly passing?: number;
-  /** True where a good status without a body is an answer, too (something was done, nothing is told); its `body` is undefined then. */
+  /** True where a good status without a body is an answer, too (something was done, and there is nothing to say); its `body` is undefined then. */
   readonly bodiless?: true;
   /** An absolute URL the server gave for the next page; replaces path and query. Refused unless it is of the configured origin. */
   readonly url?: string;

@@ -100,7 +100,7 @@ export interface Table<R extends Row = Row> {
   readonly columns: { readonly [C in keyof R]-?: ColumnType };
   /** The key columns after `source_id`. */
   readonly key: readonly (keyof R & string)[];
-  /** The column by which an older version is told from a newer one (the source's own `updated`), where it has one. */
+  /** The column that orders versions (the source's own `updated`), where it has one. */
   readonly order?: keyof R & string;
   /** True where the table has `_deleted_at`: rows are tombstoned, never removed. */
   readonly tombstones: boolean;

@@ -78,7 +78,7 @@ export const parseInstant = (value: string | number): Instant =>
 export const parseNanoInstant = (value: string | number): Instant =>
   parseInstant(typeof value === 'string' ? value.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1') : value);
 
-/** A day, a time and an offset with blanks between them; Go puts the zone's name behind, which the offset has said already. */
+/** A day, a time and an offset with blanks between them; Go adds the zone's name, which repeats the offset. */
 const spacedInstant = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?) ?(Z|[+-]\d\d:?\d\d)(?: [A-Z]{3,5})?$/;
 
 /**

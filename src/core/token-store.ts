@@ -5,6 +5,6 @@ export interface TokenStore {
   read(): Promise<string | undefined>;
   /** Durable when it returns. */
   write(refreshToken: string): Promise<void>;
-  /** Runs `work` while no other process does: between reading a token and writing its successor nobody else may use it up. */
+  /** Runs `work` while no other process does: no other process may use up a token between its reading and the writing of its successor. */
   alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }

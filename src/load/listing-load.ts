@@ -106,7 +106,7 @@ export class ListingLoad {
     return this.#transaction.rollback();
   }
 
-  /** Rows that repeat a key are told apart among all rows of the listing: those written already are staged like the rest. */
+  /** Repeated keys are numbered over all rows of the listing: rows that were written already are staged like the rest. */
   async #moveToStage(session: Session): Promise<void> {
     this.isDirect = false;
     await createStage(session, this.#layout);

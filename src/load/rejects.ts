@@ -49,7 +49,7 @@ const written = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
  * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: what they told of is good by now, or gone.
- * Call it behind `keepRejects`. Of one whose slice reaches beyond the scope nothing is known.
+ * Call it after `keepRejects`. Of one whose slice reaches beyond the scope nothing is known.
  */
 export async function resolveScope(
   session: Session,
@@ -83,7 +83,7 @@ export async function resolveRejects(
       and record_key = any (${[...new Set(names.map(written))]}::text[])`.execute(session.trx);
 }
 
-/** How long rejects are kept whose record has landed, or is gone: their bytes are worth something to whoever looks for the cause. */
+/** How long rejects are kept whose record has landed, or is gone: their bytes help to find the cause. */
 const settledKeptFor = '90 days';
 
 /** Forgets rejects of the source that were settled long ago; one that is open stays, whatever its age. */

@@ -201,7 +201,7 @@ async function examine({ pool, address }: Warehouse): Promise<void> {
 }
 
 /**
- * When `query_timeout` strikes, pg gives the query up but keeps the connection, with the query still on it; the next user would wait behind it.
+ * At `query_timeout` pg gives the query up but keeps the connection with the query still running; the next query would wait for it.
  * This client ends such a connection instead.
  */
 class CutOnSilence extends pg.Client {

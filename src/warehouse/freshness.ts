@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 /**
  * How fresh a stream is, of a row `t` of ops.streams: `at` is when the last complete walk over it began, null where there was none. A backfill speaks
- * for its window only. Whoever says how fresh something is says it by this; `bi.data_freshness` has the same words.
+ * for its window only. Everything that shows freshness uses this; `bi.data_freshness` holds the same expression.
  */
 export const lastComplete = sql`lateral (
   select max(w.opened_at) as at from ops.walks w

@@ -55,7 +55,7 @@ const revision = {
   seen_at: timestamptz('When the change was seen here (UTC).'),
 };
 
-/** The tables that a declaration stands for: itself, and those of its versions and revisions. */
+/** The tables that are made from a declaration: its own, and those of its versions and revisions. */
 function tablesOf({ schema, name, about, declared, key, entity, options }: DeclaredTable): readonly Made[] {
   const { firstSynced, afterLoad, versions, revisions, partitions, wide } = options;
   const keyed = ['source_id', ...key];
