@@ -1,11 +1,15 @@
 /** A run, its events and its report. */
 
-/** sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects that are tried again) */
+/**
+ * sync (incremental) · full · backfill (one window) · reconcile (id walk for deletions) · replay (rejects
+ * that are tried again)
+ */
 export type RunKind = 'sync' | 'full' | 'backfill' | 'reconcile' | 'replay';
 
 /**
- * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice failed or did not match) ·
- * failed · interrupted (asked to stop; resumes) · lost (its process died; found by the next) · needs_attention (the deletion brake held).
+ * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice
+ * failed or did not match) · failed · interrupted (asked to stop; resumes) · lost (its process died; found by
+ * the next) · needs_attention (the deletion brake held).
  */
 export type RunStatus =
   | 'running'
@@ -16,7 +20,10 @@ export type RunStatus =
   | 'lost'
   | 'needs_attention';
 
-/** What happened to the records of a batch, a stream or a run. `received = inserted + updated + unchanged + deduplicated + superseded + rejected`. */
+/**
+ * What happened to the records of a batch, a stream or a run. `received = inserted + updated + unchanged +
+ * deduplicated + superseded + rejected`.
+ */
 export interface Counts {
   /** Records that the transform was given. */
   readonly received: number;
@@ -46,14 +53,21 @@ export const addCounts = (a: Counts, b: Counts): Counts => {
   return sum;
 };
 
-/** Expected (the source's own total; null where it states none), fetched (distinct records of the walk), landed (accounted for in the warehouse). */
+/**
+ * Expected (the source's own total; null where it states none), fetched (distinct records of the walk),
+ * landed (accounted for in the warehouse).
+ */
 export interface Receipt {
   readonly expected: number | null;
   readonly fetched: number;
   readonly landed: number;
 }
 
-/** ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a receipt does not match) · failed · interrupted · skipped (nothing to do) · attention (the deletion brake held) */
+/**
+ * ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a
+ * receipt does not match) · failed · interrupted · skipped (nothing to do) · attention (the deletion brake
+ * held)
+ */
 export type StreamStatus =
   | 'ok'
   | 'unavailable'

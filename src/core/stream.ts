@@ -21,8 +21,9 @@ export interface Slice {
 }
 
 /**
- * The owners (boards, ad accounts) by which a stream is read one partition at a time. They are rows of the warehouse, so that a resumed run
- * finds the same ones. The conditions are SQL over the table's own columns, constant text of the connector.
+ * The owners (boards, ad accounts) by which a stream is read one partition at a time. They are rows of the
+ * warehouse, so that a resumed run finds the same ones. The conditions are SQL over the table's own columns,
+ * constant text of the connector.
  */
 export interface Partitions {
   /** `schema.table` */
@@ -30,11 +31,19 @@ export interface Partitions {
   /** Partition key → column of that table (read as text). */
   readonly columns: Readonly<Record<string, string>>;
   readonly where?: string;
-  /** Owners whose records still change: an incremental run reads only these, and all owners once a week. Absent: all owners, each run. */
+  /**
+   * Owners whose records still change: an incremental run reads only these, and all owners once a week.
+   * Absent: all owners, each run.
+   */
   readonly active?: string;
-  /** Owners that the source lists at present. Only their 404 counts against the endpoint. Absent: all of them. */
+  /**
+   * Owners that the source lists at present. Only their 404 counts against the endpoint. Absent: all of them.
+   */
   readonly listed?: string;
-  /** Owners outside `listed` that no other record refers to: a 404 means that the owner was deleted. Absent: it never does. */
+  /**
+   * Owners outside `listed` that no other record refers to: a 404 means that the owner was deleted. Absent:
+   * it never does.
+   */
   readonly unreferenced?: string;
 }
 
@@ -65,8 +74,8 @@ export interface SliceContext {
 }
 
 /**
- * A job at the source whose result is fetched later. creating (asked for, the answer is not known: it may or may not exist) · submitted
- * (has an id) · ready · failed · expired · abandoned.
+ * A job at the source whose result is fetched later. creating (asked for, the answer is not known: it may or
+ * may not exist) · submitted (has an id) · ready · failed · expired · abandoned.
  */
 export interface Job {
   readonly id: string | undefined;
@@ -82,7 +91,10 @@ export interface Job {
 export interface JobLedger {
   /** The newest job of the slice, from this run or one before it; undefined if none was created yet. */
   current(): Promise<Job | undefined>;
-  /** Says, before it is asked for, that one is created; gives its attempt number. `request`: what is asked, as text for people. */
+  /**
+   * Says, before it is asked for, that one is created; gives its attempt number. `request`: what is asked, as
+   * text for people.
+   */
   creating(request: string): Promise<number>;
   /** The newest job has this id now. */
   submitted(id: string): Promise<void>;
@@ -96,7 +108,10 @@ export interface MappingFingerprint {
   readonly edition: string;
   /** The rest. Both are equal exactly where the same record becomes the same rows. */
   readonly words: string;
-  /** False where the source gave only part of `words`: nothing is read again for it, and everything once the source gives more. */
+  /**
+   * False where the source gave only part of `words`: nothing is read again for it, and everything once the
+   * source gives more.
+   */
   readonly whole: boolean;
   /** Ids of the fields that are requested by name; absent where records come with all fields. */
   readonly fields?: readonly string[];
@@ -119,7 +134,9 @@ export interface Days {
   /** Restatement: every `every` days the last `back` days are read again; the smallest is of every run. */
   readonly reread: readonly { readonly every: number; readonly back: number }[];
   /**
-   * A query of owners with members that became known after $2 and may have facts from before the day $3; $1 is the source. It gives the partition's columns as text, and `since`: the first day that may have some (timestamptz; null: all of history).
+   * A query of owners with members that became known after $2 and may have facts from before the day $3; $1
+   * is the source. It gives the partition's columns as text, and `since`: the first day that may have some
+   * (timestamptz; null: all of history).
    */
   readonly joined?: string;
   /** An upper bound of a slice's rows; larger ones are halved on a day's boundary. */
@@ -132,22 +149,32 @@ export interface Days {
 
 /** How a stream is cut by time of creation or of change. */
 export interface Windows {
-  /** What the configuration restricts the stream to (extra filter, start of history). When it changes, everything is read again. */
+  /**
+   * What the configuration restricts the stream to (extra filter, start of history). When it changes,
+   * everything is read again.
+   */
   readonly scope: string;
   /**
-   * By what the records become rows, found out once a run. When that changes, everything is read again. Absent: it never does. `doubtful`: the
-   * answer lacked what an earlier run had; the source is asked once more, and the union of both answers counts from then on.
+   * By what the records become rows, found out once a run. When that changes, everything is read again.
+   * Absent: it never does. `doubtful`: the answer lacked what an earlier run had; the source is asked once
+   * more, and the union of both answers counts from then on.
    */
   reading?(signal: AbortSignal, doubtful?: boolean): Promise<MappingFingerprint>;
   /** How many records a slice holds, if the server can say so cheaply; undefined if it cannot. */
   count(slice: Slice, signal: AbortSignal): Promise<number | undefined>;
   /** Which field the server can filter changes by, found out once a run. */
   changes(signal: AbortSignal): Promise<'updated' | 'created'>;
-  /** The record's own instant, to drop what a coarse server filter let through; undefined where the record has none. */
+  /**
+   * The record's own instant, to drop what a coarse server filter let through; undefined where the record has
+   * none.
+   */
   instant(record: Json, field: Window['field']): bigint | undefined;
 }
 
-/** How the records of a slice are had: page by page, or in a way of the stream's own (one request a record, report jobs, CSV). */
+/**
+ * How the records of a slice are had: page by page, or in a way of the stream's own (one request a record,
+ * report jobs, CSV).
+ */
 type ReadsSlice =
   | {
       /** The requests that list one slice. May ask the server first which dialect it speaks. */
@@ -176,18 +203,27 @@ export type ReadSide = ReadsBy &
     readonly about: string;
     /** The route of the contract or vendor, for docs. */
     readonly endpoint: string;
-    /** The contract does not promise the endpoint: where it is missing the stream is `unavailable`, and the run does not fail. */
+    /**
+     * The contract does not promise the endpoint: where it is missing the stream is `unavailable`, and the
+     * run does not fail.
+     */
     readonly optional?: true;
     /** The list shows only what is recent or due: a row that it does not show still exists. */
     readonly recentOnly?: true;
     /** Streams that must have been loaded before this one in a run. */
     readonly after?: readonly string[];
     readonly partitions?: Partitions;
-    /** The same records by id alone, in the largest pages the server gives, for reconciliations. Absent: `pages` is as cheap. */
+    /**
+     * The same records by id alone, in the largest pages the server gives, for reconciliations. Absent:
+     * `pages` is as cheap.
+     */
     readonly ids?: (slice: Slice, signal: AbortSignal) => Promise<PageWalk>;
     /** Whether the entity still exists, by one request: a deletion is confirmed by it (guarantee G10). */
     readonly exists?: (key: string, signal: AbortSignal) => Promise<boolean>;
-    /** Column whose equal value makes another row a canary for this one (issues: the project). Absent: any row is. */
+    /**
+     * Column whose equal value makes another row a canary for this one (issues: the project). Absent: any row
+     * is.
+     */
     readonly canaryBy?: string;
   };
 
@@ -209,23 +245,33 @@ export interface Mapped {
   readonly row: Row;
   /** Rows by child name. A name that is absent was not delivered: its rows are left as they are. */
   readonly children: Readonly<Record<string, readonly Row[]>>;
-  /** Names of children of which the record shows only some rows: these are written, the other rows of that child stay. */
+  /**
+   * Names of children of which the record shows only some rows: these are written, the other rows of that
+   * child stay.
+   */
   readonly partial?: readonly string[];
   /** Lists that came truncated; fetched only if the record's content changed. */
   readonly nestedLists?: readonly NestedList[];
-  /** Things worth a note but no reject, e.g. a field whose type changed: kept in `_extra`, reported in `ops.schema_changes`. */
+  /**
+   * Things worth a note but no reject, e.g. a field whose type changed: kept in `_extra`, reported in
+   * `ops.schema_changes`.
+   */
   readonly notes?: readonly string[];
 }
 
-/** Where the rows of a stream come from when the server has no list of them: other tables of the warehouse. */
+/**
+ * Where the rows of a stream come from when the server has no list of them: other tables of the warehouse.
+ */
 export interface Fallback {
-  /** One sentence for reports, e.g. `the server lists no sprints; they come from the issues' sprint field`. */
+  /**
+   * One sentence for reports, e.g. `the server lists no sprints; they come from the issues' sprint field`.
+   */
   readonly reason: string;
   /** Streams that must have been loaded before `sql` runs. */
   readonly after: readonly string[];
   /**
-   * One repeatable statement of ours; $1 is the source_id, $2 the run_id. Returns one row of bigints: `inserted`, `updated` and, where it
-   * deletes, `deleted`.
+   * One repeatable statement of ours; $1 is the source_id, $2 the run_id. Returns one row of bigints:
+   * `inserted`, `updated` and, where it deletes, `deleted`.
    */
   readonly sql: string;
 }
@@ -239,8 +285,9 @@ export interface Afterwards {
   /** True: also where parts of the stream could not be read. */
   readonly evenInPart?: true;
   /**
-   * One repeatable statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Rows with a column `warning` become notes
-   * of the run; columns `inserted`, `updated` and `deleted` (bigint) count as the stream's.
+   * One repeatable statement of ours; $1 is the source_id, $2 the run_id, $3 the source's clock. Rows with a
+   * column `warning` become notes of the run; columns `inserted`, `updated` and `deleted` (bigint) count as
+   * the stream's.
    */
   readonly sql: string;
 }
@@ -254,14 +301,15 @@ export interface LoadSide {
   readonly children?: Readonly<Record<string, Child>>;
   readonly transform: Transform;
   /**
-   * For days: the columns of the key, as text, of the row that a record is about. The stored row stays where the record cannot become a row.
-   * Throws `BadData` where the record does not say.
+   * For days: the columns of the key, as text, of the row that a record is about. The stored row stays where
+   * the record cannot become a row. Throws `BadData` where the record does not say.
    */
   readonly keyOf?: (record: Json, slice: Slice) => Readonly<Record<string, string>>;
   /**
-   * What a complete reading with a matching receipt does to rows of the same scope (partition, days or the entire table) that it did not show.
-   * 'delete': for relations, reports, and entities whose list is the truth about them (rows of a table with tombstones are tombstoned, up to
-   * the deletion limit of G10). 'keep': deletions come from `reconcile`.
+   * What a complete reading with a matching receipt does to rows of the same scope (partition, days or the
+   * entire table) that it did not show. 'delete': for relations, reports, and entities whose list is the
+   * truth about them (rows of a table with tombstones are tombstoned, up to the deletion limit of G10).
+   * 'keep': deletions come from `reconcile`.
    */
   readonly absent: 'delete' | 'keep';
   /** What fills the table where the stream is `unavailable`. */
@@ -279,7 +327,10 @@ export interface Source {
   readonly kind: 'tracker' | 'ads' | 'workflow';
   readonly baseUrl: string;
   readonly streams: readonly Stream[];
-  /** One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and our account there. */
+  /**
+   * One authenticated request. Throws AuthFailed, Unreachable or Misconfigured; gives the source's clock and
+   * our account there.
+   */
   preflight(signal: AbortSignal): Promise<Preflight>;
   readonly http: Http;
   close(): Promise<void>;
@@ -292,6 +343,9 @@ export interface Preflight {
   readonly account: string | undefined;
   /** What was found out, one sentence each, e.g. `search: offset paging (contract)`. */
   readonly dialect: readonly string[];
-  /** What the main stream needs and cannot be had, e.g. a search that is closed to us. A run goes on without it, `check` fails. */
+  /**
+   * What the main stream needs and cannot be had, e.g. a search that is closed to us. A run goes on without
+   * it, `check` fails.
+   */
   readonly problems: readonly TidemarkError[];
 }

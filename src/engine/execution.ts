@@ -48,8 +48,9 @@ type Settled = readonly PromiseSettledResult<StreamReport>[];
 type Body = (execution: Execution) => Promise<Settled>;
 
 /**
- * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work, and closes the run's row. Errors
- * that end a run are thrown after the row is closed; all others are in the report.
+ * One run: takes the lease, opens `ops.runs`, asks the source for its clock and our account, does the work,
+ * and closes the run's row. Errors that end a run are thrown after the row is closed; all others are in the
+ * report.
  */
 export async function withRun(
   deps: RunDeps,
@@ -84,8 +85,8 @@ export async function withRun(
 }
 
 /**
- * A step before the first stream. It may be repeated, so a warehouse that restarts is waited for. Throws `Unreachable` where it stays away,
- * `Transient` or `WarehouseFull` where it does not let the run begin.
+ * A step before the first stream. It may be repeated, so a warehouse that restarts is waited for. Throws
+ * `Unreachable` where it stays away, `Transient` or `WarehouseFull` where it does not let the run begin.
  */
 async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<T>): Promise<T> {
   try {
@@ -167,7 +168,10 @@ async function openContext(
   return { context, clock, now };
 }
 
-/** What was read when the run is stopped is still loaded, if the warehouse takes it in this time: half of the grace time (guarantee G9). */
+/**
+ * What was read when the run is stopped is still loaded, if the warehouse takes it in this time: half of the
+ * grace time (guarantee G9).
+ */
 const lastBatchMs = 10_000;
 
 /** Calls `start` when the signal aborts; gives what cancels its timer. */
@@ -231,7 +235,8 @@ async function reportOf(
   return {
     ...{ runId, pipeline, kind, streams },
     status: statusOf(streams, error),
-    // Streams that were cut short have no report: what their batches committed counts, if the warehouse can be asked.
+    // Streams that were cut short have no report: what their batches committed counts, if the warehouse can
+    // be asked.
     ...(error === undefined ? reported : await writtenBy(warehouse.db, runId).catch(() => reported)),
     requests: counters.requests - before.requests,
     retries: counters.retries - before.retries,
@@ -252,8 +257,8 @@ async function prune({ warehouse: { db }, observe }: RunDeps, { sourceId, pipeli
 }
 
 /**
- * Closes the run's row. A run that is stopped or fenced does not wait for a warehouse that is away; one that was done when it was told to end
- * waits for as long as the grace time allows, or it would pass for lost.
+ * Closes the run's row. A run that is stopped or fenced does not wait for a warehouse that is away; one that
+ * was done when it was told to end waits for as long as the grace time allows, or it would pass for lost.
  */
 async function close(deps: RunDeps, report: RunReport, throttled: number, error: unknown): Promise<void> {
   const { warehouse, signal, source } = deps;
@@ -275,7 +280,10 @@ async function close(deps: RunDeps, report: RunReport, throttled: number, error:
 const isInReport = (error: unknown): boolean =>
   error instanceof TidemarkError && error.code === 'too_many_rejects';
 
-/** The gravest error, without those that only followed: losing the lease before an order to stop before all others. */
+/**
+ * The gravest error, without those that only followed: losing the lease before an order to stop before all
+ * others.
+ */
 function gravest(errors: readonly unknown[]): unknown {
   const rank = (error: unknown): number =>
     error instanceof Fenced ? 0 : error instanceof Interrupted ? 1 : error instanceof TidemarkError ? 3 : 2;

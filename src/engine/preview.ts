@@ -28,7 +28,10 @@ export interface PlannedStream {
 /** Records a page of a windowed stream holds. */
 const pageSize = 100;
 
-/** What `sync`, `sync --full` or `backfill` would read. Asks the source for counts, writes no rows and takes no lease. */
+/**
+ * What `sync`, `sync --full` or `backfill` would read. Asks the source for counts, writes no rows and takes
+ * no lease.
+ */
 export async function plan(
   deps: RunDeps,
   options: {

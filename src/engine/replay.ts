@@ -20,8 +20,9 @@ interface Stored {
 }
 
 /**
- * Runs open rejects through the transform again (it may have learned something since) and loads those that now become rows. The order
- * rule holds: a replayed record never overwrites a newer version. Truncated payloads cannot be replayed and stay as they are.
+ * Runs open rejects through the transform again (it may have learned something since) and loads those that
+ * now become rows. The order rule holds: a replayed record never overwrites a newer version. Truncated
+ * payloads cannot be replayed and stay as they are.
  */
 export async function replayRejects(
   deps: RunDeps,
@@ -75,7 +76,8 @@ async function replayStream(
     try {
       const mapped = stream.transform(parseJson(payload), slice ?? {});
       const fetched = await lists.fetch(mapped, mapped.nestedLists ?? [], []);
-      // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that has changed.
+      // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that
+      // has changed.
       if (fetched.isGone || (await lists.judge(fetched.refusals)) !== undefined) continue;
       batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);
       good.push(reject_id);

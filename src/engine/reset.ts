@@ -5,8 +5,9 @@ import { takeLease } from './state/lease.ts';
 import { withLease } from './state/lease-guard.ts';
 
 /**
- * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it whole. The rows stay. Throws LockHeld while a run is
- * going on, Misconfigured where the warehouse knows no such stream.
+ * Forgets a stream's watermark, its unfinished walks and whether the source has it: the next run walks it
+ * whole. The rows stay. Throws LockHeld while a run is going on, Misconfigured where the warehouse knows no
+ * such stream.
  */
 export async function resetStream(warehouse: Warehouse, pipeline: string, stream: string): Promise<void> {
   const lease = await takeLease(warehouse.pool, pipeline);

@@ -24,8 +24,8 @@ interface Running extends StreamInRun {
 }
 
 /**
- * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the report; throws only what ends
- * the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
+ * Brings one stream up to date: finishes the walk an earlier run left open, then makes its own. Gives the
+ * report; throws only what ends the run (`endsRun`), after the stream's own row in `ops.run_streams` says so.
  */
 export async function runStream(
   context: RunContext,
@@ -58,7 +58,10 @@ export async function runStream(
   }
 }
 
-/** Ends the stream. Older versions that were refused are noted: a late index heals itself; a source that was restored does not. */
+/**
+ * Ends the stream. Older versions that were refused are noted: a late index heals itself; a source that was
+ * restored does not.
+ */
 function end({ context, stream, end: record }: Running, done: StreamReport): Promise<StreamReport> {
   const { superseded } = done.counts;
   if (superseded > 0)
@@ -118,7 +121,9 @@ async function afterwards({ context, stream, times, tally }: Running, isInPart: 
   }
 }
 
-/** Fills the table from other tables where the server has no list of its own; gives the reason for reports. */
+/**
+ * Fills the table from other tables where the server has no list of its own; gives the reason for reports.
+ */
 async function fallBack({ context, stream, times, tally }: Running): Promise<string | undefined> {
   const { fallback } = stream;
   if (fallback === undefined) return undefined;

@@ -10,9 +10,9 @@ import type { Request } from './sync/plan.ts';
 export type { RunDeps } from './context/deps.ts';
 
 /**
- * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on). `full` reads everything again
- * and lets what is read win. Throws LockHeld, AuthFailed, Unreachable, Misconfigured, Interrupted or Fenced; every other failure is in the
- * report.
+ * Brings the warehouse up to date with the source: every stream, or the given ones (not what they depend on).
+ * `full` reads everything again and lets what is read win. Throws LockHeld, AuthFailed, Unreachable,
+ * Misconfigured, Interrupted or Fenced; every other failure is in the report.
  */
 export function sync(
   deps: RunDeps,
@@ -26,7 +26,10 @@ export function sync(
   });
 }
 
-/** Reads exactly the records created in `[from, to)` (UTC); the same window again resumes it. No watermark moves. Throws as `sync`. */
+/**
+ * Reads exactly the records created in `[from, to)` (UTC); the same window again resumes it. No watermark
+ * moves. Throws as `sync`.
+ */
 export function backfill(
   deps: RunDeps,
   options: { readonly from: Date; readonly to: Date; readonly streams?: readonly string[] },

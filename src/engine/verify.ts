@@ -18,8 +18,9 @@ export interface Refusal {
 }
 
 /**
- * unavailable · forbidden: facts about the stream · failed: the stream fails · wait: the owner is read again by the next run, the watermark
- * does not pass it, and the run is partly failed · gone: the owner's part is passed by with a warning.
+ * unavailable · forbidden: facts about the stream · failed: the stream fails · wait: the owner is read again
+ * by the next run, the watermark does not pass it, and the run is partly failed · gone: the owner's part is
+ * passed by with a warning.
  */
 export type Outcome = 'unavailable' | 'forbidden' | 'failed' | 'wait' | 'gone';
 
@@ -57,7 +58,10 @@ export function outcomeOf(refusal: Refusal): Outcome {
   return found.outcome;
 }
 
-/** Whether the error is an answer that may be a deployment or a cache: it is believed when a second request confirms it. */
+/**
+ * Whether the error is an answer that may be a deployment or a cache: it is believed when a second request
+ * confirms it.
+ */
 export const needsConfirmation = (error: unknown): error is TidemarkError =>
   error instanceof Missing ||
   error instanceof Forbidden ||
@@ -65,8 +69,8 @@ export const needsConfirmation = (error: unknown): error is TidemarkError =>
   error instanceof ShownLess;
 
 /**
- * So many owners without an optional list, and none with it, confirm each other: the server does not have the endpoint, and the other owners
- * are not asked.
+ * So many owners without an optional list, and none with it, confirm each other: the server does not have the
+ * endpoint, and the other owners are not asked.
  */
 export const ownersConfirming = 3;
 

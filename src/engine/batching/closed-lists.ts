@@ -1,6 +1,7 @@
 /**
- * Lists of records that the source does not give us: the endpoint is missing, or closed to these credentials. Each has a row in
- * `ops.streams` by the name of its child. When it opens, the records read meanwhile lack it: everything is then read again.
+ * Lists of records that the source does not give us: the endpoint is missing, or closed to these credentials.
+ * Each has a row in `ops.streams` by the name of its child. When it opens, the records read meanwhile lack
+ * it: everything is then read again.
  */
 
 import { type Kysely, sql } from 'kysely';
@@ -16,7 +17,10 @@ export interface Closed {
   readonly reason: string;
 }
 
-/** True where `s` stands for a child of the stream. Its table tells it from a stream that has the name of a child (sprints). */
+/**
+ * True where `s` stands for a child of the stream. Its table tells it from a stream that has the name of a
+ * child (sprints).
+ */
 const isChild = (sourceId: number, stream: Stream) => {
   const children = Object.entries(stream.children ?? {});
   const names = children.map(([name]) => name);

@@ -1,4 +1,6 @@
-/** Commits a batch with what belongs to it: the receipt of its slice, the end of its walk, the run's counters. */
+/**
+ * Commits a batch with what belongs to it: the receipt of its slice, the end of its walk, the run's counters.
+ */
 
 import type { Slice, Stream } from '../../core/stream.ts';
 import { Batch, type Reject } from '../../load/batch.ts';
@@ -89,7 +91,10 @@ export const closeWalk = (session: Pick<Session, 'trx'>, walking: WalkContext): 
   return closeIfLast(session, walk, { sourceId, stream: stream.name, runId, coverage });
 };
 
-/** Whether a complete reading of a slice shows all rows of its scope. A walk by time shows what was created or changed. */
+/**
+ * Whether a complete reading of a slice shows all rows of its scope. A walk by time shows what was created or
+ * changed.
+ */
 const showsAll = ({ absent, by, recentOnly }: Stream): boolean =>
   absent === 'delete' || (by === 'list' && recentOnly !== true);
 
@@ -106,7 +111,10 @@ export async function salvage(walking: WalkContext, batch: Batch, open: OpenSlic
   if (batch.received > 0 && !walking.context.lease.signal.aborted) await commit(walking, batch, open);
 }
 
-/** Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it. They are counted already. */
+/**
+ * Loads only the rejects of a listing that has more of them than a run may: they say what is wrong with it.
+ * They are counted already.
+ */
 export async function keepRejected(
   walking: WalkContext,
   rejects: readonly Reject[],

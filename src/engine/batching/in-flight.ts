@@ -1,12 +1,18 @@
 import type { BinaryWriter } from '../../load/binary.ts';
 
-/** Batches of one slice on their way into the warehouse while the next one is read. Each has its memory to itself until it is there. */
+/**
+ * Batches of one slice on their way into the warehouse while the next one is read. Each has its memory to
+ * itself until it is there.
+ */
 export interface UnderWay {
   /** Memory for a batch. */
   writer(): BinaryWriter;
   /** Whether a load is under way. */
   readonly busy: boolean;
-  /** Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Throws what one of them threw. */
+  /**
+   * Begins a load once fewer than `most` are under way; 0: at once, and waits for it. Throws what one of them
+   * threw.
+   */
   begin(most: number, writer: BinaryWriter, load: () => Promise<unknown>): Promise<void>;
   /** Waits for all. Throws what one of them threw. */
   landed(): Promise<void>;

@@ -36,7 +36,8 @@ export async function takePage(
 ): Promise<Taken> {
   const { records, outside } = inWindow(walking, page, slice);
   const taker = new PageTaker(walking, batch, page, reading, slice);
-  // A record's rows are encoded before the next record is mapped: they die young. From the first record on that waits for its lists,
+  // A record's rows are encoded before the next record is mapped: they die young. From the first record on
+  // that waits for its lists,
   // all wait: the order of the page is kept.
   const waiting: Outcome[] = [];
   let rested = performance.now();
@@ -122,7 +123,10 @@ function unlessBad<T>(step: () => T): T | BadData {
 const isPartial = (outcome: Outcome): boolean =>
   'mapped' in outcome && (outcome.mapped.nestedLists?.length ?? 0) > 0;
 
-/** The nested lists of those records that came in part and whose content changed, or why a record must be rejected. */
+/**
+ * The nested lists of those records that came in part and whose content changed, or why a record must be
+ * rejected.
+ */
 async function listsFor(
   walking: WalkContext,
   batch: Batch,
@@ -152,8 +156,8 @@ async function listsFor(
 }
 
 /**
- * Records outside the window are dropped in a backfill, which must touch nothing else. Elsewhere they are taken along: a server that reads
- * dates differently from how it writes them must not cost a row.
+ * Records outside the window are dropped in a backfill, which must touch nothing else. Elsewhere they are
+ * taken along: a server that reads dates differently from how it writes them must not cost a row.
  */
 function inWindow(
   { stream, walk }: WalkContext,

@@ -1,4 +1,7 @@
-/** Lists that came only in part with their records (changelog, comments, worklogs): fetched one by one, for one stream of a run. */
+/**
+ * Lists that came only in part with their records (changelog, comments, worklogs): fetched one by one, for
+ * one stream of a run.
+ */
 
 import pLimit from 'p-limit';
 import { Forbidden, Missing, Transient } from '../../core/errors.ts';
@@ -57,7 +60,10 @@ interface Endpoint {
   /** Not asked for any more. */
   closed: boolean;
   readonly without: Set<string>;
-  /** Until it has answered once, records ask one by one: a closed endpoint is not asked by a whole page of records. */
+  /**
+   * Until it has answered once, records ask one by one: a closed endpoint is not asked by a whole page of
+   * records.
+   */
   readonly first: <T>(ask: () => Promise<T>) => Promise<T>;
 }
 
@@ -72,7 +78,10 @@ export class NestedLists {
     this.#stream = stream;
   }
 
-  /** `lacked`: children that the stored row lacks. Throws `BadData` where a list cannot become rows: then its record is rejected. */
+  /**
+   * `lacked`: children that the stored row lacks. Throws `BadData` where a list cannot become rows: then its
+   * record is rejected.
+   */
   async fetch(mapped: Mapped, lists: readonly NestedList[], lacked: readonly string[]): Promise<Fetched> {
     const key = keyOf(this.#stream, mapped);
     // Several children may be read from one list: it is fetched once.
@@ -102,8 +111,9 @@ export class NestedLists {
   }
 
   /**
-   * What refusals mean once the page was read. Lists that no record has are closed, and noted. Gives an error where single records lack what
-   * others have: the slice is read again, once; a record that is refused again stays without the list.
+   * What refusals mean once the page was read. Lists that no record has are closed, and noted. Gives an error
+   * where single records lack what others have: the slice is read again, once; a record that is refused again
+   * stays without the list.
    */
   async judge(refusals: readonly Refusal[]): Promise<Transient | undefined> {
     const single: Refusal[] = [];
@@ -127,7 +137,10 @@ export class NestedLists {
     return new Transient(message, { cause: first.error });
   }
 
-  /** The list of a record; undefined where it is closed and not asked for. A refusal, or a list that lacks what came with the record, is confirmed. */
+  /**
+   * The list of a record; undefined where it is closed and not asked for. A refusal, or a list that lacks
+   * what came with the record, is confirmed.
+   */
   async #list(
     key: string,
     again: boolean,
@@ -188,7 +201,10 @@ export class NestedLists {
     }
   }
 
-  /** Whether the record was deleted a moment ago. A server that has answered for no record may have no such endpoints at all. */
+  /**
+   * Whether the record was deleted a moment ago. A server that has answered for no record may have no such
+   * endpoints at all.
+   */
   async #isGone(of: Endpoint, key: string): Promise<boolean> {
     return of.answered && (await this.#stream.exists?.(key, this.#context.signal)) === false;
   }
@@ -199,7 +215,10 @@ export class NestedLists {
     return (await this.#before).has(of.child);
   }
 
-  /** Whether a refusal says something of the endpoint. A record that alone was refused before, and is again, does not. */
+  /**
+   * Whether a refusal says something of the endpoint. A record that alone was refused before, and is again,
+   * does not.
+   */
   async #counts(of: Endpoint, again: boolean): Promise<boolean> {
     return !again || (await this.#wasClosed(of));
   }
@@ -242,7 +261,10 @@ export class NestedLists {
 const isRefusal = (trouble: Trouble | undefined): trouble is Missing | Forbidden =>
   trouble instanceof Missing || trouble instanceof Forbidden;
 
-/** An answer without the elements that name another record as their owner: such a list is not, or not all of, this record's list. */
+/**
+ * An answer without the elements that name another record as their owner: such a list is not, or not all of,
+ * this record's list.
+ */
 function ownOf(answer: Answer | undefined, walk: PageWalk, of: readonly NestedList[]): Answer | undefined {
   const { records = [] } = answer ?? {};
   const own = records.filter((record) => of.every(({ belongs }) => belongs?.(record) !== false));

@@ -1,4 +1,7 @@
-/** What the engine lends to a stream that reads a slice itself: keys that the warehouse knows, and a ledger of its report jobs. */
+/**
+ * What the engine lends to a stream that reads a slice itself: keys that the warehouse knows, and a ledger of
+ * its report jobs.
+ */
 
 import { type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
 import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
@@ -6,7 +9,9 @@ import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { patiently } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
-/** For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs. */
+/**
+ * For one slice of a run; `sliceId` undefined where nothing is read, only planned: then there are no jobs.
+ */
 export const sliceContext = (
   context: SliceOwner,
   stream: Stream,

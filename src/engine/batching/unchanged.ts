@@ -10,8 +10,8 @@ import type { RunContext } from '../context/run-context.ts';
 export const keyOf = ({ table }: Stream, { row }: Mapped): string => String(row[table.key[0] ?? '']);
 
 /**
- * The records that the warehouse already holds with the same content, each with the children that its row lacks: only those
- * nested lists are fetched.
+ * The records that the warehouse already holds with the same content, each with the children that its row
+ * lacks: only those nested lists are fetched.
  */
 export async function unchangedOf(
   context: RunContext,

@@ -18,7 +18,10 @@ export interface WalkContext {
   readonly nestedLists: NestedLists;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
-  /** Slices of the walk that are not read to their end (`count`), and those that no reader has begun (`waiting`). */
+  /**
+   * Slices of the walk that are not read to their end (`count`), and those that no reader has begun
+   * (`waiting`).
+   */
   readonly unread: { count: number; waiting: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;

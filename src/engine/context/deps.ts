@@ -12,7 +12,9 @@ export interface RunDeps {
   readonly concurrency: number;
   /** How long a run may take in all; absent: for ever. */
   readonly deadlineMs?: number;
-  /** Streams that are read only where they are named, with what is read owner by owner of them; absent: none. */
+  /**
+   * Streams that are read only where they are named, with what is read owner by owner of them; absent: none.
+   */
   readonly exclude?: readonly string[];
   readonly version: string;
   readonly trigger: 'manual' | 'schedule' | 'api';

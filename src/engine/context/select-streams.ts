@@ -9,8 +9,8 @@ import type { RunDeps } from './deps.ts';
 type Choice = Pick<RunDeps, 'exclude'> & { readonly source: Pick<Source, 'streams'> };
 
 /**
- * The streams of the named streams (a child's name means its parent's stream), in the source's order; without names all but those that are excluded.
- * Throws Misconfigured for a name that no stream has.
+ * The streams of the named streams (a child's name means its parent's stream), in the source's order; without
+ * names all but those that are excluded. Throws Misconfigured for a name that no stream has.
  */
 export function chosenStreams(deps: Choice, names: readonly string[] | undefined): readonly Stream[] {
   const { streams } = deps.source;
@@ -28,7 +28,10 @@ export function chosenStreams(deps: Choice, names: readonly string[] | undefined
   return streams.filter((stream) => names.some((name) => owns(stream, name)));
 }
 
-/** The excluded streams, and those that are read by the owners of an excluded one: its owners would be unknown. */
+/**
+ * The excluded streams, and those that are read by the owners of an excluded one: its owners would be
+ * unknown.
+ */
 export function excludedOf({ source: { streams }, exclude }: Choice): ReadonlySet<string> {
   const excluded = new Set(exclude);
   const isOwned = (stream: Stream): boolean =>

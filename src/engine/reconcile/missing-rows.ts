@@ -1,6 +1,7 @@
 /**
- * Records that the source has had for long and the warehouse lacks, or has as they were: they were hidden when they last changed (a permission,
- * an archive, an import with old dates), so no walk over changes shows them. A reconciliation meets their ids.
+ * Records that the source has had for long and the warehouse lacks, or has as they were: they were hidden
+ * when they last changed (a permission, an archive, an import with old dates), so no walk over changes shows
+ * them. A reconciliation meets their ids.
  */
 
 import { sql } from 'kysely';
@@ -24,7 +25,10 @@ import { compareWhole, type Seen } from './read-ids.ts';
 
 const minute = minutes(1);
 
-/** Before this moment nothing is new: a sync has shown what was created until then. Undefined where none was ever complete. */
+/**
+ * Before this moment nothing is new: a sync has shown what was created until then. Undefined where none was
+ * ever complete.
+ */
 export async function dueBefore(
   { deps, run, signal }: RunContext,
   stream: Stream,
@@ -45,7 +49,9 @@ export function everything({ deps }: RunContext, { by }: Stream, due: Date | und
   return [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
 }
 
-/** What is lacking: the slices in which it was met, their places in `reconcile_seen`, and how many records. */
+/**
+ * What is lacking: the slices in which it was met, their places in `reconcile_seen`, and how many records.
+ */
 export interface Lacking {
   readonly places: readonly number[];
   readonly slices: readonly Slice[];
@@ -53,8 +59,9 @@ export interface Lacking {
 }
 
 /**
- * What was met at the places $1 and is not in the table for the source $2, or only as a tombstone, or was noted as unseen of the stream $3. Joins,
- * not subqueries in a disjunction: those would be looked through once an id.
+ * What was met at the places $1 and is not in the table for the source $2, or only as a tombstone, or was
+ * noted as unseen of the stream $3. Joins, not subqueries in a disjunction: those would be looked through
+ * once an id.
  */
 const lackingRows = (client: pg.PoolClient, table: Table): string =>
   `from pg_temp.reconcile_seen s
@@ -62,7 +69,10 @@ const lackingRows = (client: pg.PoolClient, table: Table): string =>
    left join ops.unseen u on u.source_id = $2 and u.stream = $3 and u.key = s.key
    where s.place = any ($1::int[]) and (t.source_id is null or u.source_id is not null)`;
 
-/** The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out of sight for a while. */
+/**
+ * The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out
+ * of sight for a while.
+ */
 export async function lackingIn(
   { run }: RunContext,
   stream: Stream,
@@ -84,7 +94,10 @@ export async function lackingIn(
   };
 }
 
-/** Notes rows that cannot be seen for now: they are read again when they can. A stream that is listed whole needs no note. */
+/**
+ * Notes rows that cannot be seen for now: they are read again when they can. A stream that is listed whole
+ * needs no note.
+ */
 export async function noteUnseen(
   context: RunContext,
   stream: Stream,
@@ -99,7 +112,10 @@ export async function noteUnseen(
   });
 }
 
-/** Notes what is lacking until it was read: part of it may be stored by then, and would pass for all. `client`: the session of the ids. */
+/**
+ * Notes what is lacking until it was read: part of it may be stored by then, and would pass for all.
+ * `client`: the session of the ids.
+ */
 export async function noteLacking(
   { run }: RunContext,
   stream: Stream,
@@ -114,7 +130,10 @@ export async function noteLacking(
   );
 }
 
-/** Reads slices as a sync would; the watermark stays. What is cut short is found again by the next reconciliation. `client`: the session of the ids. */
+/**
+ * Reads slices as a sync would; the watermark stays. What is cut short is found again by the next
+ * reconciliation. `client`: the session of the ids.
+ */
 export async function readLacking(
   execution: Execution,
   stream: Stream,

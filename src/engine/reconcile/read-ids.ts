@@ -8,8 +8,9 @@ import type { Execution } from '../execution.ts';
 import { cutInto, mostIds, partsOf } from '../sync/cut-window.ts';
 
 /**
- * What a walk over ids has met. The ids are in `pg_temp.reconcile_seen`, `place` being the index of their slice here. On a server with coarse
- * times an id near a cut is listed by the slices on both sides: only one of them gives its record.
+ * What a walk over ids has met. The ids are in `pg_temp.reconcile_seen`, `place` being the index of their
+ * slice here. On a server with coarse times an id near a cut is listed by the slices on both sides: only one
+ * of them gives its record.
  */
 export interface Seen {
   /** True where every slice was read to its stated end with nothing missing. */
@@ -17,7 +18,10 @@ export interface Seen {
   readonly slices: readonly Slice[];
 }
 
-/** Walks every id of the slices into `reconcile_seen`, several slices at once. Throws what the first to fail threw, once the others have ended. */
+/**
+ * Walks every id of the slices into `reconcile_seen`, several slices at once. Throws what the first to fail
+ * threw, once the others have ended.
+ */
 export async function readIds(
   execution: Execution,
   stream: Stream,
@@ -115,8 +119,8 @@ class IdReader implements Seen {
 }
 
 /**
- * Runs a statement that compares `reconcile_seen` with a table as a whole: by hash, whatever the planner believes of a young table. Row by row
- * it would read the table once an id.
+ * Runs a statement that compares `reconcile_seen` with a table as a whole: by hash, whatever the planner
+ * believes of a young table. Row by row it would read the table once an id.
  */
 export async function compareWhole<R extends pg.QueryResultRow>(
   client: pg.PoolClient,

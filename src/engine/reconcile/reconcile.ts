@@ -18,7 +18,10 @@ import { abandonWalks } from '../state/walk-state.ts';
 import { dueBefore, everything, lackingIn, noteUnseen, readLacking } from './missing-rows.ts';
 import { compareWhole, readIds } from './read-ids.ts';
 
-/** More deletions at once than this share of the live rows, and more than this many rows, are not believed (guarantee G10). */
+/**
+ * More deletions at once than this share of the live rows, and more than this many rows, are not believed
+ * (guarantee G10).
+ */
 const limitRows = 20;
 const limitShare = 0.05;
 
@@ -26,9 +29,10 @@ const limitShare = 0.05;
 const canaryMs = 60_000;
 
 /**
- * Reads every id of each stream whose entities can be asked for one by one. Rows that are not shown are candidates; each is confirmed gone by its
- * own request, twice, while a canary of the same project answers. Tombstones that are shown again are lifted, and records that no sync has shown
- * are read. Nothing is deleted when the ids were not complete or the limit is exceeded (`needs_attention`).
+ * Reads every id of each stream whose entities can be asked for one by one. Rows that are not shown are
+ * candidates; each is confirmed gone by its own request, twice, while a canary of the same project answers.
+ * Tombstones that are shown again are lifted, and records that no sync has shown are read. Nothing is deleted
+ * when the ids were not complete or the limit is exceeded (`needs_attention`).
  */
 export function reconcile(
   deps: RunDeps,
@@ -106,7 +110,9 @@ async function conclude(
   return { status: doubt === undefined ? 'ok' : 'attention', reason: doubt };
 }
 
-/** A row that the walk did not show, and the group in which another row must be alive for it to count as gone. */
+/**
+ * A row that the walk did not show, and the group in which another row must be alive for it to count as gone.
+ */
 interface Candidate {
   readonly key: string;
   readonly kin: string;
@@ -134,8 +140,9 @@ class Deletions {
   }
 
   /**
-   * Marks and un-marks. Where a window is read again (`places`), that reading lifts tombstones, in the transaction that brings what has changed.
-   * Gives what is in doubt, and whether the deletion limit held everything.
+   * Marks and un-marks. Where a window is read again (`places`), that reading lifts tombstones, in the
+   * transaction that brings what has changed. Gives what is in doubt, and whether the deletion limit held
+   * everything.
    */
   async mark(
     places: readonly number[],
@@ -183,7 +190,8 @@ class Deletions {
     const sorted = { gone: [] as string[], unlisted: [] as string[], unsure: [] as string[] };
     const missing: Candidate[] = [];
     for (const candidate of candidates) {
-      // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for row by row.
+      // The canary first: where none lives nothing can be concluded, and a hidden project is not asked for
+      // row by row.
       if (!(await this.#canary(candidate.kin, canaryMs))) sorted.unsure.push(candidate.key);
       else if (await this.#stream.exists?.(candidate.key, signal)) sorted.unlisted.push(candidate.key);
       else missing.push(candidate);
@@ -199,7 +207,10 @@ class Deletions {
     return sorted;
   }
 
-  /** Whether another row of the group answers, which this reconciliation has seen: else the absence is a permission or an outage. */
+  /**
+   * Whether another row of the group answers, which this reconciliation has seen: else the absence is a
+   * permission or an outage.
+   */
   async #canary(kin: string, maxAgeMs: number): Promise<boolean> {
     const known = this.#canaries.get(kin);
     if (known !== undefined && performance.now() - known.at <= maxAgeMs) return known.alive;

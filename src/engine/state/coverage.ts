@@ -6,7 +6,9 @@ import type { Stream } from '../../core/stream.ts';
 export interface Coverage {
   /** As the checkpoint keeps it. */
   readonly words: string;
-  /** What the words begin with that is the configuration's and the program's own, and none of the source's. */
+  /**
+   * What the words begin with that is the configuration's and the program's own, and none of the source's.
+   */
   readonly ours: string;
   /** False where the source gave only part of what records are read by. */
   readonly whole: boolean;
@@ -15,8 +17,8 @@ export interface Coverage {
 }
 
 /**
- * What a walk over all of the stream would cover now. `before`: the checkpoint's fields; where the source's list lacks some of them it is requested
- * again, because one answer may leave some out.
+ * What a walk over all of the stream would cover now. `before`: the checkpoint's fields; where the source's
+ * list lacks some of them it is requested again, because one answer may leave some out.
  */
 export async function coverageOf(
   { windows, days }: Stream,
@@ -32,9 +34,10 @@ export async function coverageOf(
 }
 
 /**
- * Why everything is to be read again that was read once, for people; undefined where it was read as it is asked for now. `scope` and `fields` are the
- * checkpoint's. On the word of a source that tells only part of that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and
- * all is read when the source tells more.
+ * Why everything is to be read again that was read once, for people; undefined where it was read as it is
+ * asked for now. `scope` and `fields` are the checkpoint's. On the word of a source that tells only part of
+ * that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and all is read when the
+ * source tells more.
  */
 export function whyAgain(
   { scope, fields }: { readonly scope: string; readonly fields: readonly string[] | undefined },
@@ -56,8 +59,9 @@ const selectionOf = (scope: string): string =>
   scope.slice(0, scope.includes(readBy) ? scope.lastIndexOf(readBy) : undefined);
 
 /**
- * Fields that are asked for now and were not when everything was last read, and that are no new ones: they were hidden, or out of the list of fields
- * for a night. No record counts as changed by that. A new field has the highest number, and a record that gets a value in it is changed.
+ * Fields that are asked for now and were not when everything was last read, and that are no new ones: they
+ * were hidden, or out of the list of fields for a night. No record counts as changed by that. A new field has
+ * the highest number, and a record that gets a value in it is changed.
  */
 function cameIntoSight(
   before: readonly string[] | undefined,

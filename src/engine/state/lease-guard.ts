@@ -9,8 +9,8 @@ export interface Holder {
 }
 
 /**
- * One transaction of the lease's holder; it commits only while the lease is still held (guarantee G7). `work` must be repeatable. Throws
- * as `inTransaction`, or `Fenced`.
+ * One transaction of the lease's holder; it commits only while the lease is still held (guarantee G7). `work`
+ * must be repeatable. Throws as `inTransaction`, or `Fenced`.
  */
 export async function withLease<T>(
   { deps, lease }: Holder,

@@ -12,14 +12,21 @@ export interface Lease {
   readonly epoch: string;
   /** Aborts with `Fenced` when the lease is found to be lost. */
   readonly signal: AbortSignal;
-  /** SET LOCAL statements for each data transaction: its session has our name, so that the next holder can end it. */
+  /**
+   * SET LOCAL statements for each data transaction: its session has our name, so that the next holder can end
+   * it.
+   */
   readonly settings: string;
   /**
-   * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7), and where the warehouse has gone back in
-   * time. What it gives is to be called once the transaction is committed.
+   * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7),
+   * and where the warehouse has gone back in time. What it gives is to be called once the transaction is
+   * committed.
    */
   guard(session: Pick<Session, 'trx'>): Promise<() => void>;
-  /** Throws `Fenced` where the warehouse has gone back in time: a replica took over that lacked what was confirmed to us. */
+  /**
+   * Throws `Fenced` where the warehouse has gone back in time: a replica took over that lacked what was
+   * confirmed to us.
+   */
   check(): Promise<void>;
   /** Tells other processes which run holds it. */
   name(runId: string): Promise<void>;
@@ -50,9 +57,9 @@ interface Holder {
 }
 
 /**
- * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its heartbeat stopped). Its sessions
- * are ended: a frozen process would keep the locks of its open transactions, that on the lease among them. Throws `LockHeld` while a living
- * one has it.
+ * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its
+ * heartbeat stopped). Its sessions are ended: a frozen process would keep the locks of its open transactions,
+ * that on the lease among them. Throws `LockHeld` while a living one has it.
  */
 export async function takeLease(
   pool: pg.Pool,
@@ -98,7 +105,10 @@ async function look(client: pg.PoolClient, pipeline: string, lock: '' | 'for upd
 
 const isTheirs = ({ holder, alive, expired }: Holder): boolean => holder !== null && alive && !expired;
 
-/** Ends what a dead or frozen holder has open. One that is neither, and was only slow, finds its lease lost or tries again. */
+/**
+ * Ends what a dead or frozen holder has open. One that is neither, and was only slow, finds its lease lost or
+ * tries again.
+ */
 async function endSessions(
   client: pg.PoolClient,
   pipeline: string,
@@ -251,7 +261,10 @@ class HeldLease {
     this.#client.release(true);
   }
 
-  /** Reconnects at once when the session breaks: after a server restart another worker would take the lease before the next heartbeat. */
+  /**
+   * Reconnects at once when the session breaks: after a server restart another worker would take the lease
+   * before the next heartbeat.
+   */
   #watch(client: pg.PoolClient): void {
     client.on('error', () => this.#beatNext());
   }
@@ -271,7 +284,8 @@ class HeldLease {
       if (rowCount === 0) this.#lose(this.#takenOver());
       this.#sinceBeat.heard();
     } catch (error) {
-      // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time without a beat ends the run.
+      // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time
+      // without a beat ends the run.
       if (this.#isReleased) return;
       if (this.#sinceBeat.ms > this.#times.ttlMs) this.#lose(this.#cutOff(error));
       if ((await this.#reopen()) && !isSecond) await this.#beat(true);

@@ -1,6 +1,9 @@
 import { TooManyRejects } from '../../core/errors.ts';
 
-/** A run bears this many rejects whatever their share, and this share of its records whatever their number (guarantee G12). */
+/**
+ * A run bears this many rejects whatever their share, and this share of its records whatever their number
+ * (guarantee G12).
+ */
 const mostRejects = 10;
 const largestShare = 0.01;
 

@@ -18,8 +18,8 @@ export interface Run {
 }
 
 /**
- * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`. Where it was read from last stays as it is: see
- * `moveSource`.
+ * Finds or makes the source's row and keeps its streams listed, with which of them are `excluded`. Where it
+ * was read from last stays as it is: see `moveSource`.
  */
 export async function registerSource(
   db: Kysely<AnyDatabase>,
@@ -96,7 +96,10 @@ export async function wasRead(
   return rows[0]?.was === true;
 }
 
-/** Opens the run's row. Asked again under the same epoch, where the first answer was lost, it gives the row that is there. */
+/**
+ * Opens the run's row. Asked again under the same epoch, where the first answer was lost, it gives the row
+ * that is there.
+ */
 export async function beginRun(
   db: Kysely<AnyDatabase>,
   run: {
@@ -118,10 +121,15 @@ export async function beginRun(
   return rows[0]?.run_id ?? '';
 }
 
-/** How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms). */
+/**
+ * How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms).
+ */
 export type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
 
-/** Closes the run's row. What began to be quiet before the run did is cut off there, and what would last beyond now, here. */
+/**
+ * Closes the run's row. What began to be quiet before the run did is cut off there, and what would last
+ * beyond now, here.
+ */
 export async function finishRun(db: Kysely<AnyDatabase>, report: RunReport, strain: Strain): Promise<void> {
   const { counts } = report;
   const now = performance.now();
@@ -157,7 +165,9 @@ export async function beginStream(db: Kysely<AnyDatabase>, run: Run, stream: str
     values (${run.runId}::bigint, ${run.sourceId}, ${stream}, 'running') on conflict do nothing`.execute(db);
 }
 
-/** What the batches of a run have done, as they committed it with their rows: one sum for each of `counters`. */
+/**
+ * What the batches of a run have done, as they committed it with their rows: one sum for each of `counters`.
+ */
 const sums = counters.map((name) => `coalesce(sum(s.${name}), 0)`);
 
 /** Marks a run as lost whose process ended: its counts are those of its committed batches. */
@@ -189,7 +199,10 @@ export async function writtenBy(
   return { counts, deleted };
 }
 
-/** Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's estimate). */
+/**
+ * Closes the stream's row, with how many rows its table holds now (beyond a million by the planner's
+ * estimate).
+ */
 export async function finishStream(
   db: Kysely<AnyDatabase>,
   run: Run,

@@ -105,7 +105,10 @@ export async function partitionsOf(db: Kysely<AnyDatabase>, walk: SlicedWalk): P
 export const partitionText = (partition: Partition): string =>
   JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Replaces an unread slice by its parts, in a transaction; gives them in their order. Throws `Fenced` where another run has read it. */
+/**
+ * Replaces an unread slice by its parts, in a transaction; gives them in their order. Throws `Fenced` where
+ * another run has read it.
+ */
 export async function splitSlice(
   { trx }: Pick<Session, 'trx'>,
   walk: SlicedWalk,
@@ -159,7 +162,10 @@ export interface Unread {
   readonly message: string;
 }
 
-/** Remembers why a slice could not be read: a failed one is read again by the next run, an absent one is passed by: its walk goes on without it. */
+/**
+ * Remembers why a slice could not be read: a failed one is read again by the next run, an absent one is
+ * passed by: its walk goes on without it.
+ */
 export async function leaveSlice(
   db: Kysely<AnyDatabase>,
   sliceId: string,

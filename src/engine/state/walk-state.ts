@@ -65,9 +65,10 @@ export async function openWalks(
 const keptFor = '30 days';
 
 /**
- * Forgets walks that ended long ago, with their slices and the jobs of these; receipts per stream and run stay in `ops.run_streams`. The last of each
- * kind that read a stream whole or what had changed in it stays: it tells since when the stream is stale, and what it has read. So does, of walks over
- * days, the last one that read so many: it tells when they are due again.
+ * Forgets walks that ended long ago, with their slices and the jobs of these; receipts per stream and run
+ * stay in `ops.run_streams`. The last of each kind that read a stream whole or what had changed in it stays:
+ * it tells since when the stream is stale, and what it has read. So does, of walks over days, the last one
+ * that read so many: it tells when they are due again.
  */
 export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
   await sql`with old as (
@@ -95,7 +96,10 @@ export async function hasOpenWalk(
   return rows[0]?.open === true;
 }
 
-/** Opens a walk with its first slices, in one transaction. `fields`: those that are asked for by name; absent: all that there are. */
+/**
+ * Opens a walk with its first slices, in one transaction. `fields`: those that are asked for by name; absent:
+ * all that there are.
+ */
 export async function openWalk(
   db: Kysely<AnyDatabase>,
   at: {
@@ -140,7 +144,10 @@ export async function abandonWalks(
   );
 }
 
-/** Whether nothing is left of a walk but what is closed to us: then it was not interrupted, it is only not whole. */
+/**
+ * Whether nothing is left of a walk but what is closed to us: then it was not interrupted, it is only not
+ * whole.
+ */
 export async function lacksOnlyClosed(db: Kysely<AnyDatabase>, walkId: string): Promise<boolean> {
   const { rows } = await sql<{ closed: boolean }>`
     select coalesce(bool_and(error_code is not distinct from 'forbidden'), false) as closed from ops.slices
@@ -149,9 +156,10 @@ export async function lacksOnlyClosed(db: Kysely<AnyDatabase>, walkId: string): 
 }
 
 /**
- * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same transaction (guarantee G2).
- * A backfill moves none. The watermark never goes back. Call it before any counter that other slices of the stream also write:
- * the walk's row lock is what makes two last slices agree on who is the last.
+ * Closes the walk if this was its last slice, and moves the watermark to the walk's start: in the same
+ * transaction (guarantee G2). A backfill moves none. The watermark never goes back. Call it before any
+ * counter that other slices of the stream also write: the walk's row lock is what makes two last slices agree
+ * on who is the last.
  */
 export async function closeIfLast(
   session: Pick<Session, 'trx'>,
@@ -184,8 +192,8 @@ export async function closeIfLast(
 }
 
 /**
- * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come back, they are not new. Both are columns;
- * the first may not be null.
+ * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come
+ * back, they are not new. Both are columns; the first may not be null.
  */
 export const askedAndOnceAsked = (asked: string, known: string) =>
   sql.raw(
@@ -193,8 +201,9 @@ export const askedAndOnceAsked = (asked: string, known: string) =>
   );
 
 /**
- * Takes from the checkpoint the fields that this run does not ask for, before its first record is read: where a run reads records by less than
- * the checkpoint says, the next run that reads by all of it reads everything again.
+ * Takes from the checkpoint the fields that this run does not ask for, before its first record is read: where
+ * a run reads records by less than the checkpoint says, the next run that reads by all of it reads everything
+ * again.
  */
 export async function narrowCheckpoint(
   { run, ...holder }: Holder & { readonly run: { readonly sourceId: number } },
@@ -218,7 +227,10 @@ export interface Checkpoint {
   readonly watermark: Date;
   readonly fullAt: Date | undefined;
   readonly scope: string;
-  /** Fields requested by name when it was last moved and, after a minus, fields requested before; undefined: all, or unknown. */
+  /**
+   * Fields requested by name when it was last moved and, after a minus, fields requested before; undefined:
+   * all, or unknown.
+   */
   readonly fields: readonly string[] | undefined;
 }
 

@@ -1,4 +1,6 @@
-/** Which days are read beside a walk that cannot be finished: of each owner those that no walk has read since. */
+/**
+ * Which days are read beside a walk that cannot be finished: of each owner those that no walk has read since.
+ */
 
 import { type Kysely, sql } from 'kysely';
 import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
@@ -8,7 +10,10 @@ import type { Walk } from '../state/walk-state.ts';
 import { daysDue, daysThere, earlier, lastRead, lateIn, later, midnight, slicesOf } from './days.ts';
 
 const prefix = 'catch up ';
-/** The words of walks that read what is new beside one that cannot be finished. They move no watermark and are not resumed. */
+/**
+ * The words of walks that read what is new beside one that cannot be finished. They move no watermark and are
+ * not resumed.
+ */
 export const catchUpWords = ({ walkId }: Pick<Walk, 'walkId'>): string => `${prefix}${walkId}`;
 /** All such words, as a pattern of SQL's `like`. */
 export const catchUpWordsLike = `${prefix}%`;
@@ -24,8 +29,9 @@ interface Read {
 }
 
 /**
- * One owner that fails must not make the others be read from where it failed, night after night. An owner that neither the open walk nor a
- * catch-up has read is read as `window` says; one that is closed to us waits for the open walk.
+ * One owner that fails must not make the others be read from where it failed, night after night. An owner
+ * that neither the open walk nor a catch-up has read is read as `window` says; one that is closed to us waits
+ * for the open walk.
  */
 export async function catchUpSlices(
   db: Kysely<AnyDatabase>,

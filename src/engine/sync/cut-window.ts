@@ -2,7 +2,10 @@
 
 import type { Slice } from '../../core/stream.ts';
 
-/** A window of more records is cut: few enough that the last ones to be read do not keep the rest waiting for long. */
+/**
+ * A window of more records is cut: few enough that the last ones to be read do not keep the rest waiting for
+ * long.
+ */
 export const mostRecords = 4_000;
 
 /** Records of a window that is not cut even where hands are idle. */
@@ -12,16 +15,17 @@ export const fewRecords = 1_000;
 export const mostIds = 5_000;
 
 /**
- * Into how many parts a window of so many records is cut at once: four where two would be cut again. Three of the four are counted, all at once: as many
- * counts as two cuts in two take one after the other.
+ * Into how many parts a window of so many records is cut at once: four where two would be cut again. Three of
+ * the four are counted, all at once: as many counts as two cuts in two take one after the other.
  */
 export const partsOf = (records: number, most: number): number => (records > 2 * most ? 4 : 2);
 
 const minute = 60_000;
 
 /**
- * A slice's window in so many parts of equal time (fewer where it is short), in their order, cut on whole minutes; undefined where there is nothing
- * to cut. An open end is cut as if it ended at `clock`; the last part stays open.
+ * A slice's window in so many parts of equal time (fewer where it is short), in their order, cut on whole
+ * minutes; undefined where there is nothing to cut. An open end is cut as if it ended at `clock`; the last
+ * part stays open.
  */
 export function cutInto(parts: number, slice: Slice, clock: Date): readonly Slice[] | undefined {
   const { window } = slice;

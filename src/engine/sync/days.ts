@@ -11,7 +11,10 @@ const day = daysOf(1);
 /** A run that begins somewhat earlier than the last one still counts as due. */
 const slack = hours(6);
 
-/** Whether what is read every `every` days is due, by the source's clock. A last time in the future came from a wrong clock. */
+/**
+ * Whether what is read every `every` days is due, by the source's clock. A last time in the future came from
+ * a wrong clock.
+ */
 export const isDue = (last: Date, every: number, clock: Date): boolean => {
   const age = clock.getTime() - last.getTime();
   return age >= daysOf(every) - slack || age < -slack;
@@ -50,9 +53,10 @@ export function daysWithin(
 }
 
 /**
- * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is due, counted in days that are
- * over. One that is overdue reaches back as far as it would have reached on time: those days were not read since.
- * `readAt(back)` is when the last so many days were last read, by the source's clock.
+ * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is
+ * due, counted in days that are over. One that is overdue reaches back as far as it would have reached on
+ * time: those days were not read since. `readAt(back)` is when the last so many days were last read, by the
+ * source's clock.
  */
 export async function daysDue(
   days: Days,
@@ -72,7 +76,10 @@ export async function daysDue(
   return first < to ? { field: 'day', from: first, to } : undefined;
 }
 
-/** When so many of the last days were last read completely. A history that is shorter never was: each run reads all of it. */
+/**
+ * When so many of the last days were last read completely. A history that is shorter never was: each run
+ * reads all of it.
+ */
 export async function lastRead(
   db: Kysely<AnyDatabase>,
   at: { readonly sourceId: number; readonly stream: string },
@@ -85,9 +92,10 @@ export async function lastRead(
 }
 
 /**
- * The slices of a walk over the days of `window`. Of an owner that the last walk that was completed did not ask for, all of history is read; of
- * one of whose days it was refused some or all, everything since the first of these; of one that has got members since which may have facts
- * from before, everything since the first of them.
+ * The slices of a walk over the days of `window`. Of an owner that the last walk that was completed did not
+ * ask for, all of history is read; of one of whose days it was refused some or all, everything since the
+ * first of these; of one that has got members since which may have facts from before, everything since the
+ * first of them.
  */
 export async function slicesSince(
   db: Kysely<AnyDatabase>,
@@ -153,7 +161,10 @@ async function lastComplete(
   );
 }
 
-/** The first day, by owner, of facts from before `from` that became known after the moment `known` (as the warehouse writes it). */
+/**
+ * The first day, by owner, of facts from before `from` that became known after the moment `known` (as the
+ * warehouse writes it).
+ */
 export async function lateIn(
   db: Kysely<AnyDatabase>,
   sourceId: number,
@@ -211,8 +222,8 @@ export function halfDays(slice: Slice): readonly [Slice, Slice] | undefined {
 }
 
 /**
- * What the source does not tell any more of a slice that an earlier run has planned, and the rest, which it still does; undefined where the slice
- * is all of one kind.
+ * What the source does not tell any more of a slice that an earlier run has planned, and the rest, which it
+ * still does; undefined where the slice is all of one kind.
  */
 export function goneAndThere(slice: Slice, days: Days, clock: Date): readonly [Slice, Slice] | undefined {
   const { window } = slice;

@@ -24,7 +24,10 @@ import {
 import type { WalkPlan } from '../state/walk-state.ts';
 import { slicesOf, slicesSince } from './days.ts';
 
-/** all · active: those whose records still change, and those that changed since all were read · listed: those that the source lists. */
+/**
+ * all · active: those whose records still change, and those that changed since all were read · listed: those
+ * that the source lists.
+ */
 export type Which = 'all' | 'active' | 'listed';
 
 export const whichFor = ({ kind }: Pick<WalkPlan, 'kind'>): Which =>
@@ -54,7 +57,10 @@ export async function ownersOf(
   );
 }
 
-/** Adds slices to a resumed walk for owners that came since it began, and closes those of owners that are no longer there. */
+/**
+ * Adds slices to a resumed walk for owners that came since it began, and closes those of owners that are no
+ * longer there.
+ */
 export async function renewOwners({ context, stream, walk }: WalkContext): Promise<void> {
   const { db } = context.deps.warehouse;
   const { partitions, days, name } = stream;
@@ -93,8 +99,9 @@ export async function listedOwners({ context, stream }: WalkContext): Promise<Re
 }
 
 /**
- * Marks an owner as deleted that the source neither lists nor refers to, and removes its part, in one fenced transaction. Both come back
- * where the source shows it again. Gives false, and changes nothing, where some record still refers to the owner.
+ * Marks an owner as deleted that the source neither lists nor refers to, and removes its part, in one fenced
+ * transaction. Both come back where the source shows it again. Gives false, and changes nothing, where some
+ * record still refers to the owner.
  */
 export async function removeOwner(
   { context, stream, tally }: WalkContext,

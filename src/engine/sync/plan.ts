@@ -24,7 +24,9 @@ export interface StreamPlan extends WalkPlan {
   readonly why?: string;
 }
 
-/** Where a stream stands: what was last completed of it, and what a walk over all of it would speak for now. */
+/**
+ * Where a stream stands: what was last completed of it, and what a walk over all of it would speak for now.
+ */
 export interface Standing {
   readonly checkpoint: Checkpoint | undefined;
   readonly coverage: Coverage;
@@ -48,10 +50,11 @@ const changesWords = 'changes';
 const fullEvery = 7;
 
 /**
- * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time, when asked, when what it is restricted
- * to or read by has changed, and when a part of it has opened that was closed to us; else from the watermark on, less the lookback. A backfill walks
- * exactly its window.
- * Undefined: nothing to do (a backfill of a stream without time). `known`: where the stream stands, if that was asked already.
+ * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time,
+ * when asked, when what it is restricted to or read by has changed, and when a part of it has opened that was
+ * closed to us; else from the watermark on, less the lookback. A backfill walks exactly its window.
+ * Undefined: nothing to do (a backfill of a stream without time). `known`: where the stream stands, if that
+ * was asked already.
  */
 export async function planStream(
   deps: RunDeps,
@@ -107,7 +110,10 @@ export async function planStream(
   return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
 }
 
-/** The days that a run reads: everything the first time, what the source may have restated after that, a backfill's own. */
+/**
+ * The days that a run reads: everything the first time, what the source may have restated after that, a
+ * backfill's own.
+ */
 async function planDays(
   deps: RunDeps,
   at: { readonly sourceId: number; readonly stream: string },
@@ -137,7 +143,10 @@ async function planDays(
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
 
-/** The words of a walk over everything that a stream is to cover. Forced: what it reads wins over what is here. */
+/**
+ * The words of a walk over everything that a stream is to cover. Forced: what it reads wins over what is
+ * here.
+ */
 export const fullWords = (scope: string, forced: boolean): string =>
   `full ${forced ? 'forced ' : ''}${scope}`;
 
@@ -148,9 +157,10 @@ function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): b
 }
 
 /**
- * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows of if that is older
- * (a source whose index fell behind does not show its changes when the clock says it should; guarantee G4). Records dated in the
- * future do not count. Nor does a watermark that walks over recent records alone have moved: what is older may have changed since.
+ * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows
+ * of if that is older (a source whose index fell behind does not show its changes when the clock says it
+ * should; guarantee G4). Records dated in the future do not count. Nor does a watermark that walks over
+ * recent records alone have moved: what is older may have changed since.
  */
 async function lowMark(
   deps: RunDeps,
@@ -172,7 +182,10 @@ async function lowMark(
   return newest === undefined ? watermark : Math.min(watermark, newest);
 }
 
-/** Until when everything that had changed was shown: the clock of the last walk over changes, or over everything. */
+/**
+ * Until when everything that had changed was shown: the clock of the last walk over changes, or over
+ * everything.
+ */
 async function allShownUntil(
   db: Kysely<AnyDatabase>,
   at: { readonly sourceId: number; readonly stream: string },

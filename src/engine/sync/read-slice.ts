@@ -16,14 +16,20 @@ import { tell, tellProgress } from '../context/run-context.ts';
 import type { OpenSlice, SliceEnd } from '../state/slice-state.ts';
 import { checkShown, keysToShow } from './suspicious.ts';
 
-/** At how many rows or bytes a batch is full, and how many batches of a slice may be loaded while the next one is filled. */
+/**
+ * At how many rows or bytes a batch is full, and how many batches of a slice may be loaded while the next one
+ * is filled.
+ */
 interface Size {
   readonly records: number;
   readonly bytes: number;
   readonly underWay: number;
 }
 const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
-/** One of many slices: the others are read while its batch is loaded, and a second batch for each would be memory times many. */
+/**
+ * One of many slices: the others are read while its batch is loaded, and a second batch for each would be
+ * memory times many.
+ */
 const ofMany: Size = { ...usual, underWay: 0 };
 /** A listing is loaded in one transaction, one batch after the other. */
 const ofListing: Size = { records: 5_000, bytes: 1 << 21, underWay: 1 };
@@ -35,15 +41,19 @@ function sizeOf({ context, unread }: WalkContext): Size {
   return Math.min(unread.count, context.deps.concurrency) >= manySlices ? ofMany : usual;
 }
 
-/** `again`: the slice is read a second time in this run, and what it shows is believed. `count`: records in it, as far as known. */
+/**
+ * `again`: the slice is read a second time in this run, and what it shows is believed. `count`: records in
+ * it, as far as known.
+ */
 interface How {
   readonly again: boolean;
   readonly count: number | undefined;
 }
 
 /**
- * Reads one slice to its end: pages → rows → batches. The last batch carries the slice's receipt and, for the walk's last slice, the
- * checkpoint. When it fails half-way, the batches read until then are committed without them, and the error is thrown.
+ * Reads one slice to its end: pages → rows → batches. The last batch carries the slice's receipt and, for the
+ * walk's last slice, the checkpoint. When it fails half-way, the batches read until then are committed
+ * without them, and the error is thrown.
  */
 export async function readSlice(walking: WalkContext, open: OpenSlice, how: How): Promise<SliceEnd> {
   const missed = await keysToShow(walking, open);
@@ -180,7 +190,8 @@ class SliceReader {
     await this.#listing?.close();
     if (error instanceof TooManyRejects && this.#rejects.length > 0)
       await keepRejected(this.#walking, this.#rejects, this.#open);
-    // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out, too.
+    // Days are replaced as a whole or not at all. What follows a batch that the warehouse refused stays out,
+    // too.
     if (this.#batch !== undefined && this.#walking.stream.by !== 'days' && !isLost)
       await salvage(this.#walking, this.#batch, this.#open);
   }

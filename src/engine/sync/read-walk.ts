@@ -25,7 +25,10 @@ import { listedOwners, removeOwner, renewOwners, skipSlice } from './partitions.
 import { readSlice } from './read-slice.ts';
 import { type Part, splitIfLarge } from './split.ts';
 
-/** Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the stream or the run. */
+/**
+ * Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the
+ * stream or the run.
+ */
 export async function readWalk(walking: WalkContext, clock: Date | undefined): Promise<Problem | undefined> {
   const { context, walk } = walking;
   const { db } = context.deps.warehouse;
@@ -84,7 +87,9 @@ class WalkReader {
     return worst(this.#problems);
   }
 
-  /** Reads the parts, several at once, and what they are cut into. Throws once all that was begun has ended. */
+  /**
+   * Reads the parts, several at once, and what they are cut into. Throws once all that was begun has ended.
+   */
   async #round(parts: readonly Part[]): Promise<void> {
     const results = await Promise.allSettled(parts.map((part) => this.#one(part)));
     const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -163,7 +168,9 @@ class WalkReader {
     return this.#missingOwners >= ownersConfirming;
   }
 
-  /** Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream. */
+  /**
+   * Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream.
+   */
   async #judge(): Promise<void> {
     const { stream } = this.#walking;
     if (this.#refused.length === 0) return;
@@ -197,7 +204,10 @@ class WalkReader {
     this.#problems.push({ status: 'forbidden', reason });
   }
 
-  /** Rows of an owner that is gone stay, unless the source neither lists nor refers to it and another owner answers. */
+  /**
+   * Rows of an owner that is gone stay, unless the source neither lists nor refers to it and another owner
+   * answers.
+   */
   async #gone(open: OpenSlice, error: TidemarkError, isListed: boolean): Promise<void> {
     const { context, stream } = this.#walking;
     const { partition } = open.slice;
@@ -228,7 +238,10 @@ class WalkReader {
 
 const ownerOf = ({ partition = {} }: Slice): string => partitionText(partition);
 
-/** A slice that is done only in part. What changed while it was read may stand still next time; what the deletion limit held, people look at. */
+/**
+ * A slice that is done only in part. What changed while it was read may stand still next time; what the
+ * deletion limit held, people look at.
+ */
 function partialProblem(name: string, { expected, fetched, braked }: SliceEnd): Problem {
   if (braked !== true) {
     const reason = `${name}: the source says ${expected ?? 'nothing'} records, ${fetched} could be read`;

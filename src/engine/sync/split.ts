@@ -1,4 +1,7 @@
-/** A slice that holds too much to be read in one piece is cut; each part is a slice of its own, resumable by itself. */
+/**
+ * A slice that holds too much to be read in one piece is cut; each part is a slice of its own, resumable by
+ * itself.
+ */
 
 import type { Days, Slice } from '../../core/stream.ts';
 import { sliceContext } from '../batching/slice-context.ts';
@@ -24,7 +27,8 @@ export async function splitIfLarge(
   const { context, stream, walk, tally } = walking;
   const { windows, days } = stream;
   if (days !== undefined) return splitDays(walking, open, days);
-  // Changes are not counted first: their window is open, usually small, and its first page says how many there are.
+  // Changes are not counted first: their window is open, usually small, and its first page says how many
+  // there are.
   if (windows === undefined || open.slice.window?.field !== 'created') return { count: undefined };
   const count = await windows.count(open.slice, context.signal);
   if (count === undefined) return { count };

@@ -1,4 +1,7 @@
-/** Lists that show less than they should: an answer that is empty or lacks its page token passes for the end of its list. */
+/**
+ * Lists that show less than they should: an answer that is empty or lacks its page token passes for the end
+ * of its list.
+ */
 
 import { sql } from 'kysely';
 import { plural } from '../../core/format.ts';
@@ -15,7 +18,10 @@ import { ShownLess } from '../verify.ts';
 /** As many keys suffice to see that a list is not whole. */
 const mostKeys = 1_000;
 
-/** The keys of rows that a window of changes must show: rows stored with a later change. Changes are not counted, so keys stand in. */
+/**
+ * The keys of rows that a window of changes must show: rows stored with a later change. Changes are not
+ * counted, so keys stand in.
+ */
 export async function keysToShow(
   { context, stream }: WalkContext,
   { slice }: OpenSlice,
@@ -35,7 +41,10 @@ export async function keysToShow(
   return new Set(rows.map((row) => row.key));
 }
 
-/** What a reading showed. `count`: records in the slice as far as known; `missed`: keys it had to show and did not. */
+/**
+ * What a reading showed. `count`: records in the slice as far as known; `missed`: keys it had to show and did
+ * not.
+ */
 interface Shown {
   readonly end: WalkEnd;
   readonly count: number | undefined;
@@ -44,7 +53,10 @@ interface Shown {
   readonly again: boolean;
 }
 
-/** Throws `ShownLess` where a list shows much less than its source counts, or is empty though rows are stored; the second time it is believed. */
+/**
+ * Throws `ShownLess` where a list shows much less than its source counts, or is empty though rows are stored;
+ * the second time it is believed.
+ */
 export async function checkShown(walking: WalkContext, open: OpenSlice, shown: Shown): Promise<void> {
   await checkCount(walking, open, shown);
   const { end, again } = shown;
@@ -72,7 +84,10 @@ async function checkCount(
 const isMuchLess = (shown: number, count = 0): boolean =>
   shown === 0 ? count > 0 : count - shown > Math.max(2, count / 10);
 
-/** Whether rows of the slice are stored, or the whole list is read for the first time. Windows of changes are often empty. */
+/**
+ * Whether rows of the slice are stored, or the whole list is read for the first time. Windows of changes are
+ * often empty.
+ */
 async function isUnexpectedlyEmpty(
   { context, stream, isFirst }: WalkContext,
   { slice }: OpenSlice,

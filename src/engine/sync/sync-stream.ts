@@ -1,4 +1,6 @@
-/** One stream of a run: walks that earlier runs left open are finished, then the stream's own walk is made. */
+/**
+ * One stream of a run: walks that earlier runs left open are finished, then the stream's own walk is made.
+ */
 
 import type { Slice, Stream, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
@@ -90,7 +92,10 @@ const nothingToRead = ({ by }: Stream): string =>
     ? 'the source has nothing of the days that were asked for'
     : 'it has no time to cut a window from';
 
-/** ended: nothing is left to do · again: the stream is planned anew · changes: what changed since is read next. */
+/**
+ * ended: nothing is left to do · again: the stream is planned anew · changes: what changed since is read
+ * next.
+ */
 type Next = 'abandoned' | 'ended' | 'again' | 'changes' | Problem;
 
 /** Finishes a walk that an earlier run left open, or abandons it. */
@@ -162,7 +167,10 @@ function contextOf(
   });
 }
 
-/** What has come since a walk began that cannot be finished; undefined where finishing it would bring that, too. */
+/**
+ * What has come since a walk began that cannot be finished; undefined where finishing it would bring that,
+ * too.
+ */
 async function newSince(
   { deps, signal, clock }: RunContext,
   { windows, days }: Stream,
