@@ -208,6 +208,7 @@ export const csvRows: Facts = {
       const cell = given[place];
       if (cell === null || cell === undefined || cell === '') continue;
       if (typeof cell !== 'string') throw r.reject('bad_type', header, 'has a % that is no text');
+      if (meaning?.is === 'metric' && numbers.plain(meaning.metric, cell)) continue;
       if (meaning?.is === 'text') {
         row[meaning.column] = isKey(meaning.column) ? keyText(r, header, cell) : cell;
         continue;

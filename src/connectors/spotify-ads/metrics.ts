@@ -3,7 +3,15 @@
  * are those of the vendor's OpenAPI (ReportFieldType, AsyncReportMetric). A metric that is not listed goes to `extra_metrics`.
  */
 
-import { bigint, bool, type Columns, jsonb, money as moneyColumn, numeric } from '../../core/table.ts';
+import {
+  bigint,
+  bool,
+  type Column,
+  type Columns,
+  jsonb,
+  money as moneyColumn,
+  numeric,
+} from '../../core/table.ts';
 
 /** The kinds of reports: aggregate, insight and asynchronous CSV reports. */
 export type Report = 'aggregate' | 'insight' | 'csv';
@@ -35,6 +43,7 @@ const notInsight = { insight: false } as const;
 const notCsv = { csv: null } as const;
 const csv = (name: string) => ({ csv: name });
 const onlyCsv = (name: string) => ({ api: null, csv: name });
+const onlyAggregate = { ...notInsight, ...notCsv };
 
 const delivery = {
   spend: money("Spend in units of the ad account's currency, as reported (not millionths).", notInsight),
@@ -69,7 +78,7 @@ const delivery = {
     ...notInsight,
     csv: 'CPCL',
   }),
-  skips: count('Times skipped.', { ...notInsight, csv: null }),
+  skips: count('Times skipped.', onlyAggregate),
   unmutes: count('Times unmuted.', notInsight),
   video_views: count('Video views.'),
   video_expands: count('Times a video was expanded.'),
@@ -79,10 +88,7 @@ const delivery = {
     'Different people with a paid listen in the period of the row; never sum it.',
     notCsv,
   ),
-  paid_listens_frequency: rate('Paid listens by their reach, as reported; never sum it.', {
-    ...notInsight,
-    csv: null,
-  }),
+  paid_listens_frequency: rate('Paid listens by their reach, as reported; never sum it.', onlyAggregate),
   listeners: count('Different people who listened to what is promoted; never sum it.'),
   new_listeners: count('Different people who listened to it for the first time; never sum it.'),
   streams: count('Streams of what is promoted.'),
@@ -140,11 +146,12 @@ export interface Metric extends Definition {
   readonly flag: string | undefined;
 }
 
+const hidden = { hidden: true } as const;
 const definitions: readonly (readonly [string, Definition])[] = [
   ...Object.entries<Definition>(delivery),
-  ...Object.entries(conversions).map(([column, one]) => [column, { ...one, hidden: true }] as const),
+  ...Object.entries(conversions).map(([column, one]) => [column, { ...one, ...hidden }] as const),
   ...Object.entries(csvConversions).map(
-    ([column, one]) => [column, { ...one, hidden: true, api: null }] as const,
+    ([column, one]) => [column, { ...one, ...hidden, api: null }] as const,
   ),
 ];
 
@@ -162,23 +169,17 @@ export const fieldsOf = (report: Report): readonly string[] => metricsOf(report)
 
 /** The columns of a report's numbers: one for each metric, its flag where the platform may hide it, and what fits into neither. */
 export const numberColumns = (report: Report): Columns => {
-  const metrics = metricsOf(report);
+  const numbers: Record<string, Column> = {};
+  const flags: Record<string, Column> = {};
+  for (const { column, kind, about, flag } of metricsOf(report)) {
+    numbers[column] = kinds[kind](about).nullable();
+    if (flag === undefined) continue;
+    const why = `True where ${column} is null because the platform hides 1 to 4 conversions.`;
+    flags[flag] = bool(why).default('false');
+  }
   return {
-    ...Object.fromEntries(metrics.map(({ column, kind, about }) => [column, kinds[kind](about).nullable()])),
-    ...Object.fromEntries(
-      metrics.flatMap(({ column, flag }) =>
-        flag === undefined
-          ? []
-          : [
-              [
-                flag,
-                bool(`True where ${column} is null because the platform hides 1 to 4 conversions.`).default(
-                  'false',
-                ),
-              ],
-            ],
-      ),
-    ),
+    ...numbers,
+    ...flags,
     extra_metrics: jsonb(
       'Numbers that no column holds exactly, by their name at the source: metrics without a column, fractions where a count was expected, amounts finer than a millionth.',
     ).nullable(),

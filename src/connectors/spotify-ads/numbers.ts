@@ -2,7 +2,7 @@
  * The numbers of report rows. A number is stored exactly or its row is rejected; one that is absent is null, never 0; one that the platform
  * hides (-5: 1 to 4 conversions) is null with a flag. Only amounts finer than a millionth are rounded, and the exact one is kept.
  */
-import { decimalText, wholeValue } from '../../core/decimal.ts';
+import { decimalText, isPlainDecimal, wholeValue } from '../../core/decimal.ts';
 import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
 import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
@@ -48,6 +48,14 @@ export class Numbers {
     this.#row = row;
   }
 
+  /** Stores a count or a rate that is written plainly, as most are. False, and nothing stored, for any other text. */
+  plain({ column, kind }: Metric, text: string): boolean {
+    const value = kind === 'count' ? wholeValue(text) : kind === 'rate' && isPlainDecimal(text) ? text : -1;
+    if (typeof value === 'number' && !(value >= 0)) return false;
+    this.#row[column] = value;
+    return true;
+  }
+
   /** `metric`: undefined where no column has this name. Rejects the record where the number cannot be stored exactly. */
   set(metric: Metric | undefined, name: string, number: string): void {
     if (metric === undefined) {
@@ -55,6 +63,7 @@ export class Numbers {
       return;
     }
     const { column, kind, flag } = metric;
+    if (this.plain(metric, number)) return;
     if (flag !== undefined && isHidden(number)) this.#row[flag] = true;
     else if (kind === 'count') this.#row[column] = this.#count(name, number);
     else if (kind === 'money') this.#row[column] = this.#money(name, number);
@@ -71,8 +80,6 @@ export class Numbers {
   /** Counts come as floats (`73775.0`). A fraction, or a hidden number where none was expected, is kept in `extra_metrics`. */
   #count(name: string, number: string): number | bigint | null {
     if (isHidden(number)) return this.#note(name, number, 'hidden (-5) where nothing was known to be hidden');
-    const plain = wholeValue(number);
-    if (!Number.isNaN(plain)) return plain;
     const [whole = '', fraction = ''] = this.#decimal(name, number).split('.');
     if (/[1-9]/.test(fraction))
       return this.#note(name, number, 'a fraction where a whole number was expected');

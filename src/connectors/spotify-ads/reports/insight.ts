@@ -2,7 +2,7 @@
 
 import { Missing, Refused } from '../../../core/errors.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import type { Answer, Json, Request } from '../../../core/request.ts';
+import type { Answer, Http, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
@@ -39,7 +39,7 @@ export const insightReports = (reports: Reports): ReadSide => ({
   read: async (slice, context, signal) => {
     const due = await questions(slice, context);
     const isEmpty = due.length === 0 && !(await isAnsweredToday(slice, context));
-    return reading(reports, slice, context, { due, passes: isEmpty ? 0 : 1 }, signal);
+    return reading(reports, slice, dayText(context.clock), due, isEmpty ? 0 : 1, signal);
   },
 });
 
@@ -94,58 +94,62 @@ type Outcome = { readonly question: Question } & (
   | { readonly failure: Failure | Missing }
 );
 
+const rowsOf = listNamed(endpoint, 'rows');
+
+const ask = async (http: Http, slice: Slice, question: Question, signal: AbortSignal): Promise<Outcome> => {
+  try {
+    const answer = await http.send(requestOf(slice, question), signal);
+    return { question, answer, rows: rowsOf(answer.body) };
+  } catch (cause) {
+    if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
+    const code = codeOf(cause);
+    return code === undefined ? { question, failure: cause } : { question, code };
+  }
+};
+
 const reading = (
   { http, concurrency, note }: Reports,
   slice: Slice,
-  { clock }: SliceContext,
-  { due, passes }: { readonly due: readonly Question[]; readonly passes: number },
+  today: string,
+  due: readonly Question[],
+  passes: number,
   signal: AbortSignal,
 ): Reading => {
-  const rowsOf = listNamed(endpoint, 'rows');
   /** Dimensions that the server refuses by name, with their level: what is refused of campaigns may exist for ad sets. */
   const unsupported = new Set<string>();
-  let strange = 0;
-  const request = async (question: Question, until: AbortSignal): Promise<Outcome | undefined> => {
-    if (unsupported.has(kindOf(question))) return undefined;
-    try {
-      const answer = await http.send(requestOf(slice, question), until);
-      const all = rowsOf(answer.body);
-      const rows = all.filter(isOf(question, all));
-      strange += all.length - rows.length;
-      return { question, answer, rows };
-    } catch (cause) {
-      if (!(cause instanceof Missing) && !isOfOne(cause)) throw cause;
-      const code = codeOf(cause);
-      return code === undefined ? { question, failure: cause } : { question, code };
-    }
-  };
+  const request = async (question: Question, until: AbortSignal): Promise<Outcome | undefined> =>
+    unsupported.has(kindOf(question)) ? undefined : ask(http, slice, question, until);
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
     let fetched = 0;
+    let strange = 0;
     const missing: Missing[] = [];
     const failed = failures(endpoint, due.length);
     for await (const outcome of mapConcurrent(due, concurrency, request, signal)) {
       if (outcome === undefined) continue;
+      const { question } = outcome;
       if (!('failure' in outcome)) {
+        const all = 'rows' in outcome ? outcome.rows : [];
+        const rows = all.filter(isOf(question, all));
+        strange += all.length - rows.length;
         failed.answered();
         fetched += 1;
-        yield pageOf(outcome, dayText(clock), due.length);
+        yield pageOf('rows' in outcome ? { ...outcome, rows } : outcome, today, due.length);
       } else if (outcome.failure instanceof Missing) missing.push(outcome.failure);
-      else if (namesDimension(outcome.failure, outcome.question)) unsupported.add(kindOf(outcome.question));
-      else failed.keep(Object.values(outcome.question).join('/'), outcome.failure);
+      else if (namesDimension(outcome.failure, question)) unsupported.add(kindOf(question));
+      else failed.keep(Object.values(question).join('/'), outcome.failure);
     }
     const failure = failed.asOne();
     if (failure !== undefined) throw failure;
     const [first] = missing;
     // Where nothing answers, the endpoint is missing and not the entities.
     if (first !== undefined && fetched === 0) throw first;
-    if (first !== undefined)
-      note(
-        `${endpoint}: ${missing.length} of ${due.length} cannot be read and stay as they are (${first.message})`,
-      );
-    if (strange > 0)
-      note(`${endpoint}: ${strange} rows were of other entities than requested; they were left out`);
-    if (unsupported.size > 0)
-      note(`${endpoint}: the server does not know the dimensions ${[...unsupported].join(', ')}`);
+    const notes = [
+      missing.length > 0 &&
+        `${missing.length} of ${due.length} cannot be read and stay as they are (${first?.message})`,
+      strange > 0 && `${strange} rows were of other entities than requested; they were left out`,
+      unsupported.size > 0 && `the server does not know the dimensions ${[...unsupported].join(', ')}`,
+    ];
+    for (const one of notes) if (one !== false) note(`${endpoint}: ${one}`);
     return { expected: null, fetched, passes, moved: 0, matched: true };
   }
   const id = (record: Json): string =>
@@ -192,18 +196,12 @@ const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => 
 const pageOf = (outcome: Exclude<Outcome, { failure: unknown }>, today: string, total: number): Page => {
   const { type, id, dimension } = outcome.question;
   const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
-  const answer = 'answer' in outcome ? outcome.answer : undefined;
-  const record =
-    'answer' in outcome
-      ? { ...asked, state: 'ok', rows: outcome.rows }
-      : { ...asked, state: 'not_enough_data', code: outcome.code, rows: [] };
-  return {
-    records: [record],
-    raw: answer?.raw ?? Buffer.from(JSON.stringify(record)),
-    total,
-    date: answer?.date,
-    receivedAt: answer?.receivedAt ?? performance.now(),
-    offset: undefined,
-    last: false,
-  };
+  const at = { total, offset: undefined, last: false };
+  if ('answer' in outcome) {
+    const { raw, date, receivedAt } = outcome.answer;
+    return { records: [{ ...asked, state: 'ok', rows: outcome.rows }], raw, date, receivedAt, ...at };
+  }
+  const record = { ...asked, state: 'not_enough_data', code: outcome.code, rows: [] };
+  const raw = Buffer.from(JSON.stringify(record));
+  return { records: [record], raw, date: undefined, receivedAt: performance.now(), ...at };
 };
