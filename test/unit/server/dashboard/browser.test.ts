@@ -1,6 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { status } from '../../../../simulators/shared/faults.ts';
 import { chromiumPath, openBrowser } from './browser.ts';
 import { openScene, type Scene } from './scene.ts';
 
@@ -10,8 +9,6 @@ let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 let complaints: string[];
-
-const search = { match: ({ endpoint }: { readonly endpoint: string }) => endpoint.includes('search/jql') };
 
 describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 }, () => {
   beforeAll(async () => {
@@ -94,32 +91,6 @@ describe.skipIf(chromiumPath === undefined)('in a browser', { timeout: 90_000 },
       `select status from ops.runs where kind = 'backfill' order by run_id`,
     );
     expect(runs.map((run) => run.status)).toEqual(['interrupted', 'succeeded']);
-  });
-
-  test('a person sees a run fail, opens it from the overview, and retries it', async () => {
-    const refused = scene.rig.tracker.script.at({ ...search, times: Number.POSITIVE_INFINITY }, status(500));
-    await signIn();
-    await page.getByRole('button', { name: 'Run now' }).click();
-    await page.waitForURL(/\/requests\/tracker\//);
-    await page
-      .locator('#head')
-      .getByText(/failed/)
-      .first()
-      .waitFor();
-    expect(refused.fired).toBeGreaterThan(0);
-    scene.rig.tracker.script.clear();
-
-    await page.getByRole('link', { name: 'Overview' }).click();
-    await page
-      .locator('#attention')
-      .getByRole('link', { name: /^Run \d+$/ })
-      .click();
-    await page.waitForURL(/\/runs\/\d+$/);
-    expect(await page.locator('#head').innerText()).toContain('simulated 500');
-    expect(await page.locator('#gantt rect').count()).toBeGreaterThan(0);
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.waitForURL(/\/requests\/tracker\//);
-    await page.locator('#head .state', { hasText: 'succeeded' }).waitFor();
   });
 
   test('an open page follows what happens elsewhere without loading again', async () => {

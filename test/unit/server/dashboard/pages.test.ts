@@ -153,17 +153,6 @@ test('a stream shows its freshness, its columns with their comments, what went w
   expect((await scene.rig.rows(query)).length).toBe(20);
 });
 
-test('rows over time are what the table held after each run', async () => {
-  const [{ rows = 0 } = {}] = await scene.rig.rows<{ rows: number }>(
-    'select count(*)::float8 as rows from tracker.issues where _deleted_at is null',
-  );
-  const [{ kept = 0 } = {}] = await scene.rig.rows<{ kept: number }>(
-    `select rows::float8 as kept from ops.run_streams where stream = 'issues' and run_id = 1`,
-  );
-  expect(kept).toBe(rows);
-  expect(kept).toBe(148);
-});
-
 test('runs are filtered and paged by the address', async () => {
   expect(textOf((await person.get('/runs?kind=backfill')).body)).toMatch(/tracker backfill/);
   expect(textOf((await person.get('/runs?kind=reconcile')).body)).toContain('No run matches.');
