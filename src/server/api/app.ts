@@ -1,4 +1,7 @@
-/** The HTTP server: the control API under `/api/v1`, health and metrics, and the pages at `/` if there are any. */
+/**
+ * The HTTP server: the control API under `/api/v1`, health and metrics, and the pages at `/` if there are
+ * any.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';

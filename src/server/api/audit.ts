@@ -1,4 +1,7 @@
-/** The audit of the API and the dashboard: one row of `ops.audit` for each attempt to change something, refused ones included. */
+/**
+ * The audit of the API and the dashboard: one row of `ops.audit` for each attempt to change something,
+ * refused ones included.
+ */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
@@ -15,8 +18,10 @@ export interface Attempt {
 }
 
 /**
- * Writes the attempts of this scope: before anything is done, completed with the answer. An attempt that cannot be written is not made.
- * `attemptOf` gives undefined for a request that needs no row. `what`: where it was made, after the method and the route.
+ * Writes the attempts of this scope: before anything is done, completed with the answer. An attempt that
+ * cannot be written is not made.
+ * `attemptOf` gives undefined for a request that needs no row. `what`: where it was made, after the method
+ * and the route.
  */
 export function audit(
   app: FastifyInstance,

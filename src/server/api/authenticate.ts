@@ -1,4 +1,7 @@
-/** What every request to the API passes first: the host name it was sent to, its token, and what that role may do. */
+/**
+ * What every request to the API passes first: the host name it was sent to, its token, and what that role may
+ * do.
+ */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isThisMachine } from '../../core/this-machine.ts';

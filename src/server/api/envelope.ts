@@ -1,4 +1,7 @@
-/** The one shape of every answer under `/api/`: `{status: 'success', data}` or `{status: 'error', message}` (contract, section 2). */
+/**
+ * The one shape of every answer under `/api/`: `{status: 'success', data}` or `{status: 'error', message}`
+ * (contract, section 2).
+ */
 
 import { AuthFailed, Misconfigured, TidemarkError, Transient, Unreachable } from '../../core/errors.ts';
 import { escaped, withoutSecrets } from '../../core/format.ts';

@@ -20,7 +20,10 @@ export const streamAbout =
 
 type LogRequest = z.infer<typeof logStream>;
 
-/** A stream that ends when the run is over and all lines are sent, the reader leaves, or the service ends. Throws NotFound, Rejected. */
+/**
+ * A stream that ends when the run is over and all lines are sent, the reader leaves, or the service ends.
+ * Throws NotFound, Rejected.
+ */
 export async function streamLog(
   deps: ServerDeps,
   { params, query }: LogRequest,

@@ -1,5 +1,6 @@
 /**
- * Metrics in the text format of Prometheus. Those of runs and streams are read from the warehouse at every scrape: a restart, or a
+ * Metrics in the text format of Prometheus. Those of runs and streams are read from the warehouse at every
+ * scrape: a restart, or a
  * `sync` of the command line, loses nothing. Only those of this process come from its memory.
  */
 
@@ -8,7 +9,10 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { lastComplete } from '../../warehouse/freshness.ts';
 import type { ServerDeps } from './deps.ts';
 
-/** A row is a sample: `value` is its value, `part` (if any) ends its name, every other column that is not null is a label. */
+/**
+ * A row is a sample: `value` is its value, `part` (if any) ends its name, every other column that is not null
+ * is a label.
+ */
 type Sample = Readonly<Record<string, string | number | null>>;
 type Type = 'gauge' | 'counter' | 'histogram';
 type Metric = readonly [name: string, type: Type, help: string, samples: RawBuilder<Sample>];

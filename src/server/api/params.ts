@@ -1,4 +1,7 @@
-/** `params` of a start: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects FULL=true` (contract, section 2). */
+/**
+ * `params` of a start: `FROM=2024-01-01 TO=2024-02-01 STREAMS=issues,projects FULL=true` (contract, section
+ * 2).
+ */
 
 import { z } from 'zod';
 import { oneOf, parseInstant, value } from '../../config/values.ts';

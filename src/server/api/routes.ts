@@ -1,4 +1,7 @@
-/** The routes of the control API: those of the contract (start, stop, status), lists, retry, one run and its log. */
+/**
+ * The routes of the control API: those of the contract (start, stop, status), lists, retry, one run and its
+ * log.
+ */
 
 import { sql } from 'kysely';
 import type { z } from 'zod';

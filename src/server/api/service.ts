@@ -36,7 +36,10 @@ export async function serviceRoutes(app: FastifyInstance, deps: ServerDeps): Pro
   });
 }
 
-/** Shares one call among all callers, until it has ended and is older than `ms`: callers must not be able to keep the warehouse busy. */
+/**
+ * Shares one call among all callers, until it has ended and is older than `ms`: callers must not be able to
+ * keep the warehouse busy.
+ */
 export function shared<T>(call: () => Promise<T>, ms: number): () => Promise<T> {
   let last: { readonly at: number; readonly answer: Promise<T>; isOver: boolean } | undefined;
   return () => {

@@ -3,7 +3,10 @@
 import crypto from 'node:crypto';
 import { seconds } from '../../core/time.ts';
 
-/** operate: may start and stop · read: may look · local: no token is configured, and only this machine can reach us. */
+/**
+ * operate: may start and stop · read: may look · local: no token is configured, and only this machine can
+ * reach us.
+ */
 export type Role = 'operate' | 'read' | 'local';
 
 export interface Tokens {
@@ -24,7 +27,10 @@ export function roleOfToken({ operate, read }: Tokens, token: string): 'operate'
   return isOperate ? 'operate' : isRead ? 'read' : undefined;
 }
 
-/** The role of a request by its one `Authorization` header; undefined: none. A token anywhere else does not count. */
+/**
+ * The role of a request by its one `Authorization` header; undefined: none. A token anywhere else does not
+ * count.
+ */
 export function roleOf(tokens: Tokens, rawHeaders: readonly string[]): Role | undefined {
   if (tokens.operate === undefined && tokens.read === undefined) return 'local';
   const [header = '', ...more] = rawHeaders.filter(

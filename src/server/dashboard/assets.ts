@@ -1,4 +1,7 @@
-/** Style sheets, the script and the icon: read once, served under names that hold their hash, so that browsers may keep them. */
+/**
+ * Style sheets, the script and the icon: read once, served under names that hold their hash, so that browsers
+ * may keep them.
+ */
 
 import crypto from 'node:crypto';
 import fs from 'node:fs';

@@ -1,6 +1,6 @@
 /** What pages are made of: states, times, tables, facts, buttons. */
 
-import { duration, minute, relative } from '../../core/format.ts';
+import { duration, minute, plural, relative } from '../../core/format.ts';
 import type { DagRun } from '../../scheduler/control.ts';
 import { type Html, html, type Part } from './html.ts';
 import type { View } from './layout.ts';
@@ -89,7 +89,10 @@ export const facts = (pairs: Readonly<Record<string, Part>>): Html =>
 export const notes = (found: readonly Part[]): Html =>
   found.length === 0 ? html`` : html`<ul class="notes">${found.map((each) => html`<li>${each}</li>`)}</ul>`;
 
-/** A button that posts to `path` with the form of the frame; nothing for sessions that may not change anything. */
+/**
+ * A button that posts to `path` with the form of the frame; nothing for sessions that may not change
+ * anything.
+ */
 export const button = (view: View, path: string, word: string, isDisabled = false): Part =>
   view.mayChange &&
   html`<button form="action" formaction="${path}"${isDisabled && html` disabled`}>${word}</button>`;
@@ -109,3 +112,8 @@ export const requestPath = ({ pipeline, runId }: Pick<DagRun, 'pipeline' | 'runI
 
 /** Waits, runs, or will be taken up again by itself. */
 export const isActive = (request: DagRun): boolean => request.finishedAt === null;
+
+/** A request that is active, in one line. */
+export const activeNote = (run: DagRun, now: Date): Html =>
+  html`${state(run.stopping ? 'stopping' : run.status)} <a href="${requestPath(run)}">${run.pipeline} ${run.does}</a>,
+requested ${ago(run.queuedAt, now)}${run.received > 0 && html`, ${plural(run.received, 'record')} so far`}`;

@@ -1,4 +1,7 @@
-/** The dashboard: pages that are complete without a script, and follow what happens with one. A fastify plugin. */
+/**
+ * The dashboard: pages that are complete without a script, and follow what happens with one. A fastify
+ * plugin.
+ */
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -38,7 +41,9 @@ const bodyLimit = 16 * 1024;
 
 const nothingThere = 'There is nothing of that name here.';
 
-/** Registers pages, forms and assets at `/`. Hooks and parsers are its own: the API is not touched by them. */
+/**
+ * Registers pages, forms and assets at `/`. Hooks and parsers are its own: the API is not touched by them.
+ */
 export async function dashboard(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   const asset = assets(app);
   const show = (reply: FastifyReply, page: Page, status = 200, rejects = 0): FastifyReply => {

@@ -16,7 +16,10 @@ export interface Series {
 
 const height = 110;
 
-/** Stacked bars, oldest first. `names`: what each bar is called; its numbers are in its title, and in the table of the page. */
+/**
+ * Stacked bars, oldest first. `names`: what each bar is called; its numbers are in its title, and in the
+ * table of the page.
+ */
 export function bars(
   title: string,
   names: readonly string[],
@@ -78,7 +81,8 @@ export function strip(of: string, found: readonly DayStatus[], now: Date): Html 
       const tone = own === undefined ? 'none' : toneOf(own.status);
       const said =
         own === undefined ? 'no run' : `${spoken(own.status)}, ${plural(own.changed, 'row')} changed`;
-      return html`<g><title>${day}: ${said}</title><rect class="${tone}" ${span(at * width, width * 0.7)} y="${22 - heights[tone]}" height="${heights[tone]}"/></g>`;
+      return html`<g><title>${day}: ${said}</title><rect class="${tone}"
+${span(at * width, width * 0.7)} y="${22 - heights[tone]}" height="${heights[tone]}"/></g>`;
     },
   )}</svg>`;
 }
@@ -92,7 +96,10 @@ export const stripKey = (): Html =>
     ['none', 'no run'],
   ]);
 
-/** When each stream of a run was read, shaded where the source limited the rate. `end`: when the run ended, or now. */
+/**
+ * When each stream of a run was read, shaded where the source limited the rate. `end`: when the run ended, or
+ * now.
+ */
 export function gantt({ streams, quiet }: Timeline, start: Date, end: Date): Html {
   if (streams.length === 0) return html`<p class="soft">No stream has begun yet.</p>`;
   const length = Math.max(1000, end.getTime() - start.getTime());
@@ -104,9 +111,11 @@ export function gantt({ streams, quiet }: Timeline, start: Date, end: Date): Htm
   const quietSeconds = quiet.reduce((sum, { from, to }) => sum + to.getTime() - from.getTime(), 0) / 1000;
   return html`<div class="gantt">${streams.map(({ stream, status, startedAt, finishedAt }) => {
     const took = duration(((finishedAt ?? end).getTime() - startedAt.getTime()) / 1000);
-    return html`<span>${stream}</span><svg role="img" height="16" aria-label="${stream}: ${spoken(status)}, ${took}">${quiet.map(
+    return html`<span>${stream}</span>
+<svg role="img" height="16" aria-label="${stream}: ${spoken(status)}, ${took}">${quiet.map(
       ({ from, to }) => html`<rect class="quiet" ${share(from, to)} height="16"/>`,
-    )}<rect class="${toneOf(status)}" ${share(startedAt, finishedAt ?? end)} y="3" height="10"><title>${spoken(status)}</title></rect></svg><span class="n">${took}</span>
+    )}<rect class="${toneOf(status)}" ${share(startedAt, finishedAt ?? end)} y="3" height="10"><title>${spoken(status)}</title></rect></svg>
+<span class="n">${took}</span>
 `;
   })}</div>${quietSeconds > 0 && html`<p class="soft">Shaded: rate-limited by the source (${duration(quietSeconds)} in all).</p>`}`;
 }

@@ -1,4 +1,6 @@
-/** HTML as text that escapes by default: whatever is put into a template is text, unless it is `Html` already. */
+/**
+ * HTML as text that escapes by default: whatever is put into a template is text, unless it is `Html` already.
+ */
 
 import { escaped } from '../../core/format.ts';
 
@@ -14,7 +16,8 @@ export class Html {
 export type Part = Html | string | number | null | undefined | false | readonly Part[];
 
 /**
- * A template: `html`<p>${text}</p>``. Text may be put into elements and quoted attributes. Control characters and characters that
+ * A template: `html`<p>${text}</p>``. Text may be put into elements and quoted attributes. Control characters
+ * and characters that
  * reorder a line are written out (`\x1b`), `& < > " '` as entities.
  */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>

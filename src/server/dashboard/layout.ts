@@ -56,7 +56,7 @@ ${page.isAlone !== true && html`<script type="module" src="${asset('live.js')}">
 <header>
   <nav aria-label="Pages"><ul><li><a href="/"><b>Tidemark</b></a></li>
   ${page.isAlone !== true && Object.entries(places).map(([path, name]) => place(path, name, view, page))}</ul>
-  ${view.isSignedIn && html`<ul><li><button class="quiet" form="action" formaction="/logout">Sign out</button></li></ul>`}</nav>
+  ${view.isSignedIn && html`<ul><li><button form="action" formaction="/logout">Sign out</button></li></ul>`}</nav>
 </header>
 <main id="main" tabindex="-1">
 ${page.body}

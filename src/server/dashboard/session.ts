@@ -1,6 +1,8 @@
 /**
- * Who uses the dashboard. A session is a signed cookie, `id.expiry.role`. With an API token, signing in makes it, and every process
- * that has the token accepts it; without one (this machine only) each visitor gets one, so that forms are protected as well.
+ * Who uses the dashboard. A session is a signed cookie, `id.expiry.role`. With an API token, signing in makes
+ * it, and every process
+ * that has the token accepts it; without one (this machine only) each visitor gets one, so that forms are
+ * protected as well.
  */
 
 import crypto from 'node:crypto';
@@ -19,7 +21,9 @@ export interface Session {
   readonly id: string;
   readonly expiresMs: number;
   readonly role: Role;
-  /** What @fastify/csrf-protection makes the tokens of this session's forms from: secret, as the cookie is. */
+  /**
+   * What @fastify/csrf-protection makes the tokens of this session's forms from: secret, as the cookie is.
+   */
   readonly _csrf: string;
 }
 
@@ -92,7 +96,8 @@ function cookieOf(key: string, now: () => Date) {
 }
 
 /**
- * Finds the session of every request, and refuses: a foreign host name where no token is set (421, DNS rebinding), a page without a
+ * Finds the session of every request, and refuses: a foreign host name where no token is set (421, DNS
+ * rebinding), a page without a
  * session (sign-in), a form from another site, of the read role, or without its session's token (403).
  */
 function checks(app: FastifyInstance, { tokens }: SessionDeps, cookie: Cookie): void {
@@ -167,7 +172,10 @@ const isRole = (text: string | undefined): text is Role => ['operate', 'read', '
 const isPage = ({ method, headers: { accept } }: FastifyRequest): boolean =>
   method === 'GET' && accept?.includes('text/html') === true;
 
-/** Helmet's defaults, stricter: styles from our own files only, no frames. No HSTS: usually served without TLS on this machine. */
+/**
+ * Helmet's defaults, stricter: styles from our own files only, no frames. No HSTS: usually served without TLS
+ * on this machine.
+ */
 const headers = {
   contentSecurityPolicy: {
     directives: { styleSrc: ["'self'"], frameAncestors: ["'none'"], upgradeInsecureRequests: null },

@@ -60,7 +60,8 @@ export async function backfillPage(request: PageRequest): Promise<Page> {
   return {
     title: 'Backfill',
     at: '/backfill',
-    body: html`<h1>Backfill</h1><p class="soft">Reads again what was created in a window. The same words resume it. It moves no watermark, and rows that are right already are not written.</p>
+    body: html`<h1>Backfill</h1><p class="soft">Reads again what was created in a window. The same
+form resumes it. It moves no watermark, and rows that are right already are not written.</p>
 ${names.length > 1 && html`<nav aria-label="Pipeline"><ul>${names.map((name) => tab(name, name === pipeline))}</ul></nav>`}
 ${pipeline === undefined ? html`<p>No configured pipeline has run yet; run one first.</p>` : form(asked, streams, wrong)}
 ${typeof plan === 'object' && typeof ask === 'object' && planView(plan, ask, view)}
@@ -98,7 +99,9 @@ function planView(lines: readonly PlanLine[], ask: Ask, view: View): Html {
     lines.reduce((sum, line) => sum + (line[of] ?? 0), 0);
   const [records, requests, seconds] = [total('records'), total('requests'), total('seconds')];
   return html`<section id="plan"><h2>Plan</h2>
-<p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${requests > 0 && `, about ${plural(requests, 'request')}`}${seconds > 0 && `, at least ${duration(seconds)}`}.</p>
+<p>${plural(lines.length, 'stream')}${records > 0 && `, about ${plural(records, 'record')}`}${
+    requests > 0 && `, about ${plural(requests, 'request')}`
+  }${seconds > 0 && `, at least ${duration(seconds)}`}.</p>
 ${table(
   'What would be read',
   [

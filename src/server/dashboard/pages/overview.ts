@@ -1,4 +1,7 @@
-/** The state of everything: one sentence first, then what needs attention, then each pipeline and the streams in trouble. */
+/**
+ * The state of everything: one sentence first, then what needs attention, then each pipeline and the streams
+ * in trouble.
+ */
 
 import { plural } from '../../../core/format.ts';
 import { type DayStatus, dailyStatus, dailyStreamStatus } from '../../../queries/daily-status.ts';
@@ -6,7 +9,7 @@ import { type StreamState, streamStates } from '../../../queries/freshness.ts';
 import { complaining, type RunLine, recentRuns } from '../../../queries/run-history.ts';
 import { isInTrouble, summary } from '../../../queries/summary-text.ts';
 import type { Dag } from '../../../scheduler/control.ts';
-import { ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
+import { activeNote, ago, at, button, isActive, notes, requestPath, sign, state } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { firstShown, strip, stripKey } from '../figures.ts';
 import { type Html, html, type Part } from '../html.ts';
@@ -57,10 +60,7 @@ function attention(
   const rejected = streams.reduce((sum, each) => sum + each.openRejects, 0);
   const active = dags.flatMap(({ last }) => (last !== null && isActive(last) ? [last] : []));
   return notes([
-    ...active.map(
-      (run) =>
-        html`${state(run.stopping ? 'stopping' : run.status)} <a href="${requestPath(run)}">${run.pipeline} ${run.does}</a>, requested ${ago(run.queuedAt, now)}${run.received > 0 && html`, ${plural(run.received, 'record')} so far`}`,
-    ),
+    ...active.map((run) => activeNote(run, now)),
     ...complaining(last).map(
       ({ runId, status, pipeline, error }) =>
         html`${state(status)} <a href="/runs/${runId}">Run ${runId}</a> of ${pipeline}: <q>${error?.message}</q>`,
@@ -87,7 +87,9 @@ ${dag.configured ? button(view, startPath(dag), isBusy ? 'Running' : 'Run now', 
 /** The newest request, or the newest day with a run that nobody requested. */
 function lastOf({ last }: Dag, day: DayStatus | undefined, { now }: View): Part {
   if (last !== null)
-    return html`${state(last.stopping ? 'stopping' : last.status)} <a href="${requestPath(last)}">${ago(last.startedAt ?? last.queuedAt, now)}</a>${last.againAt !== null && html`, again ${ago(last.againAt, now)}`}`;
+    return html`${state(last.stopping ? 'stopping' : last.status)} <a href="${requestPath(last)}">${ago(last.startedAt ?? last.queuedAt, now)}</a>${
+      last.againAt !== null && html`, again ${ago(last.againAt, now)}`
+    }`;
   return day === undefined
     ? 'has not run'
     : html`${state(day.status)} <a href="/runs/${day.lastRunId}">${day.day}</a>`;

@@ -25,8 +25,12 @@ export async function rejectsPage({ db, view, query }: PageRequest): Promise<Pag
   return {
     title: 'Rejects',
     at: '/rejects',
-    body: html`<h1>Rejects</h1><p class="soft">Records that could not become rows, kept byte for byte. A good later version resolves them; <code>npx tidemark rejects replay</code> tries them again.</p>
-<p>${isAll ? 'All' : 'Open'}${narrowed.map((each) => ` · ${each}`)} · <a href="${link({ all: isAll ? undefined : '1' })}">${isAll ? 'only open ones' : 'also settled ones'}</a>${narrowed.length > 0 && html` · <a href="/rejects">of every stream</a>`}</p>
+    body: html`<h1>Rejects</h1><p class="soft">Records that could not become rows, kept byte for byte.
+A good later version resolves them; <code>npx tidemark rejects replay</code> tries them again.</p>
+<p>${isAll ? 'All' : 'Open'}${narrowed.map((each) => ` · ${each}`)} ·
+<a href="${link({ all: isAll ? undefined : '1' })}">${isAll ? 'only open ones' : 'also settled ones'}</a>${
+      narrowed.length > 0 && html` · <a href="/rejects">of every stream</a>`
+    }</p>
 ${live(
   'rejects',
   table(
@@ -51,7 +55,9 @@ ${live(
     narrowed.length === 0 ? 'No rejects: every record became a row.' : 'No reject matches.',
   ),
 )}
-<p>${number > 1 && html`<a href="${link({ page: String(number - 1) })}">Newer</a> `}${found.length > perPage && html`<a href="${link({ page: String(number + 1) })}">Older</a>`}</p>`,
+<p>${number > 1 && html`<a href="${link({ page: String(number - 1) })}">Newer</a> `}${
+      found.length > perPage && html`<a href="${link({ page: String(number + 1) })}">Older</a>`
+    }</p>`,
   };
 }
 
@@ -87,7 +93,9 @@ ${facts({
 /** `JSON.rawJSON` and the source of a number are in V8, not yet in the compiler's library. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
 
-/** JSON with line breaks between its members, numbers exactly as they were written; anything else as it is. */
+/**
+ * JSON with line breaks between its members, numbers exactly as they were written; anything else as it is.
+ */
 export function indented(text: string): string {
   const exact = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
     typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value;

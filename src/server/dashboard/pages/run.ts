@@ -93,12 +93,17 @@ function page(what: Loaded, view: View): Page {
     title: `${title} · ${pipeline}`,
     at: '/runs',
     body: html`<p><a href="/runs">Runs</a> / <a href="${address('/runs', { pipeline })}">${pipeline}</a></p>
-${live('head', html`<h1>${title} <small>${pipeline} ${kind}</small></h1>${notes(failures(what))}${facts(head(what, view))}<p>${actions(request, view)}</p>`, isGoing)}
+${live(
+  'head',
+  html`<h1>${title} <small>${pipeline} ${kind}</small></h1>
+${notes(failures(what))}${facts(head(what, view))}<p>${actions(request, view)}</p>`,
+  isGoing,
+)}
 ${run === undefined && live('waiting', html`<p>${isGoing ? 'It waits for a worker.' : 'It ended before it became a run.'}</p>`)}
 ${progress.length > 0 && live('slices', html`<h2>Slices</h2>${slices(progress)}`)}
 ${run !== undefined && live('streams', html`<h2>Streams</h2>${streamTable(run)}${unfinished(run)}${handoffs(run.handoffs)}`)}
 ${run !== undefined && timeline !== undefined && live('gantt', html`<h2>Time</h2>${gantt(timeline, run.startedAt, run.finishedAt ?? view.now)}`)}
-${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : html`<p class="soft">This run was started from a command line, which printed its log.</p>`}`)}`,
+${live('log', html`<h2>Log</h2>${hasLog(request) ? logOf(log) : 'This run was started from a command line, which printed its log.'}`)}`,
   };
 }
 
@@ -221,5 +226,7 @@ const handoffs = (found: readonly HandedOver[]): Html =>
 const logOf = (log: readonly LogLine[]): Html =>
   html`<ol class="log" tabindex="0" aria-label="Log, newest line last">${log.map(
     ({ at, level, message }) =>
-      html`<li><time datetime="${at.toISOString()}">${at.toISOString().slice(11, 19)}</time> ${level !== 'info' && html`<b class="${level === 'error' ? 'bad' : 'warn'}">${level}</b> `}${message}</li>`,
+      html`<li><time datetime="${at.toISOString()}">${at.toISOString().slice(11, 19)}</time> ${
+        level !== 'info' && html`<b class="${level === 'error' ? 'bad' : 'warn'}">${level}</b> `
+      }${message}</li>`,
   )}</ol>`;

@@ -3,18 +3,7 @@
 import { count, duration } from '../../../core/format.ts';
 import type { Counters } from '../../../queries/db.ts';
 import { type RunLine, runs } from '../../../queries/run-history.ts';
-import {
-  address,
-  ago,
-  isActive,
-  lasting,
-  notes,
-  requestPath,
-  runLink,
-  spoken,
-  state,
-  table,
-} from '../components.ts';
+import { activeNote, address, ago, lasting, notes, runLink, state, table } from '../components.ts';
 import type { PageRequest } from '../deps.ts';
 import { bars, type Series } from '../figures.ts';
 import { type Html, html } from '../html.ts';
@@ -39,7 +28,7 @@ export async function runsPage({ db, control, view, query }: PageRequest): Promi
   ]);
   const shown = found.slice(0, perPage);
   const queued = dags.flatMap(({ last }) =>
-    last !== null && isActive(last) && last.runs.length === 0 && before === undefined ? [last] : [],
+    last !== null && last.finishedAt === null && last.runs.length === 0 && before === undefined ? [last] : [],
   );
   const last = shown.at(-1);
   return {
@@ -57,7 +46,7 @@ ${choice('kind', 'Kind', kinds, kind)}
 ${choice('status', 'State', statuses, status)}
 <button>Filter</button>
 </form>
-${live('runs', html`${notes(queued.map((run) => html`${state(run.status)} <a href="${requestPath(run)}">${run.pipeline} ${run.does}</a>, requested ${ago(run.queuedAt, view.now)}`))}${runFigures(shown)}${runTable(shown, view)}`)}
+${live('runs', html`${notes(queued.map((run) => activeNote(run, view.now)))}${runFigures(shown)}${runTable(shown, view)}`)}
 ${found.length > perPage && html`<p><a href="${address('/runs', { pipeline, kind, status, before: last?.runId })}">Older runs</a></p>`}`,
   };
 }
@@ -92,7 +81,8 @@ export const stateOf = (run: RunLine): Html =>
 
 const choice = (name: string, label: string, values: readonly string[], chosen: string | undefined): Html =>
   html`<label>${label}<select name="${name}"><option value="">any</option>${values.map(
-    (value) => html`<option value="${value}"${value === chosen && html` selected`}>${spoken(value)}</option>`,
+    (value) =>
+      html`<option value="${value}"${value === chosen && html` selected`}>${value.replaceAll('_', ' ')}</option>`,
   )}</select></label>`;
 
 export const changeSeries = (of: readonly { readonly counts: Counters }[]): readonly Series[] => [

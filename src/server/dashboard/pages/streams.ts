@@ -31,7 +31,15 @@ export async function streamsPage({ db, view }: PageRequest): Promise<Page> {
     at: '/streams',
     body: html`<h1>Streams</h1>
 ${live('streams', html`${streamTable(streams, days, view)}${stripKey()}`)}
-${live('changes', html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type at the source. New fields are kept in <code>_extra</code>.</p>${notes(changes.map((each) => html`${at(each.detectedAt)} ${link(each)}: ${each.note}, in run ${runLink(each.runId)}`))}`)}`,
+${live(
+  'changes',
+  html`<h2>Schema changes</h2><p class="soft">Fields that appeared, disappeared or changed their type
+at the source. New fields are kept in <code>_extra</code>.</p>${notes(
+    changes.map(
+      (each) => html`${at(each.detectedAt)} ${link(each)}: ${each.note}, in run ${runLink(each.runId)}`,
+    ),
+  )}`,
+)}`,
   };
 }
 

@@ -85,7 +85,7 @@ test('the reading token may look at everything and change nothing', async () => 
   expect(await query('select from ops.dag_runs')).toEqual([]);
 });
 
-test('ten thousand wrong tokens are held back: told a few times, looked at a few times, and never written down', async () => {
+test('ten thousand wrong tokens are held back, and no token is logged', async () => {
   const codes = new Map<number, number>();
   for (let n = 0; n < 10_000; n += 100) {
     const answers = await Promise.all(
@@ -118,7 +118,7 @@ test('ten thousand wrong tokens are held back: told a few times, looked at a few
   expect(Number(late.headers['retry-after'])).toBeGreaterThan(0);
 }, 60_000);
 
-test('whoever has no token cannot fill the audit, nor ask without end', async () => {
+test('requests without a token are limited, and cannot fill the audit', async () => {
   const narrow = await openApi(database, { limits: { perMinute: 500 } });
   const codes: number[] = [];
   for (let n = 0; n < 600; n++)
@@ -145,7 +145,7 @@ test('a page of another site cannot fill the audit where no token is configured'
   await open.close();
 });
 
-test('held back is the address that guessed, and not for ever', () => {
+test('only the address that guessed is held back, and only for a while', () => {
   let now = 0;
   const held = attemptLimit(() => now);
   for (let n = 0; n < 30; n++) held.failed('10.0.0.1');
@@ -155,7 +155,7 @@ test('held back is the address that guessed, and not for ever', () => {
   expect(held.waitOf('10.0.0.1')).toBe(0);
 });
 
-test('without a token only names of this machine are answered, and no page of another site', async () => {
+test('without a configured token only names of this machine are answered (DNS rebinding), and no page of another site', async () => {
   const open = await openApi(database, { tokens: {} });
   const { port } = new URL(open.url);
   const withHost = async (host: string, more: readonly string[] = []) =>
@@ -204,7 +204,7 @@ test('without a token only names of this machine are answered, and no page of an
   }
 });
 
-test('alive is alive, ready is what the warehouse says, and neither needs a token', async () => {
+test('healthz and readyz need no token; readyz says what the warehouse says', async () => {
   let why: readonly string[] = ['the warehouse does not answer'];
   const sick = await openApi(database, { unready: async () => why });
   try {
@@ -218,7 +218,7 @@ test('alive is alive, ready is what the warehouse says, and neither needs a toke
   }
 });
 
-test('metrics are read from the warehouse at every scrape, in the form Prometheus reads, by those who may', async () => {
+test('metrics need a token, come from the warehouse at every scrape, and have the text format of Prometheus', async () => {
   await query(`truncate ops.runs; insert into ops.runs (pipeline, source_id, kind, status, epoch, requests, started_at, finished_at)
     select 'tracker', 1, 'sync', s, 1, 10, now() - interval '50 s', now() from unnest(array['succeeded', 'succeeded', 'failed']) s`);
   expect((await fetch(`${api.url}/metrics`)).status).toBe(401);

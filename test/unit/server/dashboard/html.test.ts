@@ -4,7 +4,7 @@ import { html, lines } from '../../../../src/server/dashboard/html.ts';
 import { indented } from '../../../../src/server/dashboard/pages/rejects.ts';
 import { nextOf } from '../../../../src/server/dashboard/session.ts';
 
-test('whatever text is put into a template stays text', () => {
+test('text in a template stays text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const { text: made } = html`<p title="${text}">${[text, html`<b>${text}</b>`]}</p>`;
@@ -33,11 +33,11 @@ test('a record is indented without changing what it says, numbers beyond 2^53 in
   );
 });
 
-test('what is no whole JSON is shown as it came', () => {
+test('text that is not one JSON document is shown as it came', () => {
   for (const text of ['{"a":', '[1,2', '{"a":"b', 'plain text', '']) expect(indented(text)).toBe(text);
 });
 
-test('after signing in one lands on a page of ours only', () => {
+test('the sign-in leads to our own pages only', () => {
   for (const bad of [
     '//evil.example',
     '/\\evil.example',
