@@ -37,19 +37,14 @@ async function* read(
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
   const { http, dags: wanted, note } = workflow;
-  const { dialect, hasDags } = await workflow.found(signal);
+  const { dialect } = await workflow.found(signal);
   const isContract = dialect === 'contract';
-  const {
-    dags: found,
-    end,
-    failure,
-  } = isContract
+  const listing = isContract
     ? await byStatus(workflow, signal)
     : await byList(workflow, { http, dialect }, given, signal);
-  const rows = await rowsOf(
-    given,
-    found.flatMap(({ latest }) => latest ?? []),
-  );
+  const { dags: found, end, failure } = listing;
+  const newest = found.flatMap(({ latest }) => latest ?? []);
+  const rows = await rowsOf(given, newest);
   for (const { latest, ...dag } of found) {
     const run = latest && keyed(latest, rows(latest), isContract ? given.clock : undefined);
     yield client.pageOf({ ...dag, ...(run && { latest: run }) });
@@ -60,8 +55,7 @@ async function* read(
     throw new errors.Missing(`${http.origin} knows none of the DAGs ${client.firstOf(absent)}`, 404);
   if (absent.length > 0)
     note(`${http.origin} does not know ${client.firstOf(absent)} of WORKFLOW_DAGS; the other DAGs are read`);
-  // The list had DAGs a moment ago: an empty one deletes nothing.
-  return { ...end, ...(hasDags && found.length === 0 && { lacks: true }) };
+  return end;
 }
 
 const fileOf = ({ members }: Dag): string | undefined =>
@@ -121,7 +115,10 @@ const byList = async (
   const { expected, fetched } = step.value;
   const total = wanted.length > 0 || expected === null ? null : expected + more.length;
   const end = { ...step.value, expected: total, fetched: fetched + more.length };
-  return { dags: [...dags, ...more], end: { ...end, ...(unread.size > 0 && { lacks: true }) } };
+  // Where the list had DAGs a moment ago, an empty one deletes nothing.
+  const isVanished = listed.length === 0 && (await workflow.found(signal)).hasDags;
+  const lacks = (unread.size > 0 || isVanished) && ({ lacks: true } as const);
+  return { dags: [...dags, ...more], end: { ...end, ...lacks } };
 };
 
 /**

@@ -938,6 +938,8 @@ test('a named DAG that is removed while it runs leaves its run as gone, reported
 test('a list that is empty for a moment deletes no DAG', async () => {
   const rig = await stage({ dialect: 'dagu-v2' });
   for (const name of ['load', 'send']) rig.engine.state.add(name);
+  rig.engine.state.add('aside', { unfiled: true });
+  rig.engine.state.start('aside');
   expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
   const body = '{"dags":null,"errors":null,"pagination":{"currentPage":1,"totalPages":1,"totalRecords":0}}';
   const answer = status(200, { headers: { 'content-type': 'application/json' }, body });
@@ -945,7 +947,7 @@ test('a list that is empty for a moment deletes no DAG', async () => {
   const empty = rig.engine.script.at({ endpoint: '/api/v2/dags', nth: 2 }, answer);
   expect(await rig.sync()).toMatchObject({ deleted: 0 });
   expect(empty.fired).toBe(1);
-  expect(await rig.rows('select from workflow.dags where _deleted_at is null')).toHaveLength(2);
+  expect(await rig.rows('select from workflow.dags where _deleted_at is null')).toHaveLength(3);
 });
 
 test('one 404 for the status of a DAG is confirmed by a second request', async () => {
