@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Fault, status, total } from '../../simulators/shared/faults.ts';
+import { type Fault, status } from '../../simulators/shared/faults.ts';
 import { sync } from '../../src/engine/sync.ts';
 import { fingerprint } from '../support/oracle.ts';
 import { openRig, type Rig } from '../support/rig.ts';
@@ -299,42 +299,6 @@ test('sprints that boards have listed stay as they were told where the list is g
   const report = await rig.sync();
   expect(report.streams.find(({ stream }) => stream === 'sprints')).toMatchObject({ status: 'unavailable' });
   expect(await rowsOf(id)).toMatchObject([{ name: 'Ended by its board', state: 'closed' }]);
-});
-
-test('a board whose list begins later than it was asked to loses no sprint: it states no total by which that would show', async () => {
-  rig = await openRig({ ...smallSite, dialect: 'vendor' });
-  const lists = '/rest/agile/1.0/board/{boardId}/sprint';
-  const [crowded] = [...rig.tracker.oracle().boards]
-    .map(({ id }) => ({
-      id,
-      sprints: rig.tracker.oracle().boardSprints.filter(({ boardId }) => boardId === id).length,
-    }))
-    .sort((a, b) => b.sprints - a.sprints);
-  if (crowded === undefined || crowded.sprints < 4)
-    throw new Error('the seed has no board with four sprints');
-  const shown = () =>
-    rig.rows('select sprint_id::int from tracker.board_sprints where board_id = $1 order by 1', [crowded.id]);
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded' });
-  const before = await shown();
-  expect(before).toHaveLength(crowded.sprints);
-  const ofBoard = { match: ({ path }: { path: string }) => path.includes(`/${crowded.id}/`), times: 100 };
-  rig.tracker.script.at({ endpoint: lists, ...ofBoard }, total(undefined));
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
-  const fromTwo: Fault = {
-    name: 'begins at 2',
-    call: (call) => {
-      const query = new URLSearchParams(call.query);
-      query.set('startAt', '2');
-      return { ...call, query };
-    },
-  };
-  const later = rig.tracker.script.at({ endpoint: lists, ...ofBoard }, fromTwo);
-  const report = await rig.sync();
-  expect(later.fired).toBeGreaterThan(0);
-  expect(report).toMatchObject({ status: 'partly_failed', deleted: 0 });
-  expect(await shown()).toEqual(before);
-  rig.tracker.script.clear();
-  expect(await rig.sync()).toMatchObject({ status: 'succeeded', deleted: 0 });
 });
 
 describe('a board that says (400) that it has no sprints', () => {

@@ -8,7 +8,7 @@ import { textAt } from './lists.ts';
 /** What the server says of the account. */
 export interface Account {
   /** True where the server answers `/myself`: it has the vendor's API beyond the contract's seven endpoints. */
-  readonly known: boolean;
+  readonly isVendor: boolean;
   /** Name or e-mail; undefined where the server does not say. */
   readonly name: string | undefined;
   /** The zone in which it reads quoted dates; undefined where it does not say or this machine does not know it. */
@@ -40,7 +40,7 @@ export const askAccount = async (http: Http, signal: AbortSignal): Promise<Accou
   // Every account may use both: a 403 is about the credentials.
   const forbidden = [other, answer].find((each) => each instanceof Forbidden);
   if (!(other instanceof Missing || other instanceof Forbidden))
-    return { known: false, name: undefined, timeZone: undefined, clock: other.date };
+    return { isVendor: false, name: undefined, timeZone: undefined, clock: other.date };
   if (forbidden instanceof Forbidden)
     throw new AuthFailed(`${http.origin} refuses these credentials: ${forbidden.message}`, {
       cause: forbidden,
@@ -56,7 +56,7 @@ const accountIn = (http: Http, { body, date }: Answer): Account => {
       `${http.origin}${myself.path} names no account: is this the base URL of a tracker?`,
     );
   const zone = textAt(body, 'timeZone');
-  return { known: true, name, timeZone: zone && isTimeZone(zone) ? zone : undefined, clock: date };
+  return { isVendor: true, name, timeZone: zone && isTimeZone(zone) ? zone : undefined, clock: date };
 };
 
 /** The answer, or that the endpoint does not exist or is closed to us. */

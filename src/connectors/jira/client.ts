@@ -53,8 +53,8 @@ const withoutExtras = (http: Http, note: (message: string) => void): Http['send'
     // Where the extras are not the reason, report the first refusal.
     const answer = isFirst(request) ? await answerOrRefusal(http, bare, signal) : given;
     if (answer instanceof Refused) throw given;
-    const again = await answerOrRefusal(http, request, signal);
-    if (!(again instanceof Refused)) return again;
+    const second = await answerOrRefusal(http, request, signal);
+    if (!(second instanceof Refused)) return second;
     if (!refusing.has(endpoint))
       note(`${endpoint} refuses ${names.join(', ')}; it is read as the server shows it`);
     refusing.add(endpoint);

@@ -76,9 +76,9 @@ const memberAt = <V>(
 ): V | null => {
   let holder = record;
   let path = prefix;
-  for (const [place, { name, isOptional }] of steps.entries()) {
+  for (const [index, { name, isOptional }] of steps.entries()) {
     path += name;
-    if (place === steps.length - 1) return read(r, holder, name, path);
+    if (index === steps.length - 1) return read(r, holder, name, path);
     const within = (isOptional ? values.object : values.requiredObject)(r, holder, name, path);
     if (within === null) return null;
     holder = within;
@@ -138,7 +138,7 @@ export const readable = (
   const table: DeclaredTable = core.table(`tracker.${name}`, about, content, options);
   const columns: readonly [string, Column | Source][] = Object.entries(content);
   const members = columns.flatMap(([, column]) => ('members' in column ? column.members : []));
-  const known = knownMembers([...members, ...ignored.split(' ')]);
+  const membersByHolder = knownMembers([...members, ...ignored.split(' ')]);
   return {
     ...table,
     members: new Set(members.map((path) => path.split('.')[0] ?? path)),
@@ -149,7 +149,7 @@ export const readable = (
         if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);
         row[column] = value;
       }
-      for (const [holder, names] of known) keepUnknown(r, record, holder, names);
+      for (const [holder, names] of membersByHolder) keepUnknown(r, record, holder, names);
       // Last: everything before it may keep something.
       return table.entity ? { ...row, _extra: r.extra() } : row;
     },
@@ -159,21 +159,21 @@ export const readable = (
 
 /** Names of known members by the path of the object that holds them, innermost first; without those of which all are ignored. */
 const knownMembers = (paths: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
-  const known = new Map<string, Set<string>>();
+  const byHolder = new Map<string, Set<string>>();
   for (const path of paths) {
     const steps = path.split('.');
-    for (const [place, name] of steps.entries()) {
-      const holder = steps.slice(0, place).join('.');
-      known.set(holder, (known.get(holder) ?? new Set(ignoredEverywhere)).add(name));
+    for (const [index, name] of steps.entries()) {
+      const holder = steps.slice(0, index).join('.');
+      byHolder.set(holder, (byHolder.get(holder) ?? new Set(ignoredEverywhere)).add(name));
     }
   }
-  return new Map([...known].filter(([, names]) => !names.has('*')).reverse());
+  return new Map([...byHolder].filter(([, names]) => !names.has('*')).reverse());
 };
 
-const keepUnknown = (r: Reading, record: JsonObject, path: string, known: ReadonlySet<string>): void => {
+const keepUnknown = (r: Reading, record: JsonObject, path: string, names: ReadonlySet<string>): void => {
   let holder: unknown = record;
   for (const step of path === '' ? [] : path.split('.')) holder = isObject(holder) ? own(holder, step) : null;
-  if (isObject(holder)) r.keepUnknown(holder, known, path === '' ? '' : `${path}.`);
+  if (isObject(holder)) r.keepUnknown(holder, names, path === '' ? '' : `${path}.`);
 };
 
 /** The transform of a stream whose records become one row each. Columns without a source are of the slice's partition. */

@@ -23,8 +23,8 @@ export const idOf = idBy('id');
 
 /** How the two dialects differ: the contract pages by `startAt` and states totals; the vendor pages by `nextPageToken` and states none. */
 export const dialects = {
-  offset: { words: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
-  token: { words: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
+  offset: { summary: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
+  token: { summary: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
 } as const;
 
 export interface Dialect {
@@ -36,7 +36,7 @@ export interface Dialect {
   readonly changelog: boolean;
   readonly everything: Everything;
   /** The same in words, for `check` and the run's notes. */
-  readonly words: readonly string[];
+  readonly summary: readonly string[];
 }
 
 /** The query over all issues and its answer, which shows the paging and a total. */
@@ -118,7 +118,7 @@ export const findDialect = async (options: SearchOptions, signal: AbortSignal): 
   const forms = formsOf(account.timeZone);
   const everything = await everythingOrBlame(http, scope, forms, signal);
   const { jql, answer, landmark } = everything;
-  const paging = pagingOf(answer.body, account.known);
+  const paging = pagingOf(answer.body, account.isVendor);
   const [{ form, isConfirmed }, expanded] = await Promise.all([
     findDates(http, scope, forms, everything, signal),
     tryAsking(http, { jql, maxResults: 1, fields: ['created'], expand: 'changelog' }, signal),
@@ -136,8 +136,8 @@ export const findDialect = async (options: SearchOptions, signal: AbortSignal): 
     countable: isConfirmed || landmark === undefined,
     changelog,
     everything,
-    words: [
-      `search: ${dialects[paging].words}`,
+    summary: [
+      `search: ${dialects[paging].summary}`,
       `dates: ${form.name}${isConfirmed ? '' : ' (not confirmed by an issue)'}`,
       `changelog: ${changelog ? 'with its issue' : 'not given by the search'}`,
     ],

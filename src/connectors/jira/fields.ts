@@ -22,14 +22,15 @@ import { transformOf } from './columns.ts';
 import { listing } from './lists.ts';
 import { fields } from './tables.ts';
 import {
+  agileFields,
   type Catalogue,
   catalogueOf,
   customIn,
   edition,
   type FieldFact,
   issuesReadBy,
+  systemFields,
 } from './transform/field-catalogue.ts';
-import { agileFields, systemFields } from './transform/system-fields.ts';
 
 export const fieldSearch = '/rest/api/3/field/search';
 

@@ -48,9 +48,9 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   const account = memoizeAsync((signal) => askAccount(http, signal));
   let mapIssue: Transform | undefined;
   const learn = async (signal: AbortSignal) => {
-    const known = await knowFields(http, (await account(signal)).known, signal);
-    mapIssue = issueMapper(known.catalogue, detailWalks);
-    return known;
+    const found = await knowFields(http, (await account(signal)).isVendor, signal);
+    mapIssue = issueMapper(found.catalogue, detailWalks);
+    return found;
   };
   let knowledge = memoizeAsync(learn);
   const confirmed = memoizeAsync(learn);
@@ -131,12 +131,12 @@ const preflight = async (
   signal: AbortSignal,
 ): Promise<Preflight> => {
   const problems: TidemarkError[] = [];
-  const dialect = [account.known ? `account: ${account.name}` : 'account: the server does not say'];
+  const dialect = [account.isVendor ? `account: ${account.name}` : 'account: the server does not say'];
   try {
-    const { words } = await search.dialect(signal);
+    const { summary } = await search.dialect(signal);
     const asked = await askedFields(signal);
     const all = 'all (the server has no complete list of them)';
-    dialect.push(...words, `fields: ${asked.includes('*all') ? all : asked.length}`);
+    dialect.push(...summary, `fields: ${asked.includes('*all') ? all : asked.length}`);
   } catch (cause) {
     if (!(cause instanceof TidemarkError) || endsAll.some((kind) => cause instanceof kind)) throw cause;
     problems.push(cause);

@@ -6,7 +6,7 @@ import { bool as boolOf, requiredKey } from '../../core/record-values.ts';
 import * as core from '../../core/table.ts';
 import { bool, from, id, instant, int4, keyText, person, plain, readable, text, word } from './columns.ts';
 import { issueTables } from './issue-tables.ts';
-import { isSystemField } from './transform/system-fields.ts';
+import { isSystemField } from './transform/field-catalogue.ts';
 import { statusCategories, statusCategory, userId } from './transform/values.ts';
 
 export { issueChildren, issues } from './issue-tables.ts';

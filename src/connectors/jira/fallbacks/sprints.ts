@@ -1,55 +1,55 @@
 import type { Afterwards, Fallback } from '../../../core/stream.ts';
 
-/** A board that is not asked for its sprints: it has none. */
+/** A board that is not asked for its sprints, because it has none. */
 const isKanban = (board: string): string => `${board}.type is not distinct from 'kanban'`;
 
+const columns = 'name, state, board_id, goal, start_at, end_at, completed_at';
+const columnsOf = (alias: string): string => columns.replace(/\w+/g, `${alias}.$&`);
+
 /**
- * Sprints as the issues' own sprint field names them: of each the telling of a live issue that reached us last. When it reached us says the row
- * of the issue, which is written whenever anything of the issue has changed: what it tells of a sprint may be what it told before. A reconciliation that
- * lifts a tombstone writes that row, too, and has read nothing. `state` and `name` are never null in tracker.sprints; a server that tells
- * neither gets 'unknown' and the id. Looks each sprint up by the index, however many issues name it; `which` leaves out sprints before that.
- * No board lists those in `gone` any more: all that are known to show them, or where none is, the one they were created on, are tombstones or boards of
- * kanban. What a board told stands until an issue that was read later tells otherwise; the hash is then one that no record has, so that a board that
- * lists the sprint again is believed.
+ * Sprints by the issues' own sprint field: each as the live issue has it that was read last. An issue was read last when its row was written,
+ * because any change of an issue writes its row. A reconciliation that lifts a tombstone also writes the row, and has read nothing: then the
+ * time of the sprint's own row counts. `name` and `state` are never null in tracker.sprints: missing ones are the id and 'unknown'.
+ *
+ * `unlisted` has the sprints that no board lists any more: all boards that show them, or the one on which they were created, are deleted or
+ * Kanban boards. A row that a board listed stays until an issue that was read later says otherwise. It then gets a hash that no record has, so
+ * that a board that lists the sprint again overwrites it.
+ *
+ * `which`: condition on `n.id`, the sprints to look at; each is looked up by the index. `isOverwritten`: condition on the row `t` that a board listed.
  */
-const sprintsNamed = (which: string, written: string): string => `
+const sprintsOfIssues = (which: string, isOverwritten: string): string => `
     with recursive named (id) as (
       select min(sprint_id) from tracker.issue_sprints where source_id = $1::smallint
       union all
       select (select min(s.sprint_id) from tracker.issue_sprints s where s.source_id = $1::smallint and s.sprint_id > n.id)
       from named n where n.id is not null
-    ), gone as materialized (
+    ), unlisted as materialized (
       select l.id from tracker.sprints l
       left join tracker.board_sprints s on s.source_id = l.source_id and s.sprint_id = l.id
       join tracker.boards b on b.source_id = l.source_id and b.id = coalesce(s.board_id, l.board_id)
       where l.source_id = $1::smallint group by l.id having bool_and(b._deleted_at is not null or ${isKanban('b')})
     ), wanted as materialized (
       select n.id from named n where n.id is not null and ${which}
-    ), told as (
+    ), found as (
       select w.id, coalesce(last.name, w.id::text) as name, coalesce(last.state, 'unknown') as state,
-        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at, last.told_at
+        last.board_id, last.goal, last.start_at, last.end_at, last.completed_at, last.read_at
       from wanted w cross join lateral (
-        select s.*, case when r.kind = 'reconcile' then s._synced_at else coalesce(i._synced_at, s._synced_at) end as told_at
+        select s.*, case when r.kind = 'reconcile' then s._synced_at else coalesce(i._synced_at, s._synced_at) end as read_at
         from tracker.issue_sprints s
         left join tracker.issues i on i.source_id = s.source_id and i.id = s.issue_id
         left join ops.runs r on r.run_id = i._run_id
         where s.source_id = $1::smallint and s.sprint_id = w.id and i._deleted_at is null
-        order by told_at desc, i.updated_at desc nulls last, s.issue_id desc limit 1
+        order by read_at desc, i.updated_at desc nulls last, s.issue_id desc limit 1
       ) last
     ), written as (
-      insert into tracker.sprints as t
-        (source_id, id, name, state, board_id, goal, start_at, end_at, completed_at, _synced_at, _run_id)
-      select $1::smallint, id, name, state, board_id, goal, start_at, end_at, completed_at, now(), $2::bigint
-      from told
+      insert into tracker.sprints as t (source_id, id, ${columns}, _synced_at, _run_id)
+      select $1::smallint, id, ${columns}, now(), $2::bigint from found
       on conflict (source_id, id) do update set
-        name = excluded.name, state = excluded.state, board_id = excluded.board_id, goal = excluded.goal, start_at = excluded.start_at,
-        end_at = excluded.end_at, completed_at = excluded.completed_at,
-        _deleted_at = null, _row_hash = case when t._row_hash is not null then 0 end, _synced_at = excluded._synced_at, _run_id = excluded._run_id
-      where (t._row_hash is null or t._deleted_at is not null
-          or ${written} and t._synced_at < (select told_at from told where told.id = t.id))
-        and (t._deleted_at is not null or
-        (t.name, t.state, t.board_id, t.goal, t.start_at, t.end_at, t.completed_at) is distinct from
-        (excluded.name, excluded.state, excluded.board_id, excluded.goal, excluded.start_at, excluded.end_at, excluded.completed_at))
+        (${columns}, _deleted_at, _row_hash, _synced_at, _run_id) = row(${columnsOf('excluded')},
+          null, case when t._row_hash is not null then 0 end, excluded._synced_at, excluded._run_id)
+      where (t._deleted_at is not null or row(${columnsOf('t')}) is distinct from row(${columnsOf('excluded')}))
+        and (t._row_hash is null or t._deleted_at is not null
+          or ${isOverwritten} and t._synced_at < (select read_at from found where found.id = t.id))
       returning xmax = 0 as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as updated from written`;
@@ -58,28 +58,25 @@ const sprintsNamed = (which: string, written: string): string => `
 export const sprintsFromIssues: Fallback = {
   reason: "the server does not list the sprints of its boards; they are taken from the issues' sprint field",
   after: ['issues'],
-  sql: sprintsNamed('true', 'true'),
+  sql: sprintsOfIssues('true', 'true'),
 };
 
-/**
- * Sprints of boards that the account may not see, though it sees issues in them, and of boards that are gone. A row that no list gave has no
- * hash: a sprint that a board lists, now or later, is the board's to tell of.
- */
+/** Sprints of boards that were deleted, or that the account may not see although it sees issues in them. A row from issues has no hash. */
 export const unlistedSprints: Afterwards = {
   about: "Sprints that no board lists are taken from the issues' sprint field.",
   after: ['issues'],
   evenInPart: true,
-  sql: sprintsNamed(
+  sql: sprintsOfIssues(
     `$3::timestamptz is not null and not exists (
         select from tracker.sprints l where l.source_id = $1::smallint and l.id = n.id and l._row_hash is not null
-          and l.id not in (select id from gone))`,
-    't.id in (select id from gone)',
+          and l.id not in (select id from unlisted))`,
+    't.id in (select id from unlisted)',
   ),
 };
 
 /**
- * The vendor may list a sprint without the board it was created on. Several boards can list it, so none of them is taken at its word: the
- * issues in it may know, else it is the first of those that show it. Leaves the hash: to the merge the row stays as it was listed.
+ * The vendor may list a sprint without the board on which it was created, and several boards may list it: then that of its issues counts, else
+ * the first board that shows it. Leaves the hash: for the merge the row stays as it was listed.
  */
 export const boardsOfSprints: Afterwards = {
   about:
@@ -101,39 +98,39 @@ export const boardsOfSprints: Afterwards = {
     select 0::bigint as inserted, count(*) as updated from written`,
 };
 
-/** Their lists are not read, which would have said the same: the vendor answers that the board does not support sprints. */
-const leavingKanban = `
+/** The sprints of Kanban boards are not read: the vendor answers that the board does not support sprints. */
+const removeFromKanban = `
       delete from tracker.board_sprints s using tracker.boards b
       where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}`;
 
 export const kanbanBoardsShowNone: Afterwards = {
-  about: 'A board that has become one of kanban shows no sprints any more.',
+  about: 'A board that has become a Kanban board shows no sprints any more.',
   evenInPart: true,
   sql: `
-    with gone as (${leavingKanban}
+    with removed as (${removeFromKanban}
         and $2::bigint is not null and $3::timestamptz is not null
       returning 1
     )
-    select count(*) as deleted from gone`,
+    select count(*) as deleted from removed`,
 };
 
-/** Where no board lists its sprints, a sprint shows on the board it was created on, as far as anyone says, unless that is one of kanban. */
+/** Where no board lists its sprints, a sprint shows on the board on which it was created, unless that is a Kanban board. */
 export const boardSprintsFromSprints: Fallback = {
   reason:
     'the server does not list the sprints of its boards; each is taken to show on the board it was created on',
   after: ['sprints'],
   sql: `
-    with told as (
+    with found as (
       select s.board_id, s.id as sprint_id from tracker.sprints s
       left join tracker.boards b on b.source_id = s.source_id and b.id = s.board_id
       where s.source_id = $1::smallint and s.board_id is not null and s._deleted_at is null and not (${isKanban('b')})
-    ), gone as (${leavingKanban}
+    ), removed as (${removeFromKanban}
       returning 1
     ), written as (
       insert into tracker.board_sprints (source_id, board_id, sprint_id, _synced_at, _run_id)
-      select $1::smallint, board_id, sprint_id, now(), $2::bigint from told
+      select $1::smallint, board_id, sprint_id, now(), $2::bigint from found
       on conflict (source_id, board_id, sprint_id) do nothing
       returning 1
     )
-    select count(*) as inserted, 0::bigint as updated, (select count(*) from gone) as deleted from written`,
+    select count(*) as inserted, 0::bigint as updated, (select count(*) from removed) as deleted from written`,
 };

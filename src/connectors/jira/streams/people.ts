@@ -3,10 +3,9 @@
 import { Forbidden, Missing, Refused } from '../../../core/errors.ts';
 import type { PageWalk } from '../../../core/paging.ts';
 import type { Http } from '../../../core/request.ts';
-import type { Stream } from '../../../core/stream.ts';
+import type { Afterwards, Stream } from '../../../core/stream.ts';
 import { bareArray, firstThatFits, offset, single } from '../../../reading/paginators.ts';
 import { cheapest, existsAt } from '../account.ts';
-import { namedGroups } from '../fallbacks/named-groups.ts';
 import { idBy, listing } from '../lists.ts';
 import * as tables from '../tables.ts';
 import { entities, relations, type Tracker } from './stream.ts';
@@ -65,6 +64,25 @@ const firstAvailable = async (
     }
   }
   throw reason ?? new Error('no endpoint was given');
+};
+
+/**
+ * A group of TRACKER_GROUPS goes by its name until the account may list groups, which then show it again with its id. The row with the id stays,
+ * and only its members are kept.
+ */
+const namedGroups: Afterwards = {
+  about:
+    'A group that was read by its name is left to the one of that name which the server lists with an id.',
+  sql: `
+    with doubled as (
+      update tracker.groups t set _deleted_at = now(), _synced_at = now(), _run_id = $2::bigint
+      where t.source_id = $1::smallint and t.id = t.name and t._deleted_at is null and $3::timestamptz is not null and exists (
+        select from tracker.groups o where o.source_id = t.source_id and o.name = t.name and o.id <> t.id and o._deleted_at is null)
+      returning t.id
+    ), left_over as (
+      delete from tracker.group_members m using doubled d where m.source_id = $1::smallint and m.group_id = d.id
+    )
+    select 0::bigint as inserted, count(*) as updated from doubled`,
 };
 
 /** The contract has no list of groups: where the server has none either, the configured ones are the list. */

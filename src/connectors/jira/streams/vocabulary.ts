@@ -22,13 +22,13 @@ export const fields = ({ http }: Tracker): Stream =>
     read: (_slice, _context, signal) => readFields(http, signal),
   });
 
-/** A list in one answer, which only the vendor promises. `finish` completes a record by its place in the list. */
+/** A list in one answer, which only the vendor promises. `finish` completes a record by its index in the list. */
 const vendorList = (
   path: string,
   table: Readable,
   about: string,
   fallback: Fallback,
-  finish: (record: Json, place: number) => Json = (record) => record,
+  finish: (record: Json, index: number) => Json = (record) => record,
 ): Stream => {
   const walk = listing(path, single());
   return entities(`GET ${path}`, table, {
@@ -60,5 +60,5 @@ export const priorities = vendorList(
   tables.priorities,
   'Priorities in their order.',
   prioritiesFromIssues,
-  (priority, place) => (isObject(priority) ? { rank: place + 1, ...priority } : priority),
+  (priority, index) => (isObject(priority) ? { rank: index + 1, ...priority } : priority),
 );

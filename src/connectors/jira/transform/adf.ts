@@ -13,8 +13,8 @@ const inline = names(
   'text hardBreak mention emoji inlineCard date status placeholder mediaInline inlineExtension',
 );
 
-/** The text of a node. `inside`: that of its content; `place`: how many siblings come before it in `parent`. */
-type Render = (inside: string, node: JsonObject, place: number, parent: JsonObject) => string;
+/** The text of a node. `inside`: that of its content; `index`: how many siblings come before it in `parent`. */
+type Render = (inside: string, node: JsonObject, index: number, parent: JsonObject) => string;
 
 const fromAttribute =
   (...names: readonly string[]): Render =>
@@ -33,7 +33,7 @@ const renders: ReadonlyMap<string, Render> = new Map<string, Render>([
   ['rule', () => '---'],
   ['media', media],
   ['mediaInline', media],
-  ['listItem', (inside, _, place, parent) => hanging(listMarker(place, parent), inside)],
+  ['listItem', (inside, _, index, parent) => hanging(listMarker(index, parent), inside)],
   ['taskItem', (inside, node) => hanging(attribute(node, 'state') === 'DONE' ? '[x] ' : '[ ] ', inside)],
   ['decisionItem', (inside) => hanging('- ', inside)],
   ['blockquote', (inside) => `> ${inside.replaceAll('\n', '\n> ')}`],
@@ -57,7 +57,7 @@ export const adfText = (document: Json): string =>
 const contentText = (node: JsonObject, depth: number): string => {
   const content = own(node, 'content');
   let text = '';
-  let place = 0;
+  let index = 0;
   let afterBlock = false;
   for (const child of Array.isArray(content) && depth <= deepest ? content : []) {
     if (!isObject(child)) continue;
@@ -65,9 +65,9 @@ const contentText = (node: JsonObject, depth: number): string => {
     const render = renders.get(type) ?? renderText;
     const isBlock = !inline.has(type);
     const divider = render === cell ? ' | ' : isBlock || afterBlock ? '\n' : '';
-    text += (place === 0 ? '' : divider) + render(contentText(child, depth + 1), child, place, node);
+    text += (index === 0 ? '' : divider) + render(contentText(child, depth + 1), child, index, node);
     afterBlock = isBlock;
-    place += 1;
+    index += 1;
   }
   return text;
 };
@@ -82,8 +82,8 @@ const attribute = (node: JsonObject, ...names: readonly string[]): string => {
   );
 };
 
-const listMarker = (place: number, list: JsonObject): string =>
-  own(list, 'type') === 'orderedList' ? `${(Number(attribute(list, 'order')) || 1) + place}. ` : '- ';
+const listMarker = (index: number, list: JsonObject): string =>
+  own(list, 'type') === 'orderedList' ? `${(Number(attribute(list, 'order')) || 1) + index}. ` : '- ';
 
 /** A list item: its further lines are indented to its first. */
 const hanging = (marker: string, text: string): string =>

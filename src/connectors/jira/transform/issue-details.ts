@@ -60,9 +60,9 @@ const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): De
       const reading = new Reading('tracker.issue_changelog', `issue ${id}: change`, history);
       return changesOf(reading, id, history, catalogue);
     });
-  const known = new Set(keys.map(({ key }) => key));
+  const seen = new Set(keys.map(({ key }) => key));
   const newKeys = (fetched: readonly Json[]) =>
-    keysOf(owner, rows(fetched)).filter(({ key }) => !known.has(key));
+    keysOf(owner, rows(fetched)).filter(({ key }) => !seen.has(key));
   const nestedLists = [
     { child: 'changelog', walk, shown: idsOf(records), rows },
     { child: 'keys', walk, rows: newKeys },
@@ -151,7 +151,7 @@ const changesOf = (
   const items = own(history, 'items') ?? [];
   if (!Array.isArray(items))
     throw r.reject('bad_type', 'items', `has ${kindOf(items)} as %, expected a list`);
-  return items.map((item: Json, place) => {
+  return items.map((item: Json, index) => {
     if (!isObject(item)) throw r.reject('bad_type', 'items[]', `has ${kindOf(item)} in %, expected objects`);
     const name = changedValue(r, item, 'field');
     const isCustom = own(item, 'fieldtype') === 'custom';
@@ -161,7 +161,7 @@ const changesOf = (
     const extra = { ...ofHistory, ...restOf(item, fieldId) };
     return {
       history_id: historyId,
-      item: place,
+      item: index,
       issue_id: issueId,
       changed_at: changedAt,
       author_id: author,

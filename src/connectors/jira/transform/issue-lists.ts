@@ -42,7 +42,7 @@ export const labelsOf = (issue: Issue): Found<string> => {
 };
 
 /** The columns of an element that its list or the issue gives; null where it cannot become a row. */
-type Given = (at: Reading, element: JsonObject) => Row | null;
+type Completion = (at: Reading, element: JsonObject) => Row | null;
 
 /** One row an element with a numeric id, the last of each key. Other elements are kept in `_extra` with a note. */
 const rowsOf = (
@@ -50,7 +50,7 @@ const rowsOf = (
   field: string,
   table: Readable,
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
-  given: Given = () => ({}),
+  given: Completion = () => ({}),
 ): Found => {
   const found = new Map<string, Row>();
   let isWhole = whole;

@@ -16,11 +16,9 @@ import {
 import type { Json } from '../../../core/request.ts';
 import type { Transform } from '../../../core/stream.ts';
 import { issues } from '../issue-tables.ts';
-import { customValue } from './custom-fields.ts';
-import type { Catalogue } from './field-catalogue.ts';
+import { type Catalogue, isSystemField } from './field-catalogue.ts';
 import { type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
-import { isSystemField } from './system-fields.ts';
 
 /** Members of a record beside its fields that other members repeat, or that depend on how it was asked for. */
 const recordKeys = names(
@@ -106,6 +104,34 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
     sprintFields:
       sprintFields.length > 0 ? sprintFields : keys.filter((key) => lists.looksLikeSprints(fields[key])),
   };
+};
+
+/**
+ * The value of a custom field as people filter by it: an option by its label, a user by the account id, several as a list, a cascading
+ * choice as `[parent, child]`. Recognised by its shape, so that it does not depend on the catalogue. Anything else stays as it is.
+ */
+const customValue = (value: Json): Json =>
+  Array.isArray(value) ? (value.some(isObject) ? value.map(single) : value) : single(value);
+
+const single = (value: Json): Json => {
+  if (!isObject(value)) return value;
+  const accountId = own(value, 'accountId');
+  if (typeof accountId === 'string' && accountId !== '') return accountId;
+  if (!isOption(value)) return value;
+  const child = own(value, 'child');
+  return isObject(child) ? [own(value, 'value'), own(child, 'value') ?? null] : own(value, 'value');
+};
+
+const optionKeys = names('self value id child disabled optionId');
+
+/** `{self, value, id, child?, disabled?}` and nothing else: another object with a `value` must not be shortened. */
+const isOption = (value: JsonObject): boolean => {
+  const child = own(value, 'child');
+  return (
+    typeof own(value, 'value') === 'string' &&
+    (!isObject(child) || isOption(child)) &&
+    Object.keys(value).every((key) => optionKeys.has(key))
+  );
 };
 
 /** The value of the first of these fields that is set. */

@@ -62,9 +62,9 @@ const categories: ReadonlyMap<unknown, StatusCategory> = new Map([
 /** What a status means. `unknown` where the source does not say, or says something new, which is kept with the reason. */
 export const statusCategory = (r: Reading, status: JsonObject, path: string): StatusCategory => {
   const value = own(status, 'statusCategory') ?? null;
-  const known = isObject(value) ? categories.get(own(value, 'key')) : undefined;
-  if (known === undefined && value !== null) r.flip(path, value, 'a category that is known');
-  return known ?? 'unknown';
+  const category = isObject(value) ? categories.get(own(value, 'key')) : undefined;
+  if (category === undefined && value !== null) r.flip(path, value, 'a category that is known');
+  return category ?? 'unknown';
 };
 
 /** `{type: role | group, value, identifier}` as `role:Administrators`. A group's identifier, which outlives its name, is kept. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { loweredMaxResults, status, total } from '../../../../simulators/shared/faults.ts';
-import { systemFields } from '../../../../src/connectors/jira/transform/system-fields.ts';
-import { AuthFailed, Forbidden, HasNone, Missing, PagingLoop } from '../../../../src/core/errors.ts';
+import { status, total } from '../../../../simulators/shared/faults.ts';
+import { systemFields } from '../../../../src/connectors/jira/transform/field-catalogue.ts';
+import { AuthFailed, Forbidden, HasNone, Missing } from '../../../../src/core/errors.ts';
 import type { Row } from '../../../../src/core/table.ts';
 import { type Opened, opened } from './opened.ts';
 
@@ -161,17 +161,14 @@ describe.each(dialects)('against %s', (_, options) => {
 describe('what entities’ existence is asked of', () => {
   it('is one request each, and answered by any entity of the site', async () => {
     const tracker = await opened({ dialect: 'vendor' });
-    const truth = tracker.simulator.oracle();
-    const some = {
-      projects: truth.projects[0]?.id,
-      boards: truth.boards[0]?.id,
-      users: truth.users[0]?.accountId,
-    };
+    const { projects, boards, users } = tracker.simulator.oracle();
+    const some = { projects: projects[0]?.id, boards: boards[0]?.id, users: users[0]?.accountId };
     for (const [name, key] of Object.entries(some)) {
+      const exists = (id: string) => tracker.flow(name).exists?.(id, tracker.signal);
       const before = tracker.simulator.log.length;
-      expect([name, await tracker.flow(name).exists?.(String(key), tracker.signal)]).toEqual([name, true]);
+      expect([name, await exists(String(key))]).toEqual([name, true]);
       expect(tracker.simulator.log.length - before).toBe(1);
-      expect(await tracker.flow(name).exists?.('99999999', tracker.signal)).toBe(false);
+      expect(await exists('99999999')).toBe(false);
     }
   });
 
@@ -330,76 +327,6 @@ describe('fields', () => {
     const { ids } = await tracker.read('fields');
     const truth = tracker.simulator.oracle().fields.filter(({ scope }) => scope === undefined);
     expect(ids).toEqual(expect.arrayContaining(truth.map(({ id }) => id)));
-  });
-
-  it('are read to their end where the pages say neither how many there are nor which is the last', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    const silent = tracker.simulator.script.at({ endpoint: search, times: Infinity }, loweredMaxResults(20), {
-      name: 'no total, no isLast',
-      answer: (answer) => {
-        const { total: _, isLast: __, ...body } = JSON.parse(answer.body.toString());
-        return { ...answer, body: Buffer.from(JSON.stringify(body)) };
-      },
-    });
-    const { ids, end } = await tracker.read('fields');
-    expect(silent.fired).toBeGreaterThan(2);
-    expect(ids).toEqual(tracker.simulator.oracle().fields.map(({ id }) => id));
-    expect(end.matched).toBe(true);
-  });
-
-  const made = (...ids: readonly string[]) =>
-    ids.map((id) => ({ id, name: id, custom: false, schema: { type: 'string' } }));
-  it.each<[string, (query: Readonly<Record<string, unknown>>) => unknown]>([
-    [
-      'the last page says neither that it is nor what is next',
-      ({ cursor }) =>
-        cursor === undefined ? { values: made('a', 'b'), nextPage: 'more' } : { values: made('c', 'd', 'e') },
-    ],
-    [
-      'the last page names none as the next',
-      ({ cursor }) =>
-        cursor === undefined
-          ? { values: made('a', 'b'), nextPage: 'more' }
-          : { values: made('c', 'd', 'e'), nextPage: null },
-    ],
-    ['all come at once, without an envelope', () => made('a', 'b', 'c', 'd', 'e')],
-    ['all come at once, without a word of pages', () => ({ values: made('a', 'b', 'c', 'd', 'e') })],
-    [
-      'pages come by offset, without a word of them',
-      ({ startAt = 0 }) => ({
-        values: made('a', 'b', 'c', 'd', 'e').slice(Number(startAt), Number(startAt) + 2),
-      }),
-    ],
-  ])('are read to their end where %s', async (_, answered) => {
-    const tracker = await opened({ dialect: 'vendor' });
-    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
-    tracker.simulator.script.at(
-      { endpoint: search, times: Infinity },
-      {
-        name: 'fields of another server',
-        answer: (answer, { call }) => ({
-          ...answer,
-          body: Buffer.from(JSON.stringify(answered(Object.fromEntries(call.query)))),
-        }),
-      },
-    );
-    const { ids, end } = await tracker.read('fields');
-    expect(ids).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(end).toMatchObject({ matched: true, moved: 0 });
-  });
-
-  it('of which a server shows the first hundred, whatever it is asked for, do not pass for all', async () => {
-    const tracker = await opened({ dialect: 'vendor' });
-    tracker.simulator.script.at({ endpoint: plain, times: Infinity }, status(404));
-    const values = made(...Array.from({ length: 100 }, (_, i) => `f${i}`));
-    tracker.simulator.script.at(
-      { endpoint: search, times: Infinity },
-      {
-        name: 'the first hundred',
-        answer: (answer) => ({ ...answer, body: Buffer.from(JSON.stringify({ values })) }),
-      },
-    );
-    await expect(tracker.read('fields')).rejects.toThrow(PagingLoop);
   });
 
   it('must be known before an issue becomes rows', async () => {

@@ -27,6 +27,7 @@ import {
   without,
 } from './issue-record.ts';
 
+const words = (text: string): readonly string[] => text.split(' ');
 const json = (text: unknown): unknown => JSON.parse(String(text));
 
 const rejection = (record: unknown): { code: string; field: string | undefined; message: string } => {
@@ -210,13 +211,6 @@ describe('an issue of the vendor', () => {
     ]);
   });
 
-  it('dates a change by seconds where its history counts them, as the vendor’s example of changelogs in bulk does', () => {
-    const [newest, ...older] = recorded.changelog.histories;
-    const histories = [{ ...newest, created: 1492070429 }, ...older];
-    const { children } = mapIssue(issue({}, { changelog: { ...recorded.changelog, histories } }));
-    expect(children.changelog?.[0]?.changed_at).toBe(parseInstant('2017-04-13T08:00:29Z'));
-  });
-
   it('takes a worklog at the word of its list whatever address it bears, as in the vendor’s own example', () => {
     const self = 'https://your-domain.atlassian.net/rest/api/3/issue/10010/worklog/10000';
     const one = { self, id: '100028', started: '2021-01-17T12:34:00.000+0000', timeSpentSeconds: 12000 };
@@ -313,10 +307,6 @@ describe('an issue of the vendor', () => {
       for (const row of children[name] ?? [])
         expect(Object.keys(row).sort(), name).toEqual(Object.keys(child.table.columns).sort());
   });
-
-  it('is mapped the same way twice', () => {
-    expect(mapIssue(issue())).toEqual(mapIssue(issue()));
-  });
 });
 
 describe('lists that come with an issue', () => {
@@ -386,20 +376,20 @@ describe('lists that come with an issue', () => {
     expect('comments' in children).toBe(complete);
   });
 
-  it.each([
-    ['text', '1'],
-    ['a number', 1],
-    ['a number beyond doubles', new ExactNumber('9007199254740993')],
-  ])('do not become complete by repeating a record, whose id is %s', (_, id) => {
-    const twice = { comments: [comment('1', { id }), comment('1', { id })], total: 2 };
-    const { children, nestedLists } = mapIssue(issue({ comment: twice }));
-    expect(children).not.toHaveProperty('comments');
-    expect(nestedLists).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
+  it('do not become complete by repeating a record', () => {
+    for (const id of ['1', 1, new ExactNumber('9007199254740993')]) {
+      const twice = { comments: [comment('1', { id }), comment('1', { id })], total: 2 };
+      const { children, nestedLists } = mapIssue(issue({ comment: twice }));
+      expect(children).not.toHaveProperty('comments');
+      expect(nestedLists).toMatchObject([{ child: 'comments', shown: [String(id)] }]);
+    }
   });
 
-  it('are not told of another issue, whose id is a number beyond doubles', () => {
-    const other = { comments: [comment('1', { issueId: new ExactNumber('9007199254740993') })], total: 1 };
-    expect(mapIssue(issue({ comment: other })).children).not.toHaveProperty('comments');
+  it('are not taken from another issue', () => {
+    for (const issueId of ['10002', new ExactNumber('9007199254740993')]) {
+      const other = { comments: [comment('1', { issueId })], total: 1 };
+      expect(mapIssue(issue({ comment: other })).children).not.toHaveProperty('comments');
+    }
   });
 
   it('tolerate an author who is missing, anonymous or known by key or name only', () => {
@@ -582,12 +572,10 @@ describe('custom fields', () => {
     [1e21, '1000000000000000000000'],
     [1e-7, '0.0000001'],
     [-0, '0'],
-  ])('give story points %s as the decimal %s', (points, text) => {
+  ])('give story points %s as the decimal %s, from the first field that has some', (points, text) => {
     expect(mapIssue(issue({ customfield_10016: points })).row.story_points).toBe(text);
-  });
-
-  it('take the story points from the first field that has some', () => {
-    expect(mapIssue(issue({ customfield_10016: null, customfield_10026: 3 })).row.story_points).toBe('3');
+    const second = issue({ customfield_10016: null, customfield_10026: points });
+    expect(mapIssue(second).row.story_points).toBe(text);
   });
 
   it('that only the catalogue knows as custom are custom; other unknown fields are kept in _extra', () => {
@@ -771,18 +759,13 @@ describe('an issue that cannot be told truly is rejected', () => {
 
   it.each<[unknown, string, string]>([
     [5, 'bad_type', '(record)'],
-    [null, 'bad_type', '(record)'],
     [[], 'bad_type', '(record)'],
     [{}, 'missing_field', 'id'],
-    [issue({}, { id: undefined }), 'missing_field', 'id'],
     [issue({}, { id: 'abc' }), 'bad_type', 'id'],
-    [issue({}, { id: ' 10063' }), 'bad_type', 'id'],
     [issue({}, { id: '007' }), 'bad_type', 'id'],
     [issue({}, { id: 1.5 }), 'bad_type', 'id'],
     [issue({}, { id: '9223372036854775808' }), 'bad_integer', 'id'],
-    [issue({}, { id: '1'.repeat(1000) }), 'bad_integer', 'id'],
     [issue({}, { id: 2 ** 64 }), 'bad_integer', 'id'],
-    [issue({}, { id: Number.POSITIVE_INFINITY }), 'bad_integer', 'id'],
     [issue({}, { id: new ExactNumber('9223372036854775808') }), 'bad_integer', 'id'],
     [issue({}, { id: new ExactNumber('1e400') }), 'bad_integer', 'id'],
     [issue({}, { key: '' }), 'missing_field', 'key'],
@@ -796,16 +779,12 @@ describe('an issue that cannot be told truly is rejected', () => {
     [issue({ status: null }), 'missing_field', 'fields.status'],
     [issue({ status: { id: 'x' } }), 'bad_type', 'fields.status.id'],
     [issue({ created: 'now' }), 'bad_instant', 'fields.created'],
-    [issue({ created: {} }), 'bad_instant', 'fields.created'],
     [issue({ updated: '2024-02-30T00:00:00.000+0000' }), 'bad_instant', 'fields.updated'],
-    [issue({ updated: 1.5 }), 'bad_instant', 'fields.updated'],
     [issue({ resolutiondate: 'infinity' }), 'bad_instant', 'fields.resolutiondate'],
-    [issue({ resolutiondate: false }), 'bad_instant', 'fields.resolutiondate'],
     [issue({ duedate: '2024-02-30' }), 'bad_date', 'fields.duedate'],
     [issue({ duedate: 20240101 }), 'bad_date', 'fields.duedate'],
     [issue({ labels: ['ok', 'a\udfff'] }), 'bad_text', 'fields.labels'],
     [issue({ labels: ['x'.repeat(3000)] }), 'key_too_long', 'fields.labels'],
-    [issue({ timespent: 2 ** 64 }), 'bad_integer', 'fields.timespent'],
     [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
     [issue({ customfield_10016: new ExactNumber('1e200000') }), 'bad_number', 'fields.customfield_10016'],
     [issue({ customfield_1: Number.POSITIVE_INFINITY }), 'bad_number', 'fields.customfield_1'],
@@ -861,6 +840,7 @@ describe('an issue that cannot be told truly is rejected', () => {
   it('but ids up to 64 bits are exact', () => {
     expect(mapIssue(issue({}, { id: '9223372036854775807' })).row.id).toBe(9223372036854775807n);
     expect(mapIssue(issue({}, { id: new ExactNumber('9007199254740993') })).row.id).toBe(9007199254740993n);
+    expect(mapIssue(issue({}, { id: 1e16 })).row.id).toBe(10_000_000_000_000_000n);
     expect(mapIssue(issue({}, { key: 'K'.repeat(2600) })).row.key).toHaveLength(2600);
   });
 
@@ -878,10 +858,6 @@ describe('an issue that cannot be told truly is rejected', () => {
       id: BigInt(digits),
       time_spent_seconds: BigInt(digits),
     });
-  });
-
-  it('and so is what is written with an exponent', () => {
-    expect(mapIssue(issue({}, { id: 1e16 })).row.id).toBe(10_000_000_000_000_000n);
   });
 });
 
@@ -957,14 +933,9 @@ describe('whatever a server sends', () => {
     const parts = fc.record({
       fields: changed([
         ...Object.keys(fields),
-        'sprint',
-        'closedSprints',
-        'epic',
-        'other',
-        '__proto__',
-        'customfield_1',
+        ...words('sprint closedSprints epic other __proto__ customfield_1'),
       ]),
-      record: changed(['id', 'key', 'fields', 'changelog', 'names', 'more', 'constructor']),
+      record: changed(words('id key fields changelog names more constructor')),
       person: users,
     });
     fc.assert(
@@ -982,40 +953,11 @@ describe('whatever a server sends', () => {
 
   it('the lists within an issue, too', () => {
     const element = changed([
-      ...[
-        'id',
-        'name',
-        'state',
-        'boardId',
-        'startDate',
-        'released',
-        'releaseDate',
-        'type',
-        'outwardIssue',
-        'inwardIssue',
-      ],
-      ...[
-        'author',
-        'created',
-        'updated',
-        'started',
-        'items',
-        'body',
-        'comment',
-        'timeSpentSeconds',
-        'visibility',
-      ],
+      ...words('id name state boardId startDate released releaseDate type outwardIssue inwardIssue author'),
+      ...words('created updated started items body comment timeSpentSeconds visibility'),
     ]);
     const list = fc.array(fc.oneof(element, anything), { maxLength: 3 });
-    const keys = [
-      'components',
-      'versions',
-      'fixVersions',
-      'issuelinks',
-      'customfield_10020',
-      'closedSprints',
-      'labels',
-    ];
+    const keys = words('components versions fixVersions issuelinks customfield_10020 closedSprints labels');
     fc.assert(
       fc.property(fc.constantFrom(...keys), list, (key, elements) => {
         good(issue({ [key]: elements }));
