@@ -43,8 +43,14 @@ export interface Dialect {
 interface Everything {
   readonly jql: string;
   readonly answer: SearchAnswer;
-  /** An issue that it shows, by whose creation date literals are checked (rounded down to its millisecond); undefined where it shows none. */
-  readonly landmark: { readonly id: string; readonly created: Date } | undefined;
+  /** An issue that it shows; undefined where it shows none. */
+  readonly landmark: Landmark | undefined;
+}
+
+/** An issue by whose creation date literals are checked; `created` is rounded down to its millisecond. */
+interface Landmark {
+  readonly id: string;
+  readonly created: Date;
 }
 
 export interface SearchOptions {
@@ -79,19 +85,19 @@ export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Pr
   return { body: answer, issues: issuesOf(answer) };
 };
 
-/** One search that the server may not understand (400 or 422): then gives the refusal. */
-const tryAsking = async (
-  http: Http,
-  body: SearchBody,
-  signal: AbortSignal,
-): Promise<SearchAnswer | Refused> => {
-  try {
-    return await ask(http, body, signal);
-  } catch (cause) {
-    if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
-    throw cause;
-  }
-};
+/** Searches for `created` of one issue unless `more` says otherwise; gives the refusal of a search that the server does not understand (400, 422). */
+type Ask = (jql: string, more?: Partial<SearchBody>) => Promise<SearchAnswer | Refused>;
+
+const askerOf =
+  (http: Http, signal: AbortSignal): Ask =>
+  async (jql, more) => {
+    try {
+      return await ask(http, { jql, maxResults: 1, fields: ['created'], ...more }, signal);
+    } catch (cause) {
+      if (cause instanceof Refused && (cause.status === 400 || cause.status === 422)) return cause;
+      throw cause;
+    }
+  };
 
 /** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant: the transform then rejects the record. */
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined => {
@@ -113,15 +119,16 @@ export const totalOf = (body: Json): number | undefined => {
 
 /** Throws what the server's answers ask for; `Misconfigured` where it refuses the user's filter. */
 export const findDialect = async (options: SearchOptions, signal: AbortSignal): Promise<Dialect> => {
-  const { http, scope, note } = options;
+  const { scope, note } = options;
   const account = await options.account(signal);
   const forms = formsOf(account.timeZone);
-  const everything = await everythingOrBlame(http, scope, forms, signal);
+  const search = askerOf(options.http, signal);
+  const everything = await everythingOrBlame(search, scope, forms);
   const { jql, answer, landmark } = everything;
   const paging = pagingOf(answer.body, account.isVendor);
   const [{ form, isConfirmed }, expanded] = await Promise.all([
-    findDates(http, scope, forms, everything, signal),
-    tryAsking(http, { jql, maxResults: 1, fields: ['created'], expand: 'changelog' }, signal),
+    findDates(search, scope, forms, everything),
+    search(jql, { expand: 'changelog' }),
   ]);
   // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show one.
   const changelog =
@@ -157,16 +164,15 @@ type Accepted = Everything & { readonly unchecked: DateForm };
 
 /** A query that the server refuses with the user's filter and accepts without it is the user's to correct. */
 const everythingOrBlame = async (
-  http: Http,
+  search: Ask,
   scope: Scope,
   forms: readonly DateForm[],
-  signal: AbortSignal,
 ): Promise<Accepted> => {
   try {
-    return await askForEverything(http, scope, forms, signal);
+    return await askForEverything(search, scope, forms);
   } catch (cause) {
     if (!(cause instanceof Refused) || scope.filter === undefined) throw cause;
-    await askForEverything(http, { ...scope, filter: undefined }, forms, signal);
+    await askForEverything(search, { ...scope, filter: undefined }, forms);
     const why = cause.messages.join(' ') || cause.message;
     throw new Misconfigured(`the tracker refuses TRACKER_JQL (${scope.filter}): ${why}`, { cause });
   }
@@ -176,17 +182,12 @@ const everythingOrBlame = async (
  * Asks for all issues, in one form after the other, until an issue shows. `unchecked`: the form to use where none shows, a quoted one if the
  * server accepts one. Throws the server's own `Refused` where it accepts none.
  */
-const askForEverything = async (
-  http: Http,
-  scope: Scope,
-  forms: readonly DateForm[],
-  signal: AbortSignal,
-): Promise<Accepted> => {
+const askForEverything = async (search: Ask, scope: Scope, forms: readonly DateForm[]): Promise<Accepted> => {
   let found: Accepted | undefined;
   let refusal: Refused | undefined;
   for (const form of forms) {
     const jql = windowJql(form, scope);
-    const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['created'] }, signal);
+    const answer = await search(jql);
     if (answer instanceof Refused) {
       refusal = answer;
       continue;
@@ -200,7 +201,7 @@ const askForEverything = async (
   return found;
 };
 
-const landmarkOf = (issue: Json): Everything['landmark'] => {
+const landmarkOf = (issue: Json): Landmark | undefined => {
   const created = instantOf(issue, 'created');
   const id = idOf(issue);
   return created === undefined || id === '' ? undefined : { id, created: instantToDate(created) };
@@ -220,22 +221,21 @@ const pagingOf = (body: Json, isVendor: boolean): Dialect['paging'] => {
  * the server misreads every form that it accepts.
  */
 const findDates = async (
-  http: Http,
+  search: Ask,
   scope: Scope,
   forms: readonly DateForm[],
   { landmark, unchecked }: Accepted,
-  signal: AbortSignal,
 ): Promise<{ readonly form: DateForm; readonly isConfirmed: boolean }> => {
   if (landmark === undefined) return { form: unchecked, isConfirmed: false };
   const readings: Reading[] = [];
   for (const form of forms) {
-    const reading = await readingOf(http, scope, form, landmark, signal);
+    const reading = await readingOf(search, scope, form, landmark);
     if (reading === 'right') return { form, isConfirmed: true };
     readings.push(reading);
   }
   // The query over everything, which has no upper bound, was accepted: where all windows are refused, the upper bound is the reason.
   for (const form of readings.every((each) => each === 'refused') ? forms.map(withoutUpperBound) : []) {
-    const reading = await readingOf(http, scope, form, landmark, signal);
+    const reading = await readingOf(search, scope, form, landmark);
     if (reading === 'right' || reading === 'loose') return { form, isConfirmed: false };
   }
   const loose = forms[readings.lastIndexOf('loose')];
@@ -248,23 +248,14 @@ const findDates = async (
 /** right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window · refused: 400 or 422. */
 type Reading = 'right' | 'loose' | 'wrong' | 'refused';
 
-const readingOf = async (
-  http: Http,
-  scope: Scope,
-  form: DateForm,
-  landmark: NonNullable<Everything['landmark']>,
-  signal: AbortSignal,
-): Promise<Reading> => {
+const readingOf = async (search: Ask, scope: Scope, form: DateForm, landmark: Landmark): Promise<Reading> => {
   const instant = landmark.created.getTime();
   // A second, not an instant: a server may write whole seconds.
   const own = createdBetween(instant, instant + seconds(1));
   const away = instant - 2 * form.slack - minutes(2);
   const other = createdBetween(away - minutes(1), away);
   const [inOwn, inOther] = await Promise.all(
-    [own, other].map((window) => {
-      const jql = windowJql(form, scope, window);
-      return tryAsking(http, { jql, maxResults: mostWitnesses, fields: ['created'] }, signal);
-    }),
+    [own, other].map((window) => search(windowJql(form, scope, window), { maxResults: mostWitnesses })),
   );
   if (!inOwn || !inOther || inOwn instanceof Refused || inOther instanceof Refused) return 'refused';
   // A full page that lacks the landmark proves nothing: a wide window may hold many issues before it.
@@ -302,8 +293,9 @@ export const findChanges = async (
   if (changes !== 'auto') return changes;
   const { dates, everything } = await dialect(signal);
   const jql = windowJql(dates, scope, { field: 'updated', from: scope.start });
+  const search = askerOf(http, signal);
   const problem = async (): Promise<string | undefined> => {
-    const answer = await tryAsking(http, { jql, maxResults: 1, fields: ['updated'] }, signal);
+    const answer = await search(jql);
     if (answer instanceof Refused)
       return `the server refuses \`updated\` in queries (${answer.messages.join(' ') || answer.message})`;
     return everything.landmark !== undefined && answer.issues.length === 0

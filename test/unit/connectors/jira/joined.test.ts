@@ -11,67 +11,6 @@ const rigOf = async (...how: Parameters<typeof openRig>): Promise<Rig> => {
   open.push(rig);
   return rig;
 };
-const numbers = async (rig: Rig, query: string): Promise<readonly number[]> =>
-  (await rig.rows<{ n: string }>(query)).map(({ n }) => Number(n));
-
-it.each(['contract', 'vendor'] as const)(
-  'a server of the %s’s tongue with all its lists fills every table',
-  async (dialect) => {
-    const rig = await rigOf({ dialect });
-    const report = await rig.sync();
-    expect(report.streams.filter(({ status }) => status !== 'ok')).toEqual([]);
-    expect(report.status).toBe('succeeded');
-    const truth = rig.tracker.oracle();
-    const count = async (table: string) => numbers(rig, `select count(*) as n from tracker.${table}`);
-    const tally = rig.tracker.tally();
-    expect(await count('issues')).toEqual([tally.issues]);
-    expect(await count('issue_changelog')).toEqual([tally.changeItems]);
-    expect(await count('comments')).toEqual([tally.comments]);
-    expect(await count('worklogs')).toEqual([tally.worklogs]);
-    expect(await count('sprints')).toEqual([truth.sprints.length]);
-    expect(await count('board_sprints')).toEqual([truth.boardSprints.length]);
-    expect(await count('sprint_issues')).toEqual([truth.sprintIssues.length]);
-    expect(await count('group_members')).toEqual([truth.groups.flatMap(({ members }) => members).length]);
-    expect(rig.tracker.errors).toEqual([]);
-  },
-);
-
-it('a server with nothing beyond the seven endpoints syncs; sprints come from the issues, groups from their names', async () => {
-  const probe = await rigOf({ bare: true });
-  const groups = probe.tracker.oracle().groups.map(({ name }) => name);
-  const rig = await rigOf({ bare: true }, { groups });
-  const report = await rig.sync();
-  expect(report.status).toBe('succeeded');
-  const states = Object.fromEntries(report.streams.map(({ stream, status }) => [stream, status]));
-  expect(states).toEqual({
-    fields: 'ok',
-    projects: 'ok',
-    users: 'ok',
-    groups: 'ok',
-    group_members: 'ok',
-    boards: 'ok',
-    issues: 'ok',
-    sprint_issues: 'ok',
-    statuses: 'unavailable',
-    issue_types: 'unavailable',
-    priorities: 'unavailable',
-    sprints: 'unavailable',
-    board_sprints: 'unavailable',
-  });
-  const truth = rig.tracker.oracle();
-  const named = new Set([...truth.issues.values()].flatMap(({ sprintIds }) => sprintIds));
-  expect(named.size).toBeGreaterThan(0);
-  expect(await numbers(rig, 'select id as n from tracker.sprints order by id')).toEqual(
-    [...named].sort((a, b) => a - b),
-  );
-  expect(await numbers(rig, 'select count(*) as n from tracker.sprint_issues')).toEqual([
-    truth.sprintIssues.length,
-  ]);
-  expect(await numbers(rig, 'select count(*) as n from tracker.group_members')).toEqual([
-    truth.groups.flatMap(({ members }) => members).length,
-  ]);
-});
-
 it('statuses, types and priorities that no list tells of are those that the issues name, by their names of today', async () => {
   const rig = await rigOf({ bare: true });
   await rig.sync();
@@ -136,16 +75,4 @@ it('what a status means is what issues say of it: one that tells its status with
     { status_category: 'unknown' },
   ]);
   expect(await done()).toEqual([{ n }]);
-});
-
-it('a second sync by created windows, where updated is refused, finds what changed', async () => {
-  const rig = await rigOf({ bare: true, updatedFilter: false });
-  await rig.sync({ streams: ['issues'] });
-  const [project] = rig.tracker.oracle().projects;
-  const created = rig.tracker.state.create(project?.key ?? '', { summary: 'Fresh' });
-  const report = await rig.sync({ streams: ['issues'] });
-  expect(report.status).toBe('succeeded');
-  expect(await numbers(rig, `select id as n from tracker.issues where summary = 'Fresh'`)).toEqual([
-    Number(created.id),
-  ]);
 });

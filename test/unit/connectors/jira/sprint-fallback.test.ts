@@ -55,22 +55,6 @@ beforeEach(async () => {
   );
 });
 
-it('sprints that no board lists are those the issues name, each as it was told last', async () => {
-  await told(1, 10, 'Sprint 1', 'active', '2024-02-01T00:00:00Z');
-  await told(2, 10, 'Sprint One', 'closed', '2024-02-02T00:00:00Z');
-  await told(2, 11, null, null, '2024-02-02T00:00:00Z');
-  await told(3, 12, 'of another source', 'active', '2024-02-02T00:00:00Z', 2);
-  expect(await counted(sprintsFromIssues.sql, 5)).toEqual([2, 0]);
-  expect(
-    await rowsOf(
-      'select source_id, id::int, name, state, board_id::int, _run_id::int from tracker.sprints order by id',
-    ),
-  ).toEqual([
-    [1, 10, 'Sprint One', 'closed', 7, 5],
-    [1, 11, '11', 'unknown', 7, 5],
-  ]);
-});
-
 it.each([
   ['sync', 'active'],
   ['reconcile', 'closed'],

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { status, total } from '../../../../simulators/shared/faults.ts';
 import { systemFields } from '../../../../src/connectors/jira/transform/field-catalogue.ts';
-import { AuthFailed, Forbidden, HasNone, Missing } from '../../../../src/core/errors.ts';
-import type { Row } from '../../../../src/core/table.ts';
+import { AuthFailed, Forbidden, Missing } from '../../../../src/core/errors.ts';
 import { type Opened, opened } from './opened.ts';
 
 const dialects = [
@@ -11,130 +10,9 @@ const dialects = [
   ['the vendor', { dialect: 'vendor' }],
 ] as const;
 
-const column = (rows: readonly Row[], name: string): readonly string[] =>
-  rows.map((row) => String(row[name])).sort();
-const texts = (values: readonly (string | number)[]): readonly string[] => values.map(String).sort();
-
-/** The most that each endpoint gives, by the contract; by the vendor where the contract has no such endpoint. */
-const largest: Readonly<Record<string, readonly string[]>> = {
-  '/rest/api/3/field/search': ['100'],
-  '/rest/api/3/user/search': ['1000'],
-  '/rest/api/3/users/search': ['1000'],
-  '/rest/api/3/group/bulk': ['100'],
-  '/rest/api/3/group/member': ['50'],
-  '/rest/api/3/project/search': ['100'],
-  '/rest/agile/1.0/board': ['100'],
-  '/rest/agile/1.0/board/{boardId}/sprint': ['100'],
-  '/rest/agile/1.0/sprint/{sprintId}/issue': ['100'],
-};
-
-/** That pages are asked for at their largest; one record at most is asked for to see whether an endpoint is there. */
-const expectLargestPages = ({ simulator }: Opened): void => {
-  for (const { endpoint, query } of simulator.log) {
-    // Later pages are asked for as the server itself writes their address.
-    if (query.maxResults === undefined || query.startAt !== undefined || query.cursor !== undefined) continue;
-    expect([endpoint, query.maxResults]).toEqual([
-      endpoint,
-      query.maxResults === '1' ? '1' : expect.toBeOneOf([...(largest[endpoint] ?? [])]),
-    ]);
-  }
-};
-
 describe.each(dialects)('against %s', (_, options) => {
-  const groups = ['jira-users'];
   const vendor = options.dialect === 'vendor';
   const bare = 'bare' in options;
-
-  it('every list the server has is read whole, in its largest pages', async () => {
-    const tracker = await opened(options, { groups });
-    const truth = tracker.simulator.oracle();
-    const projects = truth.projects.filter(({ archived }) => !vendor || !archived);
-    expect(column((await tracker.read('projects')).rows, 'id')).toEqual(texts(projects.map(({ id }) => id)));
-    expect(column((await tracker.read('fields')).rows, 'id')).toEqual(
-      texts(truth.fields.map(({ id }) => id)),
-    );
-    expect(column((await tracker.read('users')).rows, 'id')).toEqual(
-      texts(truth.users.map(({ accountId }) => accountId)),
-    );
-    expect(column((await tracker.read('boards')).rows, 'id')).toEqual(
-      texts(truth.boards.map(({ id }) => id)),
-    );
-    const inSprints: string[] = [];
-    for (const { id } of truth.sprints) {
-      const { rows } = await tracker.read('sprint_issues', { partition: { sprint_id: String(id) } });
-      inSprints.push(...rows.map((row) => `${row.sprint_id} ${row.issue_id}`));
-    }
-    expect(inSprints.sort()).toEqual(
-      truth.sprintIssues.map((one) => `${one.sprintId} ${one.issueId}`).sort(),
-    );
-    expectLargestPages(tracker);
-    expect(tracker.simulator.errors).toEqual([]);
-  });
-
-  it('members are read group by group, by id where there is one, inactive users included', async () => {
-    const { groups: known } = (await opened(options)).simulator.oracle();
-    const tracker = await opened(options, { groups: known.map(({ name }) => name) });
-    const listed = (await tracker.read('groups')).rows;
-    expect(column(listed, 'name')).toEqual(texts(known.map(({ name }) => name)));
-    expect(column(listed, 'id')).toEqual(texts(known.map(({ name, groupId }) => (bare ? name : groupId))));
-    for (const { id, name } of listed) {
-      const { rows } = await tracker.read('group_members', { partition: { group_id: String(id) } });
-      const members = known.find((one) => one.name === name)?.members ?? [];
-      expect(column(rows, 'user_id')).toEqual(texts(members));
-      expect(rows.every((row) => row.group_id === id)).toBe(true);
-    }
-    expectLargestPages(tracker);
-  });
-
-  it('sprints and where they show are read board by board; a board without sprints says so', async () => {
-    const tracker = await opened({ ...options, projects: 8 });
-    const truth = tracker.simulator.oracle();
-    const partition = (id: number) => ({ partition: { board_id: String(id) } });
-    if (bare) {
-      await expect(tracker.read('sprints', partition(truth.boards[0]?.id ?? 0))).rejects.toThrow(Missing);
-      return;
-    }
-    const shown: string[] = [];
-    const seen = new Set<string>();
-    for (const { id, type } of truth.boards) {
-      if (type === 'kanban') {
-        await expect(tracker.read('sprints', partition(id))).rejects.toThrow(HasNone);
-        continue;
-      }
-      for (const row of (await tracker.read('sprints', partition(id))).rows) seen.add(String(row.id));
-      const { rows } = await tracker.read('board_sprints', partition(id));
-      shown.push(...rows.map((row) => `${row.board_id} ${row.sprint_id}`));
-    }
-    expect(truth.boards.some(({ type }) => type === 'kanban')).toBe(true);
-    expect([...seen].sort()).toEqual(texts(truth.sprints.map(({ id }) => id)));
-    expect(shown.sort()).toEqual(truth.boardSprints.map((one) => `${one.boardId} ${one.sprintId}`).sort());
-  });
-
-  it('words of the site are read where the server has them, priorities with their rank', async () => {
-    const tracker = await opened(options);
-    const truth = tracker.simulator.oracle();
-    const { streams } = tracker.source;
-    const words = ['statuses', 'issue_types', 'priorities'] as const;
-    expect(words.map((name) => streams.find((stream) => stream.name === name)?.optional)).toEqual([
-      true,
-      true,
-      true,
-    ]);
-    if (bare) {
-      for (const name of words) await expect(tracker.read(name)).rejects.toThrow(Missing);
-      return;
-    }
-    expect(column((await tracker.read('statuses')).rows, 'id')).toEqual(
-      texts(truth.statuses.map(({ id }) => id)),
-    );
-    expect(column((await tracker.read('issue_types')).rows, 'id')).toEqual(
-      texts(truth.issueTypes.map(({ id }) => id)),
-    );
-    const { rows } = await tracker.read('priorities');
-    expect(rows.map(({ id, rank }) => [String(id), rank])).toEqual(
-      truth.priorities.map(({ id }, place) => [id, place + 1]),
-    );
-  });
 
   it('an issue exists until it is deleted', async () => {
     const tracker = await opened(options);
