@@ -37,7 +37,6 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   reading: 1376,
   //
-  'connectors/jira': 2500,
   //
   'connectors/spotify-ads': 3510,
   'connectors/dagu': 1240,
