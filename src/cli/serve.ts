@@ -66,8 +66,6 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
     await untilStopped(signal);
   } finally {
     // HTTP requests are answered until the runs have ended.
-    if (service !== undefined && service.busy() > 0)
-      say(`ending ${plural(service.busy(), 'run')} in good order`);
     if (service === undefined) await queue.end();
     else if (!(await service.end())) {
       say('the warehouse does not answer: runs of this process are resumed when their leases expire');

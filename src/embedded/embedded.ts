@@ -76,8 +76,9 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
       // Processes of another container are not seen here, locks are: two servers on one data directory would destroy it.
       if (alone === undefined && running(cluster.data) === undefined)
         throw new Misconfigured(
-          `the warehouse in ${cluster.data} is in use, and its server does not run in this container: run this command where it runs, ` +
-            'or set DATABASE_URL to a Postgres that both can reach; if the server has just died, try again in a moment',
+          `the warehouse in ${cluster.data} is in use, and its server does not run in this container: ` +
+            'run this command where it runs, or set DATABASE_URL to a Postgres that both can reach; ' +
+            'if the server has just died, try again in a moment',
         );
       return await open(inside, place, cluster, use, { ...options, notice });
     } catch (error) {
@@ -126,8 +127,8 @@ function placeOf(inside: string, notice: (message: string) => void): Place {
     if (kept === '' && (made === undefined || made.uid === (process.getuid?.() ?? made.uid)))
       return { directory, as: undefined };
     throw new Misconfigured(
-      `the warehouse ${path.join(directory, 'data')} was made by another user: run as that user (root, if root made it), ` +
-        'or set TIDEMARK_HOME to another directory',
+      `the warehouse ${path.join(directory, 'data')} was made by another user: ` +
+        'run as that user (root, if root made it), or set TIDEMARK_HOME to another directory',
     );
   }
   if (kept !== '') claim(kept, inside, pointer);
@@ -150,7 +151,8 @@ function claim(kept: string, inside: string, pointer: string): void {
   if (home === inside) return;
   throw new Misconfigured(
     home === undefined
-      ? `the warehouse of ${inside} was kept in ${kept}, and that is gone: bring it back, or remove ${pointer} and sync again`
+      ? `the warehouse of ${inside} was kept in ${kept}, and that is gone: ` +
+          `bring it back, or remove ${pointer} and sync again`
       : `${kept} holds the warehouse of ${home}, and ${inside} is a copy or a new name of that home: ` +
           `remove ${pointer} to begin with an empty warehouse, or write ${inside} into ${file} to use the data here`,
   );
@@ -168,7 +170,8 @@ function outsideOf(inside: string, as: Identity): string {
   }
   throw new Misconfigured(
     `Postgres does not run as root, and its user cannot get to ${inside}, /var/lib or /var/tmp: ` +
-      'run as another user, set TIDEMARK_HOME to a directory open to others, or set DATABASE_URL to a Postgres of your own',
+      'run as another user, set TIDEMARK_HOME to a directory open to others, ' +
+      'or set DATABASE_URL to a Postgres of your own',
   );
 }
 
@@ -226,7 +229,8 @@ function secret(file: string, { data }: Cluster): string {
   if (kept !== '') return kept;
   if (fs.existsSync(data))
     throw new Misconfigured(
-      `${file} is gone or empty, and the warehouse in ${data} opens to its password only: put it back, or move ${data} away and sync again`,
+      `${file} is gone or empty, and the warehouse in ${data} opens to its password only: ` +
+        `put it back, or move ${data} away and sync again`,
     );
   const password = crypto.randomBytes(24).toString('base64url');
   // On the disk before its name is: after a power cut data without their password would open to nobody.

@@ -29,7 +29,8 @@ const isMended = (isWell: RawBuilder<unknown>, lists: RawBuilder<unknown>, recon
 /** One row a day from `r`. `partly`: runs of a part, which say nothing of the rest. */
 const byDay = (isBad: RawBuilder<unknown>, partly: RawBuilder<unknown>) => {
   const last = sql`order by is_well, ${partly} and is_well, run_id desc`;
-  return sql`pipeline, stream, day, count(*)::float8 as runs, (count(*) filter (where ${isBad}))::float8 as failures,
+  return sql`pipeline, stream, day, count(*)::float8 as runs,
+    (count(*) filter (where ${isBad}))::float8 as failures,
     (array_agg(status ${last}))[1] as status, (array_agg(run_id ${last}))[1]::text as "lastRunId",
     sum(inserted + updated + deleted)::float8 as changed`;
 };

@@ -56,10 +56,11 @@ export function checkAsk(catalogue: Catalogue, ask: Ask, now: Date): void {
   if (does === 'reconcile' && dag.hasReconcile === false)
     throw new Misconfigured(`there is no reconciliation of ${dag.name}`);
   const unknown = streams.filter((name) => !dag.streams.includes(name));
+  const named = unknown.map((name) => JSON.stringify(name.slice(0, 40)));
   if (unknown.length > 0)
     throw new Misconfigured(
       dag.streams.length === 0
         ? `${dag.name} takes no STREAMS: it runs everything that is configured`
-        : `STREAMS: ${dag.name} has no stream ${unknown.map((name) => JSON.stringify(name.slice(0, 40))).join(', ')}; it has ${dag.streams.join(', ')}`,
+        : `STREAMS: ${dag.name} has no stream ${named.join(', ')}; it has ${dag.streams.join(', ')}`,
     );
 }

@@ -12,9 +12,6 @@ type Line = Omit<LogLine, 'seq'>;
 /** Longer lines are cut: one source's error page must not fill the log. */
 const longest = 2000;
 
-/** At most so many lines are read at once. */
-export const mostLines = 1000;
-
 /** The log of a request, open for writing. Lines wait until `flush`; those that could not be written are tried again with the next. */
 export class RunLog {
   readonly #db: Trx;
@@ -64,7 +61,7 @@ const shown = (message: string): string => {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 };
 
-/** The lines after `after`, oldest first; or the last `tail` of them. */
+/** The lines after `after`, oldest first; or the last `tail` of them. At most 1000. */
 export async function readLog(
   db: Db,
   id: string,
@@ -73,7 +70,7 @@ export async function readLog(
   const { rows } = await sql<LogLine>`
     select seq::float8, at, level, message from (
       select * from ops.run_log where dag_run_id = ${id} and seq > ${after}
-      order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? mostLines, mostLines)}) l
+      order by seq ${tail === undefined ? sql`` : sql`desc`} limit ${Math.min(tail ?? 1000, 1000)}) l
     order by l.seq`.execute(db);
   return rows;
 }
@@ -91,7 +88,8 @@ export function lineOf(event: RunEvent): Pick<Line, 'level' | 'message'> | undef
   const what = 'stream' in event.report ? `.${event.report.stream}` : `: run ${event.report.runId}`;
   const why = 'stream' in event.report ? event.report.reason : event.report.error?.message;
   const rows = `${counts.inserted} new, ${counts.updated} changed, ${deleted} deleted, ${counts.rejected} rejected`;
-  const ended = `${status.replaceAll('_', ' ')} after ${duration(seconds)} (${plural(counts.received, 'record')}, ${rows})`;
+  const read = `${plural(counts.received, 'record')}, ${rows}`;
+  const ended = `${status.replaceAll('_', ' ')} after ${duration(seconds)} (${read})`;
   const message = `${pipeline}${what} ${ended}${why === undefined ? '' : `: ${why}`}`;
   return { level: levels[status] ?? 'warn', message };
 }

@@ -1,17 +1,15 @@
 /** Reads of run requests, and of runs of the command line in the same shape. */
 
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../queries/db.ts';
+import { type Db, errorOf } from '../queries/db.ts';
 import { retryAt } from './requests.ts';
 import { type Ask, type AskRow, askOf, type DagRun, type Step } from './run-request.ts';
 
 /** Whether `r` (a running row of `ops.runs`) has a living process, by the lease that it writes under. */
 const isAlive = sql<boolean>`exists (select from ops.leases l join pg_stat_activity a on a.pid = l.backend_pid
   and (a.backend_start is null or a.backend_start = l.backend_start)
-  where l.pipeline = r.pipeline and l.epoch = r.epoch and l.holder is not null and l.expires_at > clock_timestamp())`;
-
-const errorOf = sql`case when coalesce(error_code, error_message) is not null then
-  jsonb_build_object('code', coalesce(error_code, 'internal'), 'message', coalesce(error_message, '')) end`;
+  where l.pipeline = r.pipeline and l.epoch = r.epoch and l.holder is not null
+    and l.expires_at > clock_timestamp())`;
 
 /** Params of a run of the command line, in the words of `paramsOf`. */
 const manualParams = sql`concat_ws(' ', 'FROM=' || replace(params->>'from', 'T00:00:00.000Z', ''),
@@ -25,7 +23,7 @@ const selectDagRuns = (which: RawBuilder<unknown>): RawBuilder<DagRun> => sql<Da
   with d as (
     select dag_run_id, pipeline, does, trigger,
       case when status = 'running' and stuck_since is not null then 'stuck' else status end as status,
-      params, queued_at, started_at, finished_at, ${errorOf} as error,
+      params, queued_at, started_at, finished_at, ${errorOf},
       stop_asked_at is not null and finished_at is null as stopping, ${retryAt} as again_at, null::bigint as run_id
     from ops.dag_runs
     union all
@@ -34,14 +32,16 @@ const selectDagRuns = (which: RawBuilder<unknown>): RawBuilder<DagRun> => sql<Da
       ${manualParams}, started_at, started_at, finished_at, ${errorOf}, false, null, run_id
     from ops.runs r where trigger = 'manual')
   select dag_run_id as "runId", pipeline, does, trigger, status, params, queued_at as "queuedAt",
-    started_at as "startedAt", finished_at as "finishedAt", coalesce(n.runs::text[], '{}') as runs, s.*, error, stopping,
+    started_at as "startedAt", finished_at as "finishedAt", coalesce(n.runs::text[], '{}') as runs,
+    s.*, error, stopping,
     again_at as "againAt"
   from (select * from d where ${which}) d
   cross join lateral (select array_agg(run_id order by run_id) as runs from (
     select d.run_id where d.run_id is not null
     union all select l.run_id from ops.dag_run_runs l where l.dag_run_id = d.dag_run_id) i) n
   cross join lateral (select coalesce(sum(received), 0)::float8 as received,
-    coalesce(sum(inserted + updated + deleted), 0)::float8 as changed, coalesce(sum(rejected), 0)::float8 as rejected
+    coalesce(sum(inserted + updated + deleted), 0)::float8 as changed,
+    coalesce(sum(rejected), 0)::float8 as rejected
     from ops.run_streams where run_id = any (n.runs)) s
   order by d.queued_at desc, d.dag_run_id desc`;
 
@@ -66,7 +66,8 @@ export async function dagRuns(
   const older =
     before === undefined
       ? sql`true`
-      : sql`(d.queued_at, d.dag_run_id) < (select b.queued_at, b.dag_run_id from d b where b.dag_run_id = ${before})`;
+      : sql`(d.queued_at, d.dag_run_id) < (
+          select b.queued_at, b.dag_run_id from d b where b.dag_run_id = ${before})`;
   const which = sql`${concerns(pipeline)} and ${older} order by d.queued_at desc, d.dag_run_id desc limit ${limit}`;
   return (await selectDagRuns(which).execute(db)).rows;
 }
@@ -118,8 +119,10 @@ export async function stepsOf(db: Db, runs: readonly string[]): Promise<readonly
         s.started_at, s.received, s.expected, s.run_id, 0 as slice_id
       from ops.run_streams s join ops.runs r using (run_id) where s.run_id = any (${[...runs]}::bigint[])
       union all
-      select w.stream, ${sliceText}, 'running', l.started_at, coalesce(l.fetched, 0), l.expected, l.run_id, l.slice_id
-      from ops.slices l join ops.walks w using (walk_id) join ops.runs r on r.run_id = l.run_id and r.status = 'running'
+      select w.stream, ${sliceText}, 'running', l.started_at, coalesce(l.fetched, 0), l.expected,
+        l.run_id, l.slice_id
+      from ops.slices l join ops.walks w using (walk_id)
+      join ops.runs r on r.run_id = l.run_id and r.status = 'running'
       where l.run_id = any (${[...runs]}::bigint[]) and l.status = 'pending' and l.started_at is not null) steps
     order by run_id, stream, slice_id limit 500`.execute(db);
   return rows;

@@ -49,13 +49,13 @@ export const retryAt = sql<Date | null>`case when ${waitsForRetry} then not_befo
 /** Cancels the retries that do the same (full covers sync; without `does`: all). Their jobs find another claim than the one that failed. */
 export async function cancelRetries(
   db: Trx,
-  of: Pick<Ask, 'pipeline'> & Partial<Ask>,
+  { pipeline, does = null }: { readonly pipeline: string; readonly does?: Ask['does'] | null },
   why: string,
 ): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     update ops.dag_runs set claim = claim + 1, not_before = clock_timestamp()
-    where pipeline = ${of.pipeline} and ${waitsForRetry}
-      and (${of.does ?? null}::text is null or does = ${of.does ?? null} or (does = 'sync' and ${of.does ?? null} = 'full'))
+    where pipeline = ${pipeline} and ${waitsForRetry}
+      and (${does}::text is null or does = ${does} or (does = 'sync' and ${does} = 'full'))
     returning dag_run_id as id`.execute(db);
   for (const { id } of rows) await append(db, id, 'info', `no retry: ${why}`);
 }
@@ -91,7 +91,7 @@ export async function claim(db: Db, job: Job, worker: string): Promise<Claimed |
 /** Notes how long each request in hand has made no progress, ms. Gives those that are still this worker's, and whether a stop was requested. */
 export async function reportProgress(
   db: Db,
-  all: readonly (Pick<Claimed, 'id' | 'claim'> & { readonly idleMs: number })[],
+  all: readonly (Claimed & { readonly idleMs: number })[],
   stuckMs: number,
 ) {
   const { rows } = await sql<Pick<Claimed, 'id' | 'claim'> & { readonly stop: boolean }>`
@@ -127,9 +127,11 @@ export function settle(
   const waits = status === 'queued' || status === 'interrupted';
   return db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ stopping: boolean; at: Date }>`
-      update ops.dag_runs set status = case when ${waits} and stop_asked_at is not null then 'stopped' else ${status} end,
+      update ops.dag_runs set
+        status = case when ${waits} and stop_asked_at is not null then 'stopped' else ${status} end,
         finished_at = case when not ${waits} or stop_asked_at is not null then clock_timestamp() end,
-        not_before = clock_timestamp() + case when stop_asked_at is null then ${pauseMs ?? 0} else 0 end * interval '1 millisecond',
+        not_before = clock_timestamp() + interval '1 millisecond' *
+          case when stop_asked_at is null then ${pauseMs ?? 0} else 0 end,
         stuck_since = null, error_code = ${waits ? null : (error?.code ?? null)},
         error_message = ${waits ? null : (error?.message ?? null)}
       where dag_run_id = ${id} and claim = ${number} and status = 'running'
@@ -166,7 +168,8 @@ export async function markLost(db: Db): Promise<readonly Lost[]> {
     with lost as (
       select dag_run_id, case when stop_asked_at is not null then 'stopped'
           when losses + 1 >= ${mostLosses} then 'failed' else 'lost' end as status,
-        'its worker (' || worker || ') died or lost its lease' || case when stop_asked_at is not null then ' while it was being stopped'
+        'its worker (' || worker || ') died or lost its lease' || case
+          when stop_asked_at is not null then ' while it was being stopped'
           when losses + 1 >= ${mostLosses} then '; parked after ' || (losses + 1) || ' times'
           else '; another one takes it' end as message
       from ops.dag_runs d where status = 'running' and not exists (

@@ -68,8 +68,6 @@ export function startService(deps: ServiceDeps) {
   const reports = every('reporting progress', times.heartbeatMs, () => worker.report(), reported.signal);
 
   return {
-    /** Number of requests that run here. */
-    busy: () => worker.busy,
     /**
      * Ends in good order: nothing new is taken, what runs is interrupted and waits for another process. False if that took too long because
      * the warehouse does not answer: then its runs are lost, and taken when their leases are over.

@@ -40,10 +40,12 @@ export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Pr
     await lockPipeline(trx, pipeline);
     // A database clock that was set back must not keep everything from running until it has caught up.
     const { rows } = await sql<{ seen_to: Date; now: Date }>`
-      insert into ops.schedules as s (pipeline, does, cron, time_zone) values (${pipeline}, ${does}, ${cron}, ${timeZone})
+      insert into ops.schedules as s (pipeline, does, cron, time_zone)
+      values (${pipeline}, ${does}, ${cron}, ${timeZone})
       on conflict (pipeline, does) do update set cron = excluded.cron, time_zone = excluded.time_zone,
         seen_to = least(s.seen_to, clock_timestamp()), changed_at = case
-          when (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) then s.changed_at else clock_timestamp() end
+          when (s.cron, s.time_zone) = (excluded.cron, excluded.time_zone) then s.changed_at
+          else clock_timestamp() end
       returning seen_to, clock_timestamp() as now`.execute(trx);
     const missed = rows[0] ? schedule.due.between(rows[0].seen_to, rows[0].now) : [];
     const newest = missed.at(-1);
@@ -57,7 +59,8 @@ export function tick(db: Trx, queue: Queue, schedule: Scheduled, by: string): Pr
     const id = there ?? `${pipeline}-${does}-${stamp}-${crypto.randomBytes(3).toString('hex')}`;
     const made = await sql`insert into ops.ticks
         (pipeline, does, scheduled_for, covers, first_missed, dag_run_id, joined, made_by)
-      values (${pipeline}, ${does}, ${newest}, ${missed.length}, ${missed.length > 1 ? missed[0] : null}, ${id}, ${joined}, ${by})
+      values (${pipeline}, ${does}, ${newest}, ${missed.length}, ${missed.length > 1 ? missed[0] : null}, ${id},
+        ${joined}, ${by})
       on conflict do nothing returning dag_run_id`.execute(trx);
     if (made.rows.length === 0) return undefined;
     if (joined) await cancelRetries(trx, schedule, `${id} does it`);

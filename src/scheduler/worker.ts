@@ -44,11 +44,6 @@ export class Worker {
     this.#deps = deps;
   }
 
-  /** Number of requests that run here. */
-  get busy(): number {
-    return this.#running.size;
-  }
-
   /** Runs one job from claim to end. Throws if the run lost its lease, or its end could not be written: the queue gives it to another worker. */
   handle(job: Job): Promise<void> {
     const done = this.#handle(job).finally(() => this.#handling.delete(done));
