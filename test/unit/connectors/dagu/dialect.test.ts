@@ -127,6 +127,28 @@ describe('a status of the contract', () => {
     expect(notes).toBeUndefined();
   });
 
+  test.each([
+    [1_763_709_865_000, '2025-11-21T07:24:25.000Z'],
+    [1_763_709_865, '2025-11-21T07:24:25.000Z'],
+    [1_763_709_865.123456, '2025-11-21T07:24:25.123456Z'],
+    ['1763709865', '2025-11-21T07:24:25.000Z'],
+    ['1763709865000', '2025-11-21T07:24:25.000Z'],
+    ['2025-11-21T07:24:25.123456789Z', '2025-11-21T07:24:25.123456Z'],
+  ])('without an id is keyed by its start: %j', (startedAt, start) => {
+    const steps = [{ name: 'one', startedAt: 1_763_709_866, finishedAt: 0 }];
+    const { row, children } = dagRun(
+      currentRun({ status: 'running', startedAt, finishedAt: 0, steps }, 'load'),
+      {},
+    );
+    expect(row).toMatchObject({
+      dag_run_id: `started:${start}`,
+      told_run_id: null,
+      finished_at: null,
+      _extra: null,
+    });
+    expect(children.steps).toMatchObject([{ started_at: 1_763_709_866_000_000n, finished_at: null }]);
+  });
+
   test('has no run where there was no execution, and no word where it says nothing', () => {
     const never = { status: 'success', data: { status: 'not_started', run: null } };
     expect(currentRun(never, 'load')).toMatchObject({ id: '', members: { status: 'not_started' } });
