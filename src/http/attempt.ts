@@ -9,7 +9,7 @@ export interface Failed {
    * no: the same again would fail the same way · yes: passing, counts as a try · once: a second look is worth it ·
    * connect: no connection came about · wait: the source asked for quiet (429), which is no failed try
    */
-  readonly again: 'no' | 'yes' | 'once' | 'connect' | 'wait';
+  readonly retry: 'no' | 'yes' | 'once' | 'connect' | 'wait';
   /** The source's wish: not sooner than this many milliseconds. */
   readonly afterMs?: number | undefined;
 }

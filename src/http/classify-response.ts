@@ -30,7 +30,7 @@ const readContent = (request: Request, got: Received, { clean }: ClassifyContext
   const odd = (what: string): Attempt => ({
     failed: {
       error: new errors.UnexpectedContent(`${request.method} ${request.endpoint} answered ${what}`),
-      again: 'once',
+      retry: 'once',
     },
   });
   const answer = { status, headers, raw, date: dateOf(headers), receivedAt };
@@ -45,7 +45,7 @@ const readContent = (request: Request, got: Received, { clean }: ClassifyContext
   } catch (cause) {
     if (!(cause instanceof errors.BadData)) throw cause;
     const message = `${request.method} ${request.endpoint}: ${cause.message}`;
-    return { failed: { error: new errors.UnexpectedContent(message, { cause }), again: 'yes' } };
+    return { failed: { error: new errors.UnexpectedContent(message, { cause }), retry: 'yes' } };
   }
 };
 
@@ -66,20 +66,20 @@ const readStatus = (request: Request, got: Received, context: ClassifyContext): 
   if (status === 429) {
     const reason = headers['ratelimit-reason'];
     const message = `${answered}: rate limit${reason === undefined ? '' : ` (${clean(reason)})`}`;
-    return { error: new errors.RateLimited(message, facts), again: 'wait', afterMs };
+    return { error: new errors.RateLimited(message, facts), retry: 'wait', afterMs };
   }
   if (status >= 300 && status < 400)
-    return { error: redirected(answered, headers.location, clean), again: 'no' };
+    return { error: redirected(answered, headers.location, clean), retry: 'no' };
   const body = bodyOf(got.raw, headers['content-type']);
   const whole = serverMessages(body, clean);
   const messages = whole.map(clip);
   const trace = traceOf(body, headers, clean);
   const line = [answered, messages.join('; ')].filter(Boolean).join(': ');
   const message = trace === undefined ? line : `${line} (trace ${trace})`;
-  if (late.has(status)) return { error: new errors.TimedOut(message, facts), again: 'yes', afterMs };
+  if (late.has(status)) return { error: new errors.TimedOut(message, facts), retry: 'yes', afterMs };
   if (status === 425 || request.passing === status || (status >= 500 && !missing.has(status)))
-    return { error: new errors.Transient(message, facts), again: 'yes', afterMs };
-  return { error: refusal(status, message, { messages, whole, body }), again: 'no' };
+    return { error: new errors.Transient(message, facts), retry: 'yes', afterMs };
+  return { error: refusal(status, message, { messages, whole, body }), retry: 'no' };
 };
 
 /** What a status means that the same request will get again. */

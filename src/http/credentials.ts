@@ -53,7 +53,7 @@ export const withRenewal = (
         if (signal.aborted) throw cause;
         const why = cause instanceof TidemarkError ? `: ${cause.message}` : '.';
         const message = `${error.message} They could not be renewed${why}`;
-        return { failed: { error: new AuthFailed(message, { cause }), again: 'no' } };
+        return { failed: { error: new AuthFailed(message, { cause }), retry: 'no' } };
       }
     }
   };

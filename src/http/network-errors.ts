@@ -30,30 +30,30 @@ export const networkFailure = (
 ): Failed | undefined => {
   const what = `${request.method} ${request.endpoint}`;
   if (cause instanceof TooLarge)
-    return { error: new TooLarge(`${what}: ${cause.message}`, { cause }), again: 'no' };
-  if (cause instanceof TidemarkError) return { error: cause, again: 'no' };
+    return { error: new TooLarge(`${what}: ${cause.message}`, { cause }), retry: 'no' };
+  if (cause instanceof TidemarkError) return { error: cause, retry: 'no' };
   if (cause instanceof Late)
-    return { error: new TimedOut(`${what}: ${cause.message}`, { cause }), again: 'yes' };
+    return { error: new TimedOut(`${what}: ${cause.message}`, { cause }), retry: 'yes' };
   const ofProxy = proxy === undefined ? undefined : proxyFailure(origin, proxy, cause);
   if (ofProxy !== undefined) return ofProxy;
   // By its class: undici gives it no code.
   if (cause instanceof errors.HTTPParserError)
     return {
       error: new Transient(`${what}: the answer is not HTTP (${cause.message})`, { cause }),
-      again: 'yes',
+      retry: 'yes',
     };
   const code = codeOf(cause) ?? '';
   if (tls.test(code)) {
     const by = proxy === undefined ? '' : ` through the proxy ${proxy}`;
     const message = `cannot make a trusted connection to ${origin}${by} (${code}); the certificate must be valid for this host`;
-    return { error: new Unreachable(message, { cause }), again: 'no' };
+    return { error: new Unreachable(message, { cause }), retry: 'no' };
   }
   if (noConnection.has(code)) {
     const target = proxy === undefined ? origin : `the proxy ${proxy}, by which ${origin} is reached`;
-    return { error: new Unreachable(`cannot connect to ${target} (${code})`, { cause }), again: 'connect' };
+    return { error: new Unreachable(`cannot connect to ${target} (${code})`, { cause }), retry: 'connect' };
   }
   if (!broken.test(code)) return undefined;
-  return { error: new Transient(`${what}: the answer broke off (${code})`, { cause }), again: 'yes' };
+  return { error: new Transient(`${what}: the answer broke off (${code})`, { cause }), retry: 'yes' };
 };
 
 /** The system's or library's code. Several addresses that all failed come as one AggregateError. */

@@ -93,17 +93,17 @@ export function proxyFailure(origin: string, proxy: string, error: unknown): Fai
     const code = 'code' in error ? error.code : undefined;
     const what = meanings[String(code)];
     if (what === undefined) return undefined;
-    return { error: new Unreachable(`the proxy ${proxy} ${what}`, facts), again: 'connect' };
+    return { error: new Unreachable(`the proxy ${proxy} ${what}`, facts), retry: 'connect' };
   }
   const answered = Number(status[1] ?? status[2]);
   if (answered === 407) {
     const message = `the proxy ${proxy} wants a user and a password, or others: HTTPS_PROXY=http://user:password@${proxy} (HTTP_PROXY for http), special characters in them percent-encoded`;
-    return { error: new Misconfigured(message, facts), again: 'no' };
+    return { error: new Misconfigured(message, facts), retry: 'no' };
   }
   const message = `the proxy ${proxy} makes no connection to ${origin} (it answered ${answered})`;
   return {
     error: new Unreachable(message, facts),
-    again: answered >= 500 || busy.has(answered) ? 'connect' : 'no',
+    retry: answered >= 500 || busy.has(answered) ? 'connect' : 'no',
   };
 }
 

@@ -45,10 +45,10 @@ export const withRetry = (attempt: Try, policy: RetryPolicy, tools: RetryTools) 
         throw throttled !== undefined && isDeadline(signal) ? outOfTime(throttled) : error;
       });
       if ('answer' in outcome) return outcome.answer;
-      const { error, again, afterMs = 0 } = outcome.failed;
-      if (again === 'no') throw error;
+      const { error, retry, afterMs = 0 } = outcome.failed;
+      if (retry === 'no') throw error;
       if (afterMs > policy.retryAfterMaxMs) throw tooLong(error, afterMs);
-      if (again === 'wait') {
+      if (retry === 'wait') {
         counters.throttled++;
         const ms = Math.max(afterMs, jitter(throttles++));
         throttled = outcome.failed;
@@ -61,7 +61,7 @@ export const withRetry = (attempt: Try, policy: RetryPolicy, tools: RetryTools) 
       throttled = undefined;
       failures++;
       const answeredAt = tools.answeredAt();
-      const most = mostTries[again](policy, answeredAt !== undefined);
+      const most = mostTries[retry](policy, answeredAt !== undefined);
       const isOutage = answeredAt !== undefined && answeredAt < sentAt && breaker.mayOpen();
       if (failures >= most || request.idempotent === false || !(isOutage || hasBudget()))
         throw withTries(error, failures);

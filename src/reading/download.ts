@@ -78,12 +78,12 @@ async function* resumed(
   let passed = 0;
   let passedSum = 0;
   for await (const chunk of chunks) {
-    const known = chunk.subarray(0, bytes - passed);
-    passed += known.length;
-    passedSum = crc32(known, passedSum);
+    const repeated = chunk.subarray(0, bytes - passed);
+    passed += repeated.length;
+    passedSum = crc32(repeated, passedSum);
     if (passed < bytes) continue;
     if (passedSum !== sum) throw changed;
-    if (chunk.length > known.length) yield chunk.subarray(known.length);
+    if (chunk.length > repeated.length) yield chunk.subarray(repeated.length);
   }
   if (passed < bytes) throw changed;
 }

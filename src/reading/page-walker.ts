@@ -67,7 +67,7 @@ const usualLimits: ReadonlySet<number> = new Set(
 export class PageWalker {
   readonly #walk: PageWalk;
   readonly #limits: WalkLimits;
-  readonly #guard: LoopGuard;
+  readonly #loopGuard: LoopGuard;
   /** Record id → the last pass that met it. */
   readonly #met = new Map<string, number>();
   #pass = 1;
@@ -85,7 +85,7 @@ export class PageWalker {
   constructor(walk: PageWalk, limits: WalkLimits) {
     this.#walk = walk;
     this.#limits = limits;
-    this.#guard = new LoopGuard(walk.first, limits);
+    this.#loopGuard = new LoopGuard(walk.first, limits);
   }
 
   /** Takes the answer to `sent`. Throws `UnexpectedContent` where its list is absent, `PagingLoop` in a circle. */
@@ -95,7 +95,7 @@ export class PageWalker {
     if (!Array.isArray(all))
       throw new UnexpectedContent(`${sent.endpoint}: the list of the answer is not a list`);
     const ids = all.map(id);
-    this.#guard.page();
+    this.#loopGuard.page();
     const total = paging.total(answer.body);
     this.#compare(total);
     this.#begin(answer.body, sent, total);
@@ -110,7 +110,8 @@ export class PageWalker {
     this.#head = following === undefined ? free : headAfter(following, paging, ids.at(-1));
     this.#size = Math.max(1, all.length);
     const next = following?.request ?? this.#passAgain();
-    if (following !== undefined) this.#guard.onward(following.request, all.length, this.#metInPass - before);
+    if (following !== undefined)
+      this.#loopGuard.onward(following.request, all.length, this.#metInPass - before);
     const page: Page = {
       records: places.map((place) => all[place]),
       places,
@@ -155,7 +156,7 @@ export class PageWalker {
   #compare(total: number | undefined): void {
     if (total === undefined) return;
     if (this.#total !== undefined && total > this.#total)
-      this.#guard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
+      this.#loopGuard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
     if (this.#head.is === 'unseen' && total !== this.#total) {
       this.#moved++;
       this.#gap = true;
@@ -196,7 +197,7 @@ export class PageWalker {
     }
     const by = head.is === 'met' ? head.by * 2 : this.#size;
     this.#head = { is: 'met', by };
-    this.#guard.back(Math.ceil(by / this.#size));
+    this.#loopGuard.back(Math.ceil(by / this.#size));
     return rewind(sent, by);
   }
 
@@ -246,7 +247,7 @@ export class PageWalker {
     this.#mends = 0;
     this.#gap = false;
     this.#head = free;
-    this.#guard.fromStart();
+    this.#loopGuard.fromStart();
     return this.#walk.first;
   }
 }

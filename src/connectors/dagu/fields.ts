@@ -58,7 +58,7 @@ const executions = ['details', 'execution', 'executionDetails', 'run', 'Status']
 
 /** A record by the columns of its table; `rest`: what no column holds, under its own names. */
 export interface Columns {
-  readonly known: JsonObject;
+  readonly values: JsonObject;
   readonly rest: JsonObject;
 }
 
@@ -84,7 +84,7 @@ export interface Run {
 export interface Dag {
   readonly name: string;
   readonly members: JsonObject;
-  /** Its newest run, if it is known. */
+  /** Its newest run, where the engine gives it. */
   readonly latest?: Run | undefined;
 }
 
@@ -101,13 +101,13 @@ export const byColumn = (record: JsonObject, names: Names): Columns => {
       each.find((one) => isFilled(own(record, one))) ?? each.find((one) => own(record, one) !== undefined);
     if (name !== undefined && !columns.has(name)) columns.set(name, column);
   }
-  const known: Record<string, Json> = {};
+  const values: Record<string, Json> = {};
   const rest: Record<string, Json> = {};
   for (const [name, value] of Object.entries(record)) {
     const column = columns.get(name);
-    put(column === undefined ? rest : known, column ?? name, value);
+    put(column === undefined ? rest : values, column ?? name, value);
   }
-  return { known, rest };
+  return { values, rest };
 };
 
 /** Text, or a number as its digits; undefined for an empty text and everything else. */
@@ -140,7 +140,7 @@ export const stateIn = ({ status, label }: JsonObject, of: 'run' | 'step'): Stan
     label: textOf(label) ?? (typeof status === 'string' ? status : undefined),
     code: typeof status === 'number' ? status : undefined,
   });
-export const stateOf = ({ members }: Run): Standing => stateIn(byColumn(members, runNames).known, 'run');
+export const stateOf = ({ members }: Run): Standing => stateIn(byColumn(members, runNames).values, 'run');
 
 /** When a run was made, by the folder of its log `…/dag-run_20261121_072425Z_<id>/…` (measured on 1.30.2; a retry keeps it). */
 const madeAt = (log: Json): string | undefined => {
@@ -158,14 +158,14 @@ export const daguRun = (members: JsonObject, dag?: string): Run => {
 };
 
 const stepIn = (record: Json, kind: string): Step => {
-  if (typeof record === 'string') return { kind, known: { step_name: record }, rest: {} };
-  if (!isObject(record)) return { kind, known: {}, rest: { step: record } };
-  const { known, rest } = byColumn(record, stepNames);
-  const { definition, ...outer } = known;
-  if (!isObject(definition)) return { kind, known: outer, rest };
+  if (typeof record === 'string') return { kind, values: { step_name: record }, rest: {} };
+  if (!isObject(record)) return { kind, values: {}, rest: { step: record } };
+  const { values, rest } = byColumn(record, stepNames);
+  const { definition, ...outer } = values;
+  if (!isObject(definition)) return { kind, values: outer, rest };
   const inner = byColumn(definition, definitionNames);
   const more = Object.keys(inner.rest).length > 0 && { definition: inner.rest };
-  return { kind, known: { ...outer, ...inner.known }, rest: { ...rest, ...more } };
+  return { kind, values: { ...outer, ...inner.values }, rest: { ...rest, ...more } };
 };
 
 /** The steps of a run, handlers last. A handler without a name is called after its kind. `isWhole`: all steps are given. */
@@ -178,18 +178,18 @@ export const stepsOf = (
     const handler = own(members, name);
     if (!isObject(handler)) return [];
     const step = stepIn(handler, kind);
-    return [{ ...step, known: { ...step.known, step_name: textOf(step.known.step_name) ?? kind } }];
+    return [{ ...step, values: { ...step.values, step_name: textOf(step.values.step_name) ?? kind } }];
   });
   return { steps: [...list.map((step) => stepIn(step, 'step')), ...handlers], isWhole: Array.isArray(all) };
 };
 
 /** The columns of a run. Steps under a member that is no list stay in `rest`. */
 export const runColumns = (members: JsonObject): Columns => {
-  const { known, rest } = byColumn(members, runNames);
-  const { steps, running_steps: _, ...columns } = known;
+  const { values, rest } = byColumn(members, runNames);
+  const { steps, running_steps: _, ...columns } = values;
   const others = Object.entries(rest).filter(([name, value]) => !(name in handlerKinds && isObject(value)));
   const odd = isFilled(steps) && !Array.isArray(steps) && { steps };
-  return { known: columns, rest: { ...Object.fromEntries(others), ...odd } };
+  return { values: columns, rest: { ...Object.fromEntries(others), ...odd } };
 };
 
 /** A DAG of Dagu's list. Throws `UnexpectedContent` for one without a name: it would pass for deleted. */

@@ -127,7 +127,7 @@ export const withLogs = async (dagu: Dagu, run: Run, signal: AbortSignal): Promi
   const logs: Record<string, JsonObject> = {};
   for (const [place, step] of fields.stepsOf(run.members).steps.entries()) {
     const streams = ['stdout', 'stderr'].filter((stream) => textAt(step.rest, stream));
-    if (fields.stateIn(step.known, 'step').state !== 'failed' || streams.length === 0) continue;
+    if (fields.stateIn(step.values, 'step').state !== 'failed' || streams.length === 0) continue;
     logs[place] =
       Object.keys(logs).length < limits.steps
         ? await logEnds(dagu, run, step, streams, signal)
@@ -140,7 +140,7 @@ export const withLogs = async (dagu: Dagu, run: Run, signal: AbortSignal): Promi
 const logEnds = async (
   dagu: Dagu,
   { dag, id }: Run,
-  { known }: Step,
+  { values }: Step,
   streams: readonly string[],
   signal: AbortSignal,
 ): Promise<JsonObject> => {
@@ -149,7 +149,7 @@ const logEnds = async (
     try {
       const path = '/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
       const more = { query: { stream, tail: limits.lines }, mostBytes: limits.bytes };
-      const names = [dag, id, String(known.step_name)];
+      const names = [dag, id, String(values.step_name)];
       const { body } = await dagu.http.send(daguRoute(dagu, 'GET', path, names, more), signal);
       const content = at(body, 'content');
       if (typeof content !== 'string') throw new errors.UnexpectedContent('the answer has no content');

@@ -11,11 +11,11 @@ import { parseAnyInstant } from '../../core/time.ts';
 import { byColumn, type Columns, dagNames, runColumns, type Step, stateIn, stepsOf } from './fields.ts';
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
 
-type Read = (r: Reading, known: JsonObject, column: string) => Value;
+type Read = (r: Reading, values: JsonObject, column: string) => Value;
 
 /** Null for what Dagu (`""`, `-`), Go (year 1) and counts (0) give for none. What cannot be read is kept with the reason. */
-const moment: Read = (r, known, column) => {
-  const value = own(known, column);
+const moment: Read = (r, values, column) => {
+  const value = own(values, column);
   if (value === undefined || value === null || value === '' || value === '-' || value === 0) return null;
   if (typeof value === 'string' && value.startsWith('0001-01-01T00:00:00')) return null;
   try {
@@ -27,27 +27,27 @@ const moment: Read = (r, known, column) => {
 };
 
 /** Text; a number or truth value as text, because the contract does not say what ids are. Empty text is null. */
-const scalar: Read = (r, known, column) => {
-  const value = own(known, column);
+const scalar: Read = (r, values, column) => {
+  const value = own(values, column);
   const isOther = typeof value === 'number' || typeof value === 'boolean' || value instanceof ExactNumber;
-  return isOther ? String(value) : read.text(r, known, column) || null;
+  return isOther ? String(value) : read.text(r, values, column) || null;
 };
 
 /** Lists and objects as JSON text: the contract does not say how parameters and errors are written. */
-const anyText: Read = (r, known, column) => {
-  const value = own(known, column);
-  return Array.isArray(value) || isObject(value) ? r.json(column, value) : scalar(r, known, column);
+const anyText: Read = (r, values, column) => {
+  const value = own(values, column);
+  return Array.isArray(value) || isObject(value) ? r.json(column, value) : scalar(r, values, column);
 };
 
-const json: Read = (r, known, column) => {
-  const value = own(known, column);
+const json: Read = (r, values, column) => {
+  const value = own(values, column);
   return value === undefined || value === null ? null : r.json(column, value);
 };
 
 /** A list of texts, or one text; anything else is kept with the reason. */
-const texts: Read = (r, known, column) => {
-  const value = own(known, column);
-  const found = typeof value === 'string' ? [value].filter(Boolean) : read.list(r, known, column);
+const texts: Read = (r, values, column) => {
+  const value = own(values, column);
+  const found = typeof value === 'string' ? [value].filter(Boolean) : read.list(r, values, column);
   const good = found.filter((one) => typeof one === 'string');
   if (good.length < found.length) r.flip(column, found, 'a list of texts');
   return good;
@@ -65,21 +65,21 @@ const readers: Partial<Readonly<Record<ColumnType, Read>>> = {
 };
 
 /** The row of a table: the columns that are `given`, and all others from the record. */
-const rowOf = (r: Reading, columns: object, { known, rest }: Columns, given: Row): Row => {
+const rowOf = (r: Reading, columns: object, { values, rest }: Columns, given: Row): Row => {
   r.keepUnknown(rest, new Set());
   const row: Record<string, Value> = {};
   for (const [column, type] of Object.entries(columns)) {
     const value = column === 'params' || column === 'error' ? anyText : readers[type as ColumnType];
-    if (column !== '_extra') row[column] = given[column] ?? value?.(r, known, column) ?? null;
+    if (column !== '_extra') row[column] = given[column] ?? value?.(r, values, column) ?? null;
   }
   return { ...row, _extra: r.extra() };
 };
 
 /** Status, its number and its meaning. An unknown word is kept (R17). */
-const stateColumns = (r: Reading, known: JsonObject, of: 'run' | 'step'): Row => {
-  const { word, state } = stateIn(known, of);
+const stateColumns = (r: Reading, values: JsonObject, of: 'run' | 'step'): Row => {
+  const { word, state } = stateIn(values, of);
   if (word !== null && state === 'unknown') r.note(`status: an unknown word: ${word.slice(0, 60)}`);
-  const status_code = typeof known.status === 'string' ? null : read.integer(r, known, 'status');
+  const status_code = typeof values.status === 'string' ? null : read.integer(r, values, 'status');
   return { status: word, status_code, state };
 };
 
@@ -92,16 +92,16 @@ const mapped = (r: Reading, row: Row, children: Mapped['children'] = {}): Mapped
 export const dag: Transform = (value) => {
   const r = new Reading('workflow.dags', 'DAG', value);
   const record = read.requireRecord(r, value);
-  const { known, rest } = byColumn(read.object(r, record, 'members') ?? {}, dagNames);
+  const { values, rest } = byColumn(read.object(r, record, 'members') ?? {}, dagNames);
   const latest = read.object(r, record, 'latest');
-  const run = runColumns((latest && read.object(r, latest, 'members')) ?? {}).known;
+  const run = runColumns((latest && read.object(r, latest, 'members')) ?? {}).values;
   const given = {
     ...(latest === null ? { status: null, state: null } : stateColumns(r, run, 'run')),
     name: read.requiredKey(r, record, 'name'),
     latest_dag_run_id: (latest && read.text(r, latest, 'id', 'latest.id')) || null,
   };
-  const odd = known.latest !== undefined && !isObject(known.latest) && { latestDAGRun: known.latest };
-  return mapped(r, rowOf(r, dags.columns, { known, rest: { ...rest, ...odd } }, given));
+  const odd = values.latest !== undefined && !isObject(values.latest) && { latestDAGRun: values.latest };
+  return mapped(r, rowOf(r, dags.columns, { values, rest: { ...rest, ...odd } }, given));
 };
 
 /** A `Run` of fields.ts with its steps. A step without a name stays with the run, in `_extra`. */
@@ -115,7 +115,7 @@ export const dagRun: Transform = (value) => {
   const columns = runColumns(members);
   const instants = { begun_at: moment(r, record, 'begun_at'), gone_at: moment(r, record, 'gone_at') };
   const row = rowOf(r, dagRuns.columns, columns, {
-    ...stateColumns(r, columns.known, 'run'),
+    ...stateColumns(r, columns.values, 'run'),
     ...instants,
     ...key,
   });
@@ -126,10 +126,10 @@ export const dagRun: Transform = (value) => {
 const stepRows = (r: Reading, key: Row, steps: readonly Step[], logs: JsonObject): readonly Row[] => {
   const seen = new Map<string, number>();
   return steps.flatMap((step, position) => {
-    const { known, rest, kind } = step;
-    const name = known.step_name;
+    const { values, rest, kind } = step;
+    const name = values.step_name;
     if (typeof name !== 'string' || name === '') {
-      r.keep(`steps[${position}]`, { ...known, ...rest });
+      r.keep(`steps[${position}]`, { ...values, ...rest });
       r.note('steps[]: a step without a name');
       return [];
     }
@@ -138,7 +138,7 @@ const stepRows = (r: Reading, key: Row, steps: readonly Step[], logs: JsonObject
     seen.set(name, occurrence + 1);
     const log = read.object(at, logs, String(position)) ?? {};
     const given = {
-      ...{ ...key, ...stateColumns(at, known, 'step'), occurrence, position, kind },
+      ...{ ...key, ...stateColumns(at, values, 'step'), occurrence, position, kind },
       step_name: read.keyText(at, 'step_name', name),
       stdout_tail: read.text(at, log, 'stdout'),
       stderr_tail: read.text(at, log, 'stderr'),

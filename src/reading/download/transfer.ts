@@ -215,7 +215,7 @@ const classify = (
       : error;
   const failed = networkFailure(request, url.origin, cause, proxy);
   // Worth another try here: the report lies ready.
-  if (failed?.again === 'connect') return new Transient(failed.error.message, { cause: error });
+  if (failed?.retry === 'connect') return new Transient(failed.error.message, { cause: error });
   return failed?.error ?? error;
 };
 
