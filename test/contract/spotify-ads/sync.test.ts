@@ -353,6 +353,9 @@ test('one account’s 403 makes the run partly failed by its name; the others ar
   rig = await openAdsRig({ ...small, dialect: 'contract' });
   await rig.sync(days);
   const before = await lines(dailyQuery);
+  const watermark = () =>
+    rig.rows<{ at: Date }>("select watermark as at from ops.checkpoints where stream = 'report_daily'");
+  const [read] = await watermark();
   const [closed] = rig.platform.state.accounts.values();
   if (closed !== undefined) closed.forbidden = true;
   rig.platform.clock.advance(day);
@@ -364,9 +367,12 @@ test('one account’s 403 makes the run partly failed by its name; the others ar
   expect(report.deleted).toBe(0);
   const theirs = (all: readonly string[]) => all.length;
   expect(theirs(await lines(dailyQuery))).toBeGreaterThan(theirs(before));
+  // Its days wait: the checkpoint, and with it the stream's freshness, does not pass them.
+  expect(await watermark()).toEqual([read]);
   if (closed !== undefined) closed.forbidden = false;
   rig.platform.clock.advance(day);
   expect((await rig.sync(days)).status).toBe('succeeded');
+  expect((await watermark())[0]?.at.getTime()).toBe((read?.at.getTime() ?? 0) + 2 * day);
   const recent = new Date(midnight().getTime() - 3 * day).toISOString().slice(0, 10);
   const fresh = (all: readonly string[]) => all.filter((line) => (line.split(' ')[2] ?? '') >= recent);
   expect(fresh(await lines(dailyQuery))).toEqual(fresh(truth()));
