@@ -9,8 +9,19 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { changed, draftVersion, firstSynced, ofAccount } from './entities.ts';
-import { bool, draftInstant, entity, instant, json, key, money, text, texts, textsIn } from './fields.ts';
-import { keepNewsIn } from './transform/mapper.ts';
+import {
+  bool,
+  draftInstant,
+  entity,
+  instant,
+  json,
+  keepNews,
+  key,
+  money,
+  text,
+  texts,
+  textsIn,
+} from './fields.ts';
 
 /** Ad sets are checked by the platform; in a draft, a time may still be anything. */
 const fieldsWith = (time: typeof instant) => ({
@@ -204,7 +215,7 @@ const capRows = (r: Reading, id: string, adSet: JsonObject) =>
       at.flip('cap', cap, 'unit, period and number of impressions');
       return [];
     }
-    keepNewsIn(r, 'frequency_caps', index, given, capMembers);
+    keepNews(at, given, capMembers, '', 'frequency_caps[].');
     return [{ ad_set_id: id, unit: keyText(at, 'frequency_unit', unit), period, max_impressions: most }];
   });
 

@@ -15,9 +15,9 @@ import { parseDay, parseInstant } from '../../core/time.ts';
 import { columnName, columnsOf, RAGGED } from '../../reading/csv/records.ts';
 import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
+import { shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
 import { Numbers, rowMaker } from './numbers.ts';
-import { shown } from './transform/mapper.ts';
 
 const keys = {
   campaign_name: columns

@@ -8,10 +8,9 @@ import * as values from '../../core/record-values.ts';
 import type { LoadSide, Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { formatInstant } from '../../core/time.ts';
-import { columnsOf, type Fields, instant, key, owner, readerOf, text } from './fields.ts';
+import { columnsOf, type Fields, instant, keepNews, key, owner, readerOf, text } from './fields.ts';
 import { metricsOf, numberColumns, type Report } from './metrics.ts';
 import { type Filling, fillStats, metricsByName, rowMaker } from './numbers.ts';
-import { keepNews, within, words } from './transform/mapper.ts';
 
 type Field = Fields[string];
 
@@ -48,15 +47,6 @@ const level: Field = {
   },
 };
 
-const parent: Field = {
-  column: columns.text('The entity above it, where told.').nullable(),
-  from: ['parent_entity'],
-  read: (r, record, name) => {
-    const found = within(r, record, name, words('id name status'));
-    return found && values.text(r, found, 'id', `${name}.id`);
-  },
-};
-
 /** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
 const beginning =
   (length: bigint, what: string): ((...given: Parameters<Field['read']>) => bigint) =>
@@ -90,10 +80,10 @@ const aggregate = (
     ad_account_id: account,
     entity_name: text('Its name when the report was read, where told.'),
     entity_status: text('Its status when the report was read, where told.'),
-    parent_entity_id: parent,
+    parent_entity_id: text('The entity above it, where told.', 'parent_entity.id'),
     ...more,
   };
-  const others = ['start_time', 'end_time', 'stats'];
+  const others = ['start_time', 'end_time', 'stats', 'parent_entity.name', 'parent_entity.status'];
   const read = readerOf(fields, others);
   const readKey = readerOf(keys, others);
   const metrics = metricsByName('aggregate');
@@ -236,7 +226,7 @@ const insightSnapshots = columns.table(
 const readState = readerOf(state, ['rows']);
 const insightMetrics = metricsByName('insight');
 const newSnapshot = rowMaker('insight');
-const snapshotKeys = words('id name status insight_value stats');
+const snapshotKeys = new Set(['id', 'name', 'status', 'insight_value', 'stats']);
 
 /**
  * Partition `ad_account_id`. A record is a request and its answer, as `reports/insight.ts` makes it: {entity_type, entity_id, dimension,

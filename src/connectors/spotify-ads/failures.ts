@@ -22,8 +22,6 @@ export const isOfOne = (cause: unknown): cause is Failure =>
 const mostInARow = 10;
 
 export interface Failures {
-  /** By what was requested, in order. */
-  readonly all: ReadonlyMap<string, Failure>;
   readonly answered: () => void;
   /** Keeps a failure for the end. Throws all of them after `mostInARow`, which bounds what a broken source costs. */
   readonly keep: (what: string, failure: Failure) => void;
@@ -42,7 +40,6 @@ export const failures = (where: string, asked: number): Failures => {
     return first && withMessage(first, `${where}: ${all.size} of ${asked} failed: ${named(all)}`);
   };
   return {
-    all,
     answered: () => {
       inARow = 0;
     },
@@ -65,9 +62,9 @@ const withMessage = (cause: Failure, message: string): Failure => {
     : new UnexpectedContent(message, { cause });
 };
 
-/** Which ones, for people: the first five, and the first reason. */
+/** Which ones, for people: five of them, and the first reason. */
 export const named = (errors: ReadonlyMap<string, Error>): string => {
   const [first] = errors.values();
   const more = errors.size > 5 ? ` and ${errors.size - 5} more` : '';
-  return `${[...errors.keys()].slice(0, 5).join(', ')}${more} (${first?.message ?? ''})`;
+  return `${[...errors.keys()].sort().slice(0, 5).join(', ')}${more} (${first?.message ?? ''})`;
 };

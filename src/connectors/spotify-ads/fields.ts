@@ -11,8 +11,8 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { type Instant, parseInstant } from '../../core/time.ts';
-import { type Amount, amount } from './transform/amounts.ts';
-import { accountOf, keepNews } from './transform/mapper.ts';
+import { accountOf } from './ads.ts';
+import { type Amount, amount } from './amounts.ts';
 
 type Read = (r: Reading, holder: JsonObject, key: string, path: string, slice: Slice) => columns.Value;
 
@@ -89,6 +89,25 @@ export const owner = field(columns.text, (r, record, name, path, slice) => {
   return account;
 });
 
+/** A name of the source as a note may show it: short, escaped. */
+export const shown = (name: string): string =>
+  /^[\w.-]{1,60}$/.test(name) ? name : JSON.stringify(name.slice(0, 60));
+
+/** Keeps what is neither known nor null in `_extra` as `as…`, and notes each name once as `noted…`: the vendor adds fields at any time. */
+export const keepNews = (
+  r: Reading,
+  holder: JsonObject,
+  known: ReadonlySet<string>,
+  as = '',
+  noted = as,
+): void => {
+  for (const [name, value] of Object.entries(holder))
+    if (isFilled(value) && !known.has(name)) {
+      r.keep(as + name, value);
+      r.note(`${noted}${shown(name)}: a field that is not known`);
+    }
+};
+
 /** The columns of some fields. */
 export const columnsOf = (fields: Fields): columns.Columns =>
   Object.fromEntries(Object.entries(fields).map(([name, { column }]) => [name, column]));
@@ -122,8 +141,8 @@ export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFi
     read,
     members: (from.length > 0 ? from : [column]).map(memberOf),
   }));
-  const members = plan.flatMap((one) => one.members);
-  const known = new Set([...others, ...members.map(({ outer, name }) => outer ?? name)]);
+  const members = [...others.map(memberOf), ...plan.flatMap((one) => one.members)];
+  const known = new Set(members.map(({ outer, name }) => outer ?? name));
   const direct = new Set(members.flatMap(({ outer, name }) => (outer === undefined ? [name] : [])));
   const inner = Map.groupBy(
     members.filter(({ outer }) => outer !== undefined),

@@ -8,9 +8,9 @@ import { isObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
+import { fitting, fromUnits } from './amounts.ts';
+import { keepNews } from './fields.ts';
 import { type Metric, metricsOf, type Report } from './metrics.ts';
-import { fitting, fromUnits } from './transform/amounts.ts';
-import { keepNewsIn, words } from './transform/mapper.ts';
 
 /** A row while it is being filled. */
 export type Filling = Record<string, Value>;
@@ -122,7 +122,7 @@ export class Numbers {
   }
 }
 
-const statKeys = words('field_type field_value');
+const statKeys = new Set(['field_type', 'field_value']);
 
 /** A JSON number as text, also one in quotes: exact decimals are often sent so. Undefined for anything else. */
 const numberIn = (value: Json): string | undefined => {
@@ -151,7 +151,7 @@ export const fillStats = (
       r.element('stats', index).flip('field_type', stat, 'a metric by name');
       continue;
     }
-    keepNewsIn(r, 'stats', index, stat, statKeys);
+    keepNews(r, stat, statKeys, `stats[${index}].`, 'stats[].');
     const value = own(stat, 'field_value');
     if (value === undefined || value === null) continue;
     const number = numberIn(value);

@@ -1,4 +1,4 @@
-/** The tables of schema `ads`. */
+/** The tables of schema `ads` that records become rows of; their versions and revisions are declared with them. */
 import type { DeclaredTable } from '../../core/table.ts';
 import { adSetDrafts, adSets } from './ad-sets.ts';
 import { csvRows } from './csv-rows.ts';
@@ -11,7 +11,6 @@ const tablesOf = ({ table, children }: Pick<Entity, 'table' | 'children'>): read
   ...Object.values(children).map((child) => child.table as DeclaredTable),
 ];
 
-/** All tables that records become rows of; their versions and revisions are declared with them. */
 export const adsTables: readonly DeclaredTable[] = [
   ...[entities.businesses, entities.adAccounts, entities.campaigns, adSets, entities.ads].flatMap(tablesOf),
   ...[entities.assets, entities.audiences, entities.adCategories, entities.changeHistory].flatMap(tablesOf),

@@ -228,7 +228,7 @@ test('one request tells who we are and what the source’s clock says', async ()
   const server = await serve(() =>
     play.json({ businesses: [{ id: 'b1', name: 'ACME' }, { id: 'b2' }] }, { date }),
   );
-  expect(await asked(server)).toEqual({ name: 'ACME, b2', clock: new Date(date), words: 'businesses: 2' });
+  expect(await asked(server)).toEqual({ account: 'ACME, b2', clock: new Date(date), words: 'businesses: 2' });
   expect(server.requests).toHaveLength(1);
 });
 
@@ -238,7 +238,7 @@ test('where the businesses are closed, the configured accounts say who we are', 
       ? play.json({ id: 'a2', name: 'Shoes' })
       : play.json({ message: 'no' }, {}, 403),
   );
-  expect(await asked(server, ['a1', 'a2'])).toMatchObject({ name: 'Shoes' });
+  expect(await asked(server, ['a1', 'a2'])).toMatchObject({ account: 'Shoes' });
 });
 
 test('where the businesses or one of the configured accounts fail for good, another account says who we are', async () => {
@@ -248,7 +248,7 @@ test('where the businesses or one of the configured accounts fail for good, anot
         ? play.json({ id: 'a2', name: 'Shoes' })
         : play.json({ message: 'no' }, {}, url.includes('/businesses') ? businesses : 500),
     );
-    expect(await asked(server, ['a1', 'a2'])).toMatchObject({ name: 'Shoes' });
+    expect(await asked(server, ['a1', 'a2'])).toMatchObject({ account: 'Shoes' });
   }
   const broken = await serve(() => play.json({ message: 'no' }, {}, 500));
   expect(await caught(asked(broken, ['a1']))).toBeInstanceOf(Transient);

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { accounts } from '../../../../src/connectors/spotify-ads/ads.ts';
-import * as streams from '../../../../src/connectors/spotify-ads/streams.ts';
 import {
   Forbidden,
   Misconfigured,
@@ -14,7 +13,15 @@ import type { Json } from '../../../../src/core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../../src/core/stream.ts';
 import { readingOf } from '../../../../src/reading/open-reading.ts';
 import * as play from '../../../support/misbehaving-server.ts';
-import { type Entity, lending, type PlatformOptions, platform, type Reader, reader } from './platform.ts';
+import {
+  type Entity,
+  lending,
+  type PlatformOptions,
+  platform,
+  type Reader,
+  reader,
+  streamNamed,
+} from './platform.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -76,8 +83,16 @@ const readTo = async (
 const some = (prefix: string, count: number): readonly Entity[] =>
   Array.from({ length: count }, (_, n) => ({ id: `${prefix}-${n}`, name: `${prefix} ${n}` }));
 
+const campaigns = streamNamed('campaigns');
+const ads = streamNamed('ads');
+const streams = {
+  businesses: streamNamed('businesses'),
+  adCategories: streamNamed('ad_categories'),
+  adAccounts: streamNamed('ad_accounts'),
+  adSets: streamNamed('ad_sets'),
+};
+
 const slice = { partition: { ad_account_id: 'a1' } };
-const { campaigns, ads, assets, audiences, campaignDrafts, adSetDrafts, adDrafts, changeHistory } = streams;
 const lists: readonly (readonly [
   path: string,
   open: (ads: Reader['ads']) => ReadSide,
@@ -85,12 +100,12 @@ const lists: readonly (readonly [
 ])[] = [
   ['/ad_accounts/a1/campaigns', campaigns, 'CREATED_AT'],
   ['/ad_accounts/a1/ads', ads, 'CREATED_AT'],
-  ['/ad_accounts/a1/assets', assets, 'CREATED_AT'],
-  ['/ad_accounts/a1/audiences', audiences, 'NAME'],
-  ['/ad_accounts/a1/drafts/campaigns', campaignDrafts, 'CREATED_AT'],
-  ['/ad_accounts/a1/drafts/ad_sets', adSetDrafts, null],
-  ['/ad_accounts/a1/drafts/ads', adDrafts, null],
-  ['/ad_accounts/a1/change_history', changeHistory, 'TIMESTAMP'],
+  ['/ad_accounts/a1/assets', streamNamed('assets'), 'CREATED_AT'],
+  ['/ad_accounts/a1/audiences', streamNamed('audiences'), 'NAME'],
+  ['/ad_accounts/a1/drafts/campaigns', streamNamed('campaign_drafts'), 'CREATED_AT'],
+  ['/ad_accounts/a1/drafts/ad_sets', streamNamed('ad_set_drafts'), null],
+  ['/ad_accounts/a1/drafts/ads', streamNamed('ad_drafts'), null],
+  ['/ad_accounts/a1/change_history', streamNamed('change_history'), 'TIMESTAMP'],
 ];
 
 describe.each(['vendor', 'bare'] as const)('a server of the %s tongue', (tongue) => {
@@ -280,25 +295,6 @@ describe('ad sets', () => {
     expect(lists).toHaveLength(1);
   });
 
-  test.each([
-    ['403', play.json({ messages: ['no such path'] }, {}, 403), Forbidden],
-    ['400', play.json({ messages: ['no such path'] }, {}, 400), Refused],
-    ['a page', play.status(200, { 'content-type': 'text/html' }, '<!doctype html>'), UnexpectedContent],
-  ])(
-    'are asked for one by one where a server without the list answers it with %s',
-    async (_, odd, refusal) => {
-      const oddly = { '/ad_accounts/a1/ad_sets': odd };
-      const on = await opened({ lists: {}, entities: { ...account, ...byPath(sets) }, oddly });
-      const { records, end } = await read(on, streams.adSets(on.ads), slice, given);
-      expect(sorted(records)).toEqual(sorted(sets));
-      expect(end).toMatchObject({ matched: true, expected: 130, fetched: 130 });
-      expect(on.notes).toEqual([expect.stringContaining('one by one')]);
-      // Where nothing names an ad set, that answer is all there is.
-      const none = read(on, streams.adSets(on.ads), slice, lending({}));
-      await expect(none).rejects.toBeInstanceOf(refusal);
-    },
-  );
-
   test('of one account whose list is closed say nothing of the list of another', async () => {
     const oddly = { '/ad_accounts/a2/ad_sets': play.json({ messages: ['not yours'] }, {}, 403) };
     const on = await opened({ lists: { '/ad_accounts/a1/ad_sets': sets }, entities: account, oddly });
@@ -456,15 +452,6 @@ describe('ad accounts', () => {
       expect(failure).toBeInstanceOf(Transient);
       expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 3 failed: a1 \(.*500/) });
     }
-  });
-
-  test('of a business whose list fails keep those of the others not out, and the error tells which business', async () => {
-    const oddly = { '/businesses/b1/ad_accounts': play.json({ messages: ['broken'] }, {}, 500) };
-    const on = await opened({ lists: { '/businesses/b2/ad_accounts': [a('a2'), a('a3')] }, entities, oddly });
-    const { records, failure } = await readTo(streams.adAccounts(on.ads), {}, owners);
-    expect(records).toEqual([a('a2'), a('a3')]);
-    expect(failure).toBeInstanceOf(Transient);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/1 of 2 failed: b1 \(.*500/) });
   });
 
   test('restrict what is read below them, in either case, whatever their names hold', () => {

@@ -2,8 +2,10 @@
 
 import type { Ads } from '../../../../src/connectors/spotify-ads/ads.ts';
 import { openClient } from '../../../../src/connectors/spotify-ads/client.ts';
+import { reportsOf } from '../../../../src/connectors/spotify-ads/reports/request.ts';
+import { adsStreams } from '../../../../src/connectors/spotify-ads/streams.ts';
 import type { Json } from '../../../../src/core/request.ts';
-import type { KeySet, SliceContext } from '../../../../src/core/stream.ts';
+import type { KeySet, SliceContext, Stream } from '../../../../src/core/stream.ts';
 import * as play from '../../../support/misbehaving-server.ts';
 
 export type Entity = Readonly<Record<string, Json>> & { readonly id: string };
@@ -80,6 +82,17 @@ export interface Reader {
   readonly ads: Ads;
   readonly notes: string[];
 }
+
+/** Opens the stream of this name. */
+export const streamNamed =
+  (name: string) =>
+  (ads: Ads): Stream => {
+    const settings = { start: new Date(0), reportHosts: [], reportRequestsPerSecond: 0 };
+    const reports = reportsOf(ads, { ...settings, restateDays: [3, 14, 90] });
+    const found = adsStreams(ads, reports).find((stream) => stream.name === name);
+    if (found === undefined) throw new Error(`there is no stream ${name}`);
+    return found;
+  };
 
 /** The client on a platform. */
 export const reader = (url: string, accountIds: readonly string[] = []): Reader => {

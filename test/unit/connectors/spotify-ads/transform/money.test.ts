@@ -6,7 +6,7 @@ import {
   fitting,
   fromMicros,
   fromUnits,
-} from '../../../../../src/connectors/spotify-ads/transform/amounts.ts';
+} from '../../../../../src/connectors/spotify-ads/amounts.ts';
 import { BadData } from '../../../../../src/core/errors.ts';
 import { numberOf, parseJson } from '../../../../../src/core/json.ts';
 

@@ -1,9 +1,9 @@
 /** Money of the ads platform: exact decimal text in currency units, six digits after the point, never a JavaScript number. */
-import { decimalText } from '../../../core/decimal.ts';
-import { BadData } from '../../../core/errors.ts';
-import { ExactNumber } from '../../../core/json.ts';
-import { type JsonObject, own } from '../../../core/record-object.ts';
-import type { Reading } from '../../../core/record-reader.ts';
+import { decimalText } from '../../core/decimal.ts';
+import { BadData } from '../../core/errors.ts';
+import { ExactNumber } from '../../core/json.ts';
+import { type JsonObject, own } from '../../core/record-object.ts';
+import type { Reading } from '../../core/record-reader.ts';
 
 /** micros: whole millionths of the currency unit. units: the currency unit itself. */
 type Unit = 'micros' | 'units';

@@ -1,2 +1,0 @@
-/** Moved to ads.ts. */
-export { canonicalId } from './ads.ts';
