@@ -38,7 +38,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   reading: 1376,
   //
   //
-  'connectors/spotify-ads': 3510,
+  'connectors/spotify-ads': 3350,
   'connectors/dagu': 1240,
   engine: 4230,
   //

@@ -38,7 +38,10 @@ async function* pagesOf(
   const failed = failures(endpoint, ids.length);
   const pageOf = async (id: string, until: AbortSignal): Promise<Page | undefined> => {
     try {
-      const { raw, date, receivedAt, body } = await http.send({ method: 'GET', path: path(id), endpoint }, until);
+      const { raw, date, receivedAt, body } = await http.send(
+        { method: 'GET', path: path(id), endpoint },
+        until,
+      );
       const records = [entityOf(endpoint, id, body)];
       failed.answered();
       return { records, raw, date, receivedAt, total: ids.length, offset: undefined, last: false };
