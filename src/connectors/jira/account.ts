@@ -7,11 +7,16 @@ import { textAt } from './lists.ts';
 
 /** What the server says of the account. */
 export interface Account {
-  /** True where the server answers `/myself`: it has the vendor's API beyond the contract's seven endpoints. */
+  /**
+   * True where the server answers `/myself`: it has the vendor's API beyond the contract's seven endpoints.
+   */
   readonly isVendor: boolean;
   /** Name or e-mail; undefined where the server does not say. */
   readonly name: string | undefined;
-  /** The zone in which it reads quoted dates; undefined where it does not say or this machine does not know it. */
+  /**
+   * The zone in which it reads quoted dates; undefined where it does not say or this machine does not know
+   * it.
+   */
   readonly timeZone: string | undefined;
   /** The source's clock when it answered. */
   readonly clock: Date | undefined;
@@ -30,8 +35,9 @@ const myself = get('/rest/api/3/myself');
 export const cheapest = get('/rest/api/3/project/search', { maxResults: 1 });
 
 /**
- * Asks `/myself`; where the server has none (404) or refuses it (403), the cheapest endpoint of the contract. Throws `AuthFailed` where the
- * credentials are not accepted: on its other endpoints the vendor serves wrong ones as anonymous, and a full site would look empty.
+ * Asks `/myself`; where the server has none (404) or refuses it (403), the cheapest endpoint of the contract.
+ * Throws `AuthFailed` where the credentials are not accepted: on its other endpoints the vendor serves wrong
+ * ones as anonymous, and a full site would look empty.
  */
 export const askAccount = async (http: Http, signal: AbortSignal): Promise<Account> => {
   const answer = await answerOf(http, myself, signal);
@@ -74,8 +80,9 @@ const answerOf = async (
 };
 
 /**
- * Whether an entity still exists: true on 200, false on 404 and 410, anything else is thrown. A 404 counts only while the credentials are
- * accepted: the vendor answers 404 to everything that it hides. `endpoint` has `{id}` in the place of the id, else `query` has the id.
+ * Whether an entity still exists: true on 200, false on 404 and 410, anything else is thrown. A 404 counts
+ * only while the credentials are accepted: the vendor answers 404 to everything that it hides. `endpoint` has
+ * `{id}` in the place of the id, else `query` has the id.
  */
 export const existsAt =
   (http: Http, endpoint: string, query: (id: string) => Request['query'] = () => ({})) =>

@@ -1,4 +1,7 @@
-/** How the tracker says that credentials are wrong, that a board has no sprints, and that it refuses a parameter. */
+/**
+ * How the tracker says that credentials are wrong, that a board has no sprints, and that it refuses a
+ * parameter.
+ */
 
 import { AuthFailed, HasNone, Refused } from '../../core/errors.ts';
 import type { Answer, Http, Request } from '../../core/request.ts';
@@ -7,9 +10,10 @@ import type { Answer, Http, Request } from '../../core/request.ts';
 export const boardSprint = '/rest/agile/1.0/board/{id}/sprint';
 
 /**
- * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as anonymous, with 200 and empty
- * lists, and says so only in the header `X-Seraph-LoginReason`. Throws `HasNone` where a Kanban board refuses the first page of its sprints
- * (400). A board that refuses only a later page has some.
+ * Throws `AuthFailed` for any answer whose login failed: the vendor serves wrong or blocked credentials as
+ * anonymous, with 200 and empty lists, and says so only in the header `X-Seraph-LoginReason`. Throws
+ * `HasNone` where a Kanban board refuses the first page of its sprints (400). A board that refuses only a
+ * later page has some.
  */
 export const trackerHttp = (http: Http, note: (message: string) => void): Http => {
   const sendList = withoutExtras(http, note);
@@ -33,12 +37,16 @@ export const trackerHttp = (http: Http, note: (message: string) => void): Http =
   };
 };
 
-/** Parameters that the contract does not name: archived projects, descriptions and leads; inactive members; issues by ids alone. */
+/**
+ * Parameters that the contract does not name: archived projects, descriptions and leads; inactive members;
+ * issues by ids alone.
+ */
 const extras = { status: undefined, expand: undefined, includeInactiveUsers: undefined, fields: undefined };
 
 /**
- * Sends lists with our extra parameters. Where a server refuses a first page with them twice (400, 422) and gives it without, it is asked
- * without them from then on, with one note a list. A later page is never asked differently from the first: it would be of another list.
+ * Sends lists with our extra parameters. Where a server refuses a first page with them twice (400, 422) and
+ * gives it without, it is asked without them from then on, with one note a list. A later page is never asked
+ * differently from the first: it would be of another list.
  */
 const withoutExtras = (http: Http, note: (message: string) => void): Http['send'] => {
   const refusing = new Set<string>();

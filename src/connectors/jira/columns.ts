@@ -1,4 +1,7 @@
-/** Columns that say where in a record their value is found, so that a table and its transform are one declaration. */
+/**
+ * Columns that say where in a record their value is found, so that a table and its transform are one
+ * declaration.
+ */
 
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
@@ -19,7 +22,9 @@ export interface Source<V extends Value = Value> extends Column<V> {
   key(): Source<V>;
 }
 
-/** A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks. */
+/**
+ * A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks.
+ */
 export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> => ({
   ...column,
   read,
@@ -27,7 +32,10 @@ export const from = <V extends Value>(column: Column<V>, members: string, read: 
   key: () => from(column.key(), members, read),
 });
 
-/** `status.id` must be there; `priority?.id` may be missing (null); `updated?|created` is the first that is there. */
+/**
+ * `status.id` must be there; `priority?.id` may be missing (null); `updated?|created` is the first that is
+ * there.
+ */
 type At<P extends string, V> = P extends `${string}|${infer Last}`
   ? At<Last, V>
   : P extends `${string}?${string}`
@@ -121,7 +129,10 @@ export interface Readable extends DeclaredTable {
 }
 
 interface ReadableOptions extends core.TableOptions {
-  /** Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that `parent` holds. */
+  /**
+   * Paths of members, separated by blanks, that are neither read nor kept in `_extra`; `parent.*`: all that
+   * `parent` holds.
+   */
   readonly ignored?: string;
 }
 
@@ -157,7 +168,10 @@ export const readable = (
   };
 };
 
-/** Names of known members by the path of the object that holds them, innermost first; without those of which all are ignored. */
+/**
+ * Names of known members by the path of the object that holds them, innermost first; without those of which
+ * all are ignored.
+ */
 const knownMembers = (paths: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
   const byHolder = new Map<string, Set<string>>();
   for (const path of paths) {
@@ -176,7 +190,10 @@ const keepUnknown = (r: Reading, record: JsonObject, path: string, names: Readon
   if (isObject(holder)) r.keepUnknown(holder, names, path === '' ? '' : `${path}.`);
 };
 
-/** The transform of a stream whose records become one row each. Columns without a source are of the slice's partition. */
+/**
+ * The transform of a stream whose records become one row each. Columns without a source are of the slice's
+ * partition.
+ */
 export const transformOf =
   (table: Readable): Transform =>
   (record, slice) => {

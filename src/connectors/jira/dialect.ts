@@ -1,4 +1,7 @@
-/** What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a run. */
+/**
+ * What the issue search understands: paging, date literals, changelogs. Found out from its answers, once a
+ * run.
+ */
 
 import { BadData, Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
@@ -21,7 +24,10 @@ export const searchEndpoint = '/rest/api/3/search/jql';
 export const issuesOf = listOf(searchEndpoint);
 export const idOf = idBy('id');
 
-/** How the two dialects differ: the contract pages by `startAt` and states totals; the vendor pages by `nextPageToken` and states none. */
+/**
+ * How the two dialects differ: the contract pages by `startAt` and states totals; the vendor pages by
+ * `nextPageToken` and states none.
+ */
 export const dialects = {
   offset: { summary: 'offset paging with totals', paging: offset, first: { startAt: 0 }, mostIds: 100 },
   token: { summary: 'page tokens, no totals', paging: pageToken, first: {}, mostIds: 5000 },
@@ -85,7 +91,10 @@ export const ask = async (http: Http, body: SearchBody, signal: AbortSignal): Pr
   return { body: answer, issues: issuesOf(answer) };
 };
 
-/** Searches for `created` of one issue unless `more` says otherwise; gives the refusal of a search that the server does not understand (400, 422). */
+/**
+ * Searches for `created` of one issue unless `more` says otherwise; gives the refusal of a search that the
+ * server does not understand (400, 422).
+ */
 type Ask = (jql: string, more?: Partial<SearchBody>) => Promise<SearchAnswer | Refused>;
 
 const askerOf =
@@ -99,7 +108,10 @@ const askerOf =
     }
   };
 
-/** An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant: the transform then rejects the record. */
+/**
+ * An issue's `created` or `updated` (microseconds UTC); undefined where it is no instant: the transform then
+ * rejects the record.
+ */
 export const instantOf = (record: Json, field: Window['field']): bigint | undefined => {
   const value = at(at(record, 'fields'), field);
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
@@ -130,7 +142,8 @@ export const findDialect = async (options: SearchOptions, signal: AbortSignal): 
     findDates(search, scope, forms, everything),
     search(jql, { expand: 'changelog' }),
   ]);
-  // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show one.
+  // An accepted `expand` is not enough: the answer must show changelogs, unless there is no issue to show
+  // one.
   const changelog =
     !(expanded instanceof Refused) && expanded.issues.every((issue) => at(issue, 'changelog') !== undefined);
   if (landmark !== undefined && !isConfirmed)
@@ -151,7 +164,10 @@ export const findDialect = async (options: SearchOptions, signal: AbortSignal): 
   };
 };
 
-/** The forms that the vendor reads, then those that the contract names (`created >= <date>`): the exact before the coarse. */
+/**
+ * The forms that the vendor reads, then those that the contract names (`created >= <date>`): the exact before
+ * the coarse.
+ */
 const formsOf = (timeZone: string | undefined): readonly DateForm[] => [
   epochMillis,
   ...(timeZone === undefined ? [] : [quotedMinutes(timeZone)]),
@@ -179,8 +195,9 @@ const everythingOrBlame = async (
 };
 
 /**
- * Asks for all issues, in one form after the other, until an issue shows. `unchecked`: the form to use where none shows, a quoted one if the
- * server accepts one. Throws the server's own `Refused` where it accepts none.
+ * Asks for all issues, in one form after the other, until an issue shows. `unchecked`: the form to use where
+ * none shows, a quoted one if the server accepts one. Throws the server's own `Refused` where it accepts
+ * none.
  */
 const askForEverything = async (search: Ask, scope: Scope, forms: readonly DateForm[]): Promise<Accepted> => {
   let found: Accepted | undefined;
@@ -216,9 +233,10 @@ const pagingOf = (body: Json, isVendor: boolean): Dialect['paging'] => {
 };
 
 /**
- * The most exact form that the server accepts and reads rightly: it must find a known issue in a window around its creation and must not show
- * it in another window. A form whose bounds do not bind costs time; one that loses the issue is never used. Throws `UnexpectedContent` where
- * the server misreads every form that it accepts.
+ * The most exact form that the server accepts and reads rightly: it must find a known issue in a window
+ * around its creation and must not show it in another window. A form whose bounds do not bind costs time; one
+ * that loses the issue is never used. Throws `UnexpectedContent` where the server misreads every form that it
+ * accepts.
  */
 const findDates = async (
   search: Ask,
@@ -233,7 +251,8 @@ const findDates = async (
     if (reading === 'right') return { form, isConfirmed: true };
     readings.push(reading);
   }
-  // The query over everything, which has no upper bound, was accepted: where all windows are refused, the upper bound is the reason.
+  // The query over everything, which has no upper bound, was accepted: where all windows are refused, the
+  // upper bound is the reason.
   for (const form of readings.every((each) => each === 'refused') ? forms.map(withoutUpperBound) : []) {
     const reading = await readingOf(search, scope, form, landmark);
     if (reading === 'right' || reading === 'loose') return { form, isConfirmed: false };
@@ -245,7 +264,10 @@ const findDates = async (
   );
 };
 
-/** right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window · refused: 400 or 422. */
+/**
+ * right · loose: bounds do not bind, nothing is lost · wrong: the landmark is not in its own window ·
+ * refused: 400 or 422.
+ */
 type Reading = 'right' | 'loose' | 'wrong' | 'refused';
 
 const readingOf = async (search: Ask, scope: Scope, form: DateForm, landmark: Landmark): Promise<Reading> => {
@@ -282,8 +304,8 @@ const isOutside = (issue: Json, { from, to }: { from: Date; to: Date }, slack: n
 };
 
 /**
- * Whether changes can be asked for by `updated`: the server must find by it the issue that it found without. A doubtful answer is confirmed
- * once. What the user configured is used as it is.
+ * Whether changes can be asked for by `updated`: the server must find by it the issue that it found without.
+ * A doubtful answer is confirmed once. What the user configured is used as it is.
  */
 export const findChanges = async (
   { http, scope, changes, note }: SearchOptions,

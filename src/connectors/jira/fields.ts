@@ -1,6 +1,7 @@
 /**
- * The site's fields, from the lists that servers have of them. The vendor has two: `/field/search` leaves out fields of team-managed
- * projects, `/field` leaves out descriptions. The contract has only the first, with all fields in it.
+ * The site's fields, from the lists that servers have of them. The vendor has two: `/field/search` leaves out
+ * fields of team-managed projects, `/field` leaves out descriptions. The contract has only the first, with
+ * all fields in it.
  */
 
 import {
@@ -37,11 +38,17 @@ export const fieldSearch = '/rest/api/3/field/search';
 const search = listing(fieldSearch, firstThatFits(cursor(), offset(), bareArray()), { maxResults: 100 });
 const plain = listing('/rest/api/3/field', single());
 
-/** Whether a list is not on the server, or not shown to this account (the vendor gives the search to administrators). */
+/**
+ * Whether a list is not on the server, or not shown to this account (the vendor gives the search to
+ * administrators).
+ */
 const isNotGiven = (cause: unknown): cause is TidemarkError =>
   cause instanceof Forbidden || cause instanceof Refused || cause instanceof Missing;
 
-/** The contract does not have the second list: any answer but a list is as good as none, unless it is about the run or the whole server. */
+/**
+ * The contract does not have the second list: any answer but a list is as good as none, unless it is about
+ * the run or the whole server.
+ */
 const isOfSecondList = (cause: unknown): cause is TidemarkError =>
   cause instanceof TidemarkError &&
   ![Interrupted, OutOfTime, Unreachable].some((kind) => cause instanceof kind);
@@ -73,7 +80,10 @@ const readList = async (
   }
 };
 
-/** Both lists. `end.lacks`: a list was closed to us. `isWhole`: no list was missing that may have other fields. */
+/**
+ * Both lists. `end.lacks`: a list was closed to us. `isWhole`: no list was missing that may have other
+ * fields.
+ */
 const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
   const first = await readList(http, search, isNotGiven, signal);
   const isMissing = first instanceof Error ? isNotGiven : isOfSecondList;
@@ -99,8 +109,9 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
 };
 
 /**
- * The fields of both lists, each once, as the search has it. A list that is not given is left out; where neither is, the first error is
- * thrown that is no 404. Where the second fails otherwise the walk ends as incomplete: half of the fields must not pass for all.
+ * The fields of both lists, each once, as the search has it. A list that is not given is left out; where
+ * neither is, the first error is thrown that is no 404. Where the second fails otherwise the walk ends as
+ * incomplete: half of the fields must not pass for all.
  */
 export const readFields = (http: Http, signal: AbortSignal): Reading => {
   async function* pages(): AsyncGenerator<Page, WalkEnd, void> {
@@ -135,8 +146,8 @@ export interface KnownFields {
 }
 
 /**
- * Reads the fields for the issues stream. A server that gives none is asked once more: without them an issue would lose values. `isVendor`:
- * the server answers `/myself`, so its search may leave fields out.
+ * Reads the fields for the issues stream. A server that gives none is asked once more: without them an issue
+ * would lose values. `isVendor`: the server answers `/myself`, so its search may leave fields out.
  */
 export const knowFields = async (
   http: Http,
@@ -163,7 +174,10 @@ export const knowFields = async (
   };
 };
 
-/** `isWhole` is false where there may be other fields; none are given where the server has no list or closes both. */
+/**
+ * `isWhole` is false where there may be other fields; none are given where the server has no list or closes
+ * both.
+ */
 const askFields = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
   try {
     const { pages, isWhole } = await readBoth(http, isVendor, signal);

@@ -101,7 +101,10 @@ export const issueLabels = readable('issue_labels', 'Labels of issues; one row p
   label: core.text('The label, as written.').key(),
 }).with({ relation: true });
 
-/** What a row says of its component is as of the last change of the issue; `sync tracker --full` reads it again. */
+/**
+ * What a row says of its component is as of the last change of the issue; `sync tracker --full` reads it
+ * again.
+ */
 export const issueComponents = readable(
   'issue_components',
   'Components, as of the last change of the issue.',
@@ -117,7 +120,9 @@ export const issueComponents = readable(
   ignored: 'project projectId realAssignee realAssigneeType isAssigneeTypeValid',
 });
 
-/** What a row says of its version is as of the last change of the issue; `sync tracker --full` reads it again. */
+/**
+ * What a row says of its version is as of the last change of the issue; `sync tracker --full` reads it again.
+ */
 export const issueVersions = readable('issue_versions', 'Versions, as of the last change of the issue.', {
   issue_id: issueId.key(),
   kind: core.text('fix: fixed in it; affected: shows the fault.').oneOf('fix', 'affected').key(),

@@ -1,10 +1,15 @@
-/** Queries in the tracker's language: date literals, windows, the user's own filter, and the order that makes offset walks checkable. */
+/**
+ * Queries in the tracker's language: date literals, windows, the user's own filter, and the order that makes
+ * offset walks checkable.
+ */
 
 import { Misconfigured } from '../../core/errors.ts';
 import type { Window } from '../../core/stream.ts';
 import { hours, minutes } from '../../core/time.ts';
 
-/** A form of date literal. Its bounds never lose a record of a half-open window; they may let more through. */
+/**
+ * A form of date literal. Its bounds never lose a record of a half-open window; they may let more through.
+ */
 export interface DateForm {
   /** For people: `epoch milliseconds`, `"yyyy-MM-dd HH:mm" in Europe/Berlin`. */
   readonly name: string;
@@ -80,7 +85,10 @@ export interface Scope {
   readonly filter: string | undefined;
 }
 
-/** The query of a window, in key order: numbers of issues never change, so that offset walks can be checked at their seams. */
+/**
+ * The query of a window, in key order: numbers of issues never change, so that offset walks can be checked at
+ * their seams.
+ */
 export const windowJql = (form: DateForm, scope: Scope, window?: Window): string =>
   `${boundsJql(form, scope, window)} ORDER BY key ASC`;
 
@@ -105,8 +113,9 @@ const between = (field: Window['field'], form: DateForm, from?: Date, to?: Date)
 };
 
 /**
- * The user's `TRACKER_JQL`, to be put in parentheses beside our own bounds; undefined where it is blank. Throws `Misconfigured` for one with
- * an ORDER BY of its own, and for one whose quotes or parentheses are not closed (it could reach out of the bounds).
+ * The user's `TRACKER_JQL`, to be put in parentheses beside our own bounds; undefined where it is blank.
+ * Throws `Misconfigured` for one with an ORDER BY of its own, and for one whose quotes or parentheses are not
+ * closed (it could reach out of the bounds).
  */
 export const filterOf = (jql: string | undefined): string | undefined => {
   const text = jql?.trim() ?? '';

@@ -1,4 +1,6 @@
-/** The tracker's lists: how a list is found in an answer, and the walks over lists whose records have an id. */
+/**
+ * The tracker's lists: how a list is found in an answer, and the walks over lists whose records have an id.
+ */
 
 import type { PageWalk, Paging } from '../../core/paging.ts';
 import type { Request } from '../../core/request.ts';
@@ -10,7 +12,10 @@ export { at, idBy, textAt } from '../../reading/offset-list.ts';
 /** A bare array, `values`, `issues`, or the single array of the envelope; throws as `listNamed`. */
 export const listOf = (endpoint: string) => listNamed(endpoint, 'values', 'issues');
 
-/** The GET walk over a list; `path` where the endpoint has an owner's id in it, `id` where records have another key than `id`. */
+/**
+ * The GET walk over a list; `path` where the endpoint has an owner's id in it, `id` where records have
+ * another key than `id`.
+ */
 export const listing = (
   endpoint: string,
   paging: Paging,
@@ -27,7 +32,10 @@ export const listing = (
 export const listingOf = (endpoint: string, id: string, query: NonNullable<Request['query']>): PageWalk =>
   listing(endpoint, offset(), query, { path: endpoint.replace('{id}', encodeURIComponent(id)) });
 
-/** The complete lists of one issue, by the child of `issueChildren` that they fill, oldest first, in the largest pages. */
+/**
+ * The complete lists of one issue, by the child of `issueChildren` that they fill, oldest first, in the
+ * largest pages.
+ */
 export const detailWalks = (issueId: string) => ({
   changelog: listingOf('/rest/api/3/issue/{id}/changelog', issueId, { maxResults: 100 }),
   comments: listingOf('/rest/api/3/issue/{id}/comment', issueId, { maxResults: 100 }),

@@ -38,8 +38,8 @@ export interface TrackerDeps {
 const name = 'tracker';
 
 /**
- * Sends no request yet. What the server understands is found out once and kept as long as the source is open: open one for each run. Throws
- * `Misconfigured` for a base URL or a TRACKER_JQL that cannot be used.
+ * Sends no request yet. What the server understands is found out once and kept as long as the source is open:
+ * open one for each run. Throws `Misconfigured` for a base URL or a TRACKER_JQL that cannot be used.
  */
 export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): Source => {
   const filter = filterOf(settings.jql);
@@ -88,7 +88,10 @@ export const openTracker = (settings: TrackerSettings, deps: TrackerDeps = {}): 
   };
 };
 
-/** All streams, in the order in which they are read. Sprints come after issues, which name those that no board lists. */
+/**
+ * All streams, in the order in which they are read. Sprints come after issues, which name those that no board
+ * lists.
+ */
 const streamsOf = (tracker: Tracker): readonly Stream[] => [
   fields(tracker),
   projects(tracker),
@@ -120,7 +123,9 @@ const httpOptions = (
   }),
 });
 
-/** Errors that end a run; any other is a problem of the search only, whose streams then fail by themselves. */
+/**
+ * Errors that end a run; any other is a problem of the search only, whose streams then fail by themselves.
+ */
 const endsAll = [AuthFailed, Misconfigured, Unreachable, Interrupted];
 
 /** Finds out what the search understands. */

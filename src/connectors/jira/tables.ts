@@ -1,4 +1,7 @@
-/** The tables of schema `tracker`. Instants are UTC; `_extra` is JSON text of the members that no column holds. */
+/**
+ * The tables of schema `tracker`. Instants are UTC; `_extra` is JSON text of the members that no column
+ * holds.
+ */
 
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import type { Reading } from '../../core/record-reader.ts';
@@ -28,7 +31,10 @@ export const projects = readable('projects', 'Projects of the tracker, one row e
   url: text('url?', 'Address that the project itself states, if any.'),
 }).with({ ignored: 'simplified projectKeys entityId uuid properties insight' });
 
-/** `/field` says it; `/field/search` does not, but only custom fields have a custom type. What is not the system's is the site's. */
+/**
+ * `/field` says it; `/field/search` does not, but only custom fields have a custom type. What is not the
+ * system's is the site's.
+ */
 const isCustom = (r: Reading, record: JsonObject): boolean => {
   const { custom, system } = isObject(record.schema) ? record.schema : {};
   const isOurs =
@@ -45,7 +51,8 @@ export const fields = readable('fields', 'Fields of issues, system and custom on
   schema_custom: text('schema?.custom?', 'Type key, e.g. com.pyxis.greenhopper.jira:gh-sprint.'),
   description: text('description?', 'Description as plain text.'),
 }).with({
-  // How often a field is used changes without the field; what lists do with it is in one of the two lists only.
+  // How often a field is used changes without the field; what lists do with it is in one of the two lists
+  // only.
   ignored:
     'key schema.customId schema.system screensCount contextsCount projectsCount lastUsed orderable navigable searchable clauseNames',
 });

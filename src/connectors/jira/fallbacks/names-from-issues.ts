@@ -5,8 +5,9 @@ const lastOf = (value: string): string =>
   `(array_agg(${value} order by updated_at desc, _synced_at desc, issues.id desc) filter (where ${value} is not null))[1]`;
 
 /**
- * Rows that no list gives, from the issues: for each id the values of the issue that the source changed last, which are those of today where
- * something was renamed. `columns`: column of the table → its value by SQL. A row that a list gave has a hash and stays as it was listed.
+ * Rows that no list gives, from the issues: for each id the values of the issue that the source changed last,
+ * which are those of today where something was renamed. `columns`: column of the table → its value by SQL. A
+ * row that a list gave has a hash and stays as it was listed.
  */
 const fromIssues = (
   what: string,
@@ -40,7 +41,10 @@ const fromIssues = (
   };
 };
 
-/** One issue that does not say what its status means must not make done undone: the last one that says so counts. */
+/**
+ * One issue that does not say what its status means must not make done undone: the last one that says so
+ * counts.
+ */
 export const statusesFromIssues = fromIssues('statuses', 'statuses', 'status_id', {
   name: lastOf('status'),
   category: `coalesce(${lastOf("nullif(status_category, 'unknown')")}, 'unknown')`,

@@ -7,15 +7,18 @@ const columns = 'name, state, board_id, goal, start_at, end_at, completed_at';
 const columnsOf = (alias: string): string => columns.replace(/\w+/g, `${alias}.$&`);
 
 /**
- * Sprints by the issues' own sprint field: each as the live issue has it that was read last. An issue was read last when its row was written,
- * because any change of an issue writes its row. A reconciliation that lifts a tombstone also writes the row, and has read nothing: then the
- * time of the sprint's own row counts. `name` and `state` are never null in tracker.sprints: missing ones are the id and 'unknown'.
+ * Sprints by the issues' own sprint field: each as the live issue has it that was read last. An issue was
+ * read last when its row was written, because any change of an issue writes its row. A reconciliation that
+ * lifts a tombstone also writes the row, and has read nothing: then the time of the sprint's own row counts.
+ * `name` and `state` are never null in tracker.sprints: missing ones are the id and 'unknown'.
  *
- * `unlisted` has the sprints that no board lists any more: all boards that show them, or the one on which they were created, are deleted or
- * Kanban boards. A row that a board listed stays until an issue that was read later says otherwise. It then gets a hash that no record has, so
- * that a board that lists the sprint again overwrites it.
+ * `unlisted` has the sprints that no board lists any more: all boards that show them, or the one on which
+ * they were created, are deleted or Kanban boards. A row that a board listed stays until an issue that was
+ * read later says otherwise. It then gets a hash that no record has, so that a board that lists the sprint
+ * again overwrites it.
  *
- * `which`: condition on `n.id`, the sprints to look at; each is looked up by the index. `isOverwritten`: condition on the row `t` that a board listed.
+ * `which`: condition on `n.id`, the sprints to look at; each is looked up by the index. `isOverwritten`:
+ * condition on the row `t` that a board listed.
  */
 const sprintsOfIssues = (which: string, isOverwritten: string): string => `
     with recursive named (id) as (
@@ -61,7 +64,10 @@ export const sprintsFromIssues: Fallback = {
   sql: sprintsOfIssues('true', 'true'),
 };
 
-/** Sprints of boards that were deleted, or that the account may not see although it sees issues in them. A row from issues has no hash. */
+/**
+ * Sprints of boards that were deleted, or that the account may not see although it sees issues in them. A row
+ * from issues has no hash.
+ */
 export const unlistedSprints: Afterwards = {
   about: "Sprints that no board lists are taken from the issues' sprint field.",
   after: ['issues'],
@@ -75,8 +81,9 @@ export const unlistedSprints: Afterwards = {
 };
 
 /**
- * The vendor may list a sprint without the board on which it was created, and several boards may list it: then that of its issues counts, else
- * the first board that shows it. Leaves the hash: for the merge the row stays as it was listed.
+ * The vendor may list a sprint without the board on which it was created, and several boards may list it:
+ * then that of its issues counts, else the first board that shows it. Leaves the hash: for the merge the row
+ * stays as it was listed.
  */
 export const boardsOfSprints: Afterwards = {
   about:
@@ -114,7 +121,10 @@ export const kanbanBoardsShowNone: Afterwards = {
     select count(*) as deleted from removed`,
 };
 
-/** Where no board lists its sprints, a sprint shows on the board on which it was created, unless that is a Kanban board. */
+/**
+ * Where no board lists its sprints, a sprint shows on the board on which it was created, unless that is a
+ * Kanban board.
+ */
 export const boardSprintsFromSprints: Fallback = {
   reason:
     'the server does not list the sprints of its boards; each is taken to show on the board it was created on',

@@ -63,17 +63,20 @@ export const sprintIssues = relations(`GET ${sprintIssue}`, tables.sprintIssues,
   partitions: {
     table: 'tracker.sprints',
     columns: { sprint_id: 'id' },
-    // Where boards list sprints, those that only issues name are left out: the server may refuse them, and their issues name them.
+    // Where boards list sprints, those that only issues name are left out: the server may refuse them, and
+    // their issues name them.
     where: `_deleted_at is null and (_row_hash is not null
       or not exists (select from tracker.sprints l where l.source_id = sprints.source_id and l._row_hash is not null))`,
     active:
       "state is distinct from 'closed' or completed_at is null or completed_at > now() - interval '30 days'",
-    // A sprint that came from a board must still be on one, unless boards are not asked; one that came from issues must still be named.
+    // A sprint that came from a board must still be on one, unless boards are not asked; one that came from
+    // issues must still be named.
     listed: `case when _row_hash is null then ${isNamed}
       else exists (select from tracker.board_sprints b where b.source_id = sprints.source_id and b.sprint_id = sprints.id)
         or not exists (select from ops.streams t
           where t.source_id = sprints.source_id and t.stream = 'board_sprints' and t.state = 'available' and not t.excluded) end`,
-    // The vendor shows a sprint to an account that sees its board or one of its issues (OpenAPI, `GET /rest/agile/1.0/sprint/{sprintId}`).
+    // The vendor shows a sprint to an account that sees its board or one of its issues (OpenAPI, `GET
+    // /rest/agile/1.0/sprint/{sprintId}`).
     unreferenced: `not ${isNamed}`,
   },
   pages: ({ partition }) =>

@@ -33,8 +33,9 @@ export const issues = ({ http, search, mapping, mapIssue }: Tracker): Stream => 
 const projectSearch = '/rest/api/3/project/search';
 
 /**
- * A project that gets another key renames its issues, and the tracker does not count that as a change of them: reading by changes does not show
- * it. These issues are noted, and the next reconciliation reads them again. Looks only at projects that were written since the last good sync.
+ * A project that gets another key renames its issues, and the tracker does not count that as a change of
+ * them: reading by changes does not show it. These issues are noted, and the next reconciliation reads them
+ * again. Looks only at projects that were written since the last good sync.
  */
 const rekeyedIssues: Afterwards = {
   about:

@@ -14,14 +14,20 @@ const userSearch = '/rest/api/3/user/search';
 const groupBulk = '/rest/api/3/group/bulk';
 const groupMember = '/rest/api/3/group/member';
 
-/** 409: "if the request takes longer than 10 seconds or is interrupted" (the vendor's OpenAPI, `GET /rest/api/3/users/search`). */
+/**
+ * 409: "if the request takes longer than 10 seconds or is interrupted" (the vendor's OpenAPI, `GET
+ * /rest/api/3/users/search`).
+ */
 const tooLong = 409;
 const person = { id: ['accountId', 'key', 'name'] };
 
 /** What these lists take at the vendor (its OpenAPI, "Permissions required"). */
 const browse = 'the global permission "Browse users and groups"';
 
-/** The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at `/user/search`. */
+/**
+ * The vendor lists all users at `/users/search` and finds some at `/user/search`; the contract lists all at
+ * `/user/search`.
+ */
 export const users = ({ http }: Tracker): Stream =>
   entities(`GET ${userSearch}`, tables.users, {
     by: 'list',
@@ -43,9 +49,9 @@ export const users = ({ http }: Tracker): Stream =>
   });
 
 /**
- * The first of these walks whose endpoint answers a request for one record. After one that is closed to us an empty list proves nothing:
- * without the permission to see users the vendor finds none (its OpenAPI, `GET /rest/api/3/user/search`). Where none answers, throws the
- * first reason that is no 404.
+ * The first of these walks whose endpoint answers a request for one record. After one that is closed to us an
+ * empty list proves nothing: without the permission to see users the vendor finds none (its OpenAPI, `GET
+ * /rest/api/3/user/search`). Where none answers, throws the first reason that is no 404.
  */
 const firstAvailable = async (
   http: Http,
@@ -67,8 +73,8 @@ const firstAvailable = async (
 };
 
 /**
- * A group of TRACKER_GROUPS goes by its name until the account may list groups, which then show it again with its id. The row with the id stays,
- * and only its members are kept.
+ * A group of TRACKER_GROUPS goes by its name until the account may list groups, which then show it again with
+ * its id. The row with the id stays, and only its members are kept.
  */
 const namedGroups: Afterwards = {
   about:
@@ -108,7 +114,10 @@ export const groups = ({ http, groups: configured }: Tracker): Stream =>
     afterwards: [namedGroups],
   });
 
-/** A list from the configuration: the request only proves that the server lets us in, and its total counts projects. */
+/**
+ * A list from the configuration: the request only proves that the server lets us in, and its total counts
+ * projects.
+ */
 const named = (groupNames: readonly string[]): PageWalk => ({
   first: cheapest,
   paging: { ...single(), total: () => undefined },

@@ -22,7 +22,9 @@ export const fields = ({ http }: Tracker): Stream =>
     read: (_slice, _context, signal) => readFields(http, signal),
   });
 
-/** A list in one answer, which only the vendor promises. `finish` completes a record by its index in the list. */
+/**
+ * A list in one answer, which only the vendor promises. `finish` completes a record by its index in the list.
+ */
 const vendorList = (
   path: string,
   table: Readable,

@@ -13,7 +13,9 @@ const inline = names(
   'text hardBreak mention emoji inlineCard date status placeholder mediaInline inlineExtension',
 );
 
-/** The text of a node. `inside`: that of its content; `index`: how many siblings come before it in `parent`. */
+/**
+ * The text of a node. `inside`: that of its content; `index`: how many siblings come before it in `parent`.
+ */
 type Render = (inside: string, node: JsonObject, index: number, parent: JsonObject) => string;
 
 const fromAttribute =

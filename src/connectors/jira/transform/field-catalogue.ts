@@ -4,7 +4,10 @@ import { names } from '../../../core/record-object.ts';
 import type { Row } from '../../../core/table.ts';
 import { issues } from '../issue-tables.ts';
 
-/** Fields of an issue that become a column or a table. They are asked for by name; other system fields are not. */
+/**
+ * Fields of an issue that become a column or a table. They are asked for by name; other system fields are
+ * not.
+ */
 export const systemFields: readonly string[] = [
   ...issues.members,
   ...names('labels components fixVersions versions issuelinks comment worklog'),
@@ -27,12 +30,21 @@ export const isSystemField = (id: string): boolean => ids.has(id);
 /** One field of the site, as a row of `tracker.fields`. */
 export type FieldFact = Row;
 
-/** Any part may be empty: sprints are then recognised by their shape; story points and epic links are not known. */
+/**
+ * Any part may be empty: sprints are then recognised by their shape; story points and epic links are not
+ * known.
+ */
 export interface Catalogue {
   readonly fieldsById: ReadonlyMap<string, FieldFact>;
-  /** Ids of the story point fields, best first: company-managed and team-managed projects may each have their own. */
+  /**
+   * Ids of the story point fields, best first: company-managed and team-managed projects may each have their
+   * own.
+   */
   readonly storyPoints: readonly string[];
-  /** Ids of the sprint fields: a site into which others were imported may have several, and an issue uses one of them. */
+  /**
+   * Ids of the sprint fields: a site into which others were imported may have several, and an issue uses one
+   * of them.
+   */
   readonly sprintFields: readonly string[];
   /** Ids of the epic link fields; several for the same reason. */
   readonly epicLinks: readonly string[];
@@ -44,7 +56,10 @@ const sprintType = 'com.pyxis.greenhopper.jira:gh-sprint';
 const epicLinkType = 'com.pyxis.greenhopper.jira:gh-epic-link';
 const storyPointsType = 'com.pyxis.greenhopper.jira:jsw-story-points';
 
-/** Story points also go by the vendor's two names: "Story Points" (company-managed), "Story point estimate" (team-managed). */
+/**
+ * Story points also go by the vendor's two names: "Story Points" (company-managed), "Story point estimate"
+ * (team-managed).
+ */
 const isStoryPoints = ({ name, schema_type, schema_custom }: FieldFact): boolean =>
   schema_custom === storyPointsType ||
   (schema_type === 'number' && /^story points?( estimate)?$/i.test(String(name).trim()));
@@ -79,7 +94,10 @@ const byName = (custom: readonly (readonly [id: string, fact: FieldFact])[]): Re
 
 export const noCatalogue: Catalogue = catalogueOf(new Map());
 
-/** Raise it when the same issue becomes other rows, or more of it is asked for: every warehouse then reads all issues once more. */
+/**
+ * Raise it when the same issue becomes other rows, or more of it is asked for: every warehouse then reads all
+ * issues once more.
+ */
 export const edition = 'edition 6';
 
 /** What else decides which rows an issue becomes, in words that change when the rows would. */
@@ -96,8 +114,9 @@ export const isIssueKey = (fieldId: string): boolean => /^(issue)?key$/i.test(fi
 const withoutId = 'custom field ';
 
 /**
- * The id of a custom field that a change names without its id: that of the site's only field of the name, else the name. A field that was
- * deleted and was named like one of the tracker's own (`status`, `Key`) must not be taken for that.
+ * The id of a custom field that a change names without its id: that of the site's only field of the name,
+ * else the name. A field that was deleted and was named like one of the tracker's own (`status`, `Key`) must
+ * not be taken for that.
  */
 export const customFieldId = (name: string, { customByName }: Catalogue): string =>
   customByName.get(name) ?? (isSystemField(name) || isIssueKey(name) ? `${withoutId}${name}` : name);

@@ -1,4 +1,7 @@
-/** Changelog, comments and worklogs of an issue: rows of the lists that came complete, and how to fetch the others. */
+/**
+ * Changelog, comments and worklogs of an issue: rows of the lists that came complete, and how to fetch the
+ * others.
+ */
 
 import { ExactNumber } from '../../../core/json.ts';
 import type { PageWalk } from '../../../core/paging.ts';
@@ -97,8 +100,9 @@ const listOf = (
 };
 
 /**
- * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once. `complete` is false where none came,
- * where it came without its envelope or cannot be read, and where the envelope says that there are more.
+ * The list under `holder[key][name]` (`{startAt, maxResults, total, <name>: […]}`), each id once. `complete`
+ * is false where none came, where it came without its envelope or cannot be read, and where the envelope says
+ * that there are more.
  */
 const delivered = (r: Reading, holder: JsonObject, key: string, name: string, path: string) => {
   const envelope = own(holder, key) ?? null;
@@ -111,7 +115,10 @@ const delivered = (r: Reading, holder: JsonObject, key: string, name: string, pa
   return { records, complete: isObject(envelope) && isComplete(envelope, records.length) };
 };
 
-/** A total that is no count is not believed. Without a total, a list that fills its page or does not begin it may go on. */
+/**
+ * A total that is no count is not believed. Without a total, a list that fills its page or does not begin it
+ * may go on.
+ */
 const isComplete = (envelope: JsonObject, count: number): boolean => {
   const { total, maxResults, startAt } = envelope;
   if ((total ?? null) !== null) return isCount(total) && count >= total;
@@ -135,7 +142,9 @@ const historyKeys = names('id created items');
 const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);
 const itemKeys = names('field fieldtype fieldId from fromString to toString');
 
-/** One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null. */
+/**
+ * One row a changed field. A change is history: what cannot be read rejects the record, nothing is left null.
+ */
 const changesOf = (
   r: Reading,
   issueId: Integer,
@@ -176,7 +185,10 @@ const changesOf = (
   });
 };
 
-/** Members of an item that no column holds; not those that repeat a value (`tmpToAccountId`), nor a type that the id implies. */
+/**
+ * Members of an item that no column holds; not those that repeat a value (`tmpToAccountId`), nor a type that
+ * the id implies.
+ */
 const restOf = (item: JsonObject, fieldId: string): JsonObject | undefined => {
   const { from, to, fieldtype } = item;
   const isImplied = (fieldtype ?? null) === null || fieldtype === (isCustomId(fieldId) ? 'custom' : 'jira');

@@ -11,7 +11,10 @@ import { issueComponents, issueLinks, issueSprints, issueVersions } from '../iss
 /** A list as far as it can be read. */
 export interface Found<T = Row> {
   readonly rows: readonly T[];
-  /** False where the list or an element is kept in `_extra` instead: rows that are known beside these may belong to it. */
+  /**
+   * False where the list or an element is kept in `_extra` instead: rows that are known beside these may
+   * belong to it.
+   */
   readonly whole: boolean;
 }
 
@@ -44,7 +47,10 @@ export const labelsOf = (issue: Issue): Found<string> => {
 /** The columns of an element that its list or the issue gives; null where it cannot become a row. */
 type Completion = (at: Reading, element: JsonObject) => Row | null;
 
-/** One row an element with a numeric id, the last of each key. Other elements are kept in `_extra` with a note. */
+/**
+ * One row an element with a numeric id, the last of each key. Other elements are kept in `_extra` with a
+ * note.
+ */
 const rowsOf = (
   issue: Issue,
   field: string,
@@ -78,8 +84,9 @@ export const namesOf = ({ rows }: Found): readonly string[] =>
   rows.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
 
 /**
- * A link shows the issue at its other end as `outwardIssue` or `inwardIssue`. The vendor's OpenAPI requires both: then the other end is the
- * one that is not this issue. An issue that is linked to itself has the link twice, from each side.
+ * A link shows the issue at its other end as `outwardIssue` or `inwardIssue`. The vendor's OpenAPI requires
+ * both: then the other end is the one that is not this issue. An issue that is linked to itself has the link
+ * twice, from each side.
  */
 export const linksOf = (issue: Issue): Found =>
   rowsOf(issue, 'issuelinks', issueLinks, undefined, (at, link) => {
@@ -95,7 +102,10 @@ export const linksOf = (issue: Issue): Found =>
     };
   });
 
-/** Whether a list's first element has what only sprints have: without a catalogue, the sprint field is recognised by it. */
+/**
+ * Whether a list's first element has what only sprints have: without a catalogue, the sprint field is
+ * recognised by it.
+ */
 export const looksLikeSprints = (value: Json): boolean => {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return (

@@ -20,19 +20,23 @@ import { type Catalogue, isSystemField } from './field-catalogue.ts';
 import { type DetailWalks, detailsOf } from './issue-details.ts';
 import * as lists from './issue-lists.ts';
 
-/** Members of a record beside its fields that other members repeat, or that depend on how it was asked for. */
+/**
+ * Members of a record beside its fields that other members repeat, or that depend on how it was asked for.
+ */
 const recordKeys = names(
   'id key self expand fields changelog names schema renderedFields transitions operations',
   'editmeta versionedRepresentations fieldsToInclude',
 );
 
 /**
- * Labels, components, versions, links and sprints are always given (a field that is missing is empty); `partial` names those that can be
- * read in part only. Changelog, comments and worklogs are given where they came complete. Otherwise a `NestedList` fetches them, also where none
- * came: the search may leave out the list of a single issue. The nested lists `changelog` and `keys` share one walk.
+ * Labels, components, versions, links and sprints are always given (a field that is missing is empty);
+ * `partial` names those that can be read in part only. Changelog, comments and worklogs are given where they
+ * came complete. Otherwise a `NestedList` fetches them, also where none came: the search may leave out the
+ * list of a single issue. The nested lists `changelog` and `keys` share one walk.
  *
- * Throws `BadData` where id, key, project, status, created or updated is missing or unreadable, and for values that cannot be stored
- * exactly. Any other surprise becomes null, with the raw value and the reason in `_extra`, and a note.
+ * Throws `BadData` where id, key, project, status, created or updated is missing or unreadable, and for
+ * values that cannot be stored exactly. Any other surprise becomes null, with the raw value and the reason in
+ * `_extra`, and a note.
  */
 export const issueMapper =
   (catalogue: Catalogue, walksOf: (issueId: string) => DetailWalks): Transform =>
@@ -88,7 +92,10 @@ export const issueMapper =
     };
   };
 
-/** The custom fields that are set, as JSON text, and the ids of the sprint fields. Keeps unknown system fields in `_extra`. */
+/**
+ * The custom fields that are set, as JSON text, and the ids of the sprint fields. Keeps unknown system fields
+ * in `_extra`.
+ */
 const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
   const keys: string[] = [];
   for (const key of Object.keys(fields)) {
@@ -107,8 +114,9 @@ const customFields = (r: Reading, fields: JsonObject, catalogue: Catalogue) => {
 };
 
 /**
- * The value of a custom field as people filter by it: an option by its label, a user by the account id, several as a list, a cascading
- * choice as `[parent, child]`. Recognised by its shape, so that it does not depend on the catalogue. Anything else stays as it is.
+ * The value of a custom field as people filter by it: an option by its label, a user by the account id,
+ * several as a list, a cascading choice as `[parent, child]`. Recognised by its shape, so that it does not
+ * depend on the catalogue. Anything else stays as it is.
  */
 const customValue = (value: Json): Json =>
   Array.isArray(value) ? (value.some(isObject) ? value.map(single) : value) : single(value);
@@ -124,7 +132,10 @@ const single = (value: Json): Json => {
 
 const optionKeys = names('self value id child disabled optionId');
 
-/** `{self, value, id, child?, disabled?}` and nothing else: another object with a `value` must not be shortened. */
+/**
+ * `{self, value, id, child?, disabled?}` and nothing else: another object with a `value` must not be
+ * shortened.
+ */
 const isOption = (value: JsonObject): boolean => {
   const child = own(value, 'child');
   return (
@@ -148,7 +159,9 @@ const firstSet = (
   return null;
 };
 
-/** The epic: `epic` of the agile API, else the parent where that is an epic, else the key in the epic link. */
+/**
+ * The epic: `epic` of the agile API, else the parent where that is an epic, else the key in the epic link.
+ */
 const epicOf = (r: Reading, fields: JsonObject, { epicLinks }: Catalogue) => {
   const stated = object(r, fields, 'epic', 'fields.epic');
   const parent = object(r, fields, 'parent', 'fields.parent');

@@ -1,4 +1,7 @@
-/** Values of the tracker that are read in more than one place: people, rich text, status categories, who may see something. */
+/**
+ * Values of the tracker that are read in more than one place: people, rich text, status categories, who may
+ * see something.
+ */
 
 import { isObject, type JsonObject, own } from '../../../core/record-object.ts';
 import type { Reading } from '../../../core/record-reader.ts';
@@ -6,7 +9,10 @@ import { keyText, object, text } from '../../../core/record-values.ts';
 import type { JsonText } from '../../../core/table.ts';
 import { adfText } from './adf.ts';
 
-/** The id of a user object: `accountId`; where a server knows none, `key` or `name`. Undefined where it has none of them. */
+/**
+ * The id of a user object: `accountId`; where a server knows none, `key` or `name`. Undefined where it has
+ * none of them.
+ */
 export const identityOf = (user: JsonObject): string | undefined => {
   const found = ['accountId', 'key', 'name'].map((key) => own(user, key));
   return found.find((value): value is string => typeof value === 'string' && value !== '');
@@ -59,7 +65,10 @@ const categories: ReadonlyMap<unknown, StatusCategory> = new Map([
   ['undefined', 'unknown'],
 ]);
 
-/** What a status means. `unknown` where the source does not say, or says something new, which is kept with the reason. */
+/**
+ * What a status means. `unknown` where the source does not say, or says something new, which is kept with the
+ * reason.
+ */
 export const statusCategory = (r: Reading, status: JsonObject, path: string): StatusCategory => {
   const value = own(status, 'statusCategory') ?? null;
   const category = isObject(value) ? categories.get(own(value, 'key')) : undefined;
@@ -67,7 +76,10 @@ export const statusCategory = (r: Reading, status: JsonObject, path: string): St
   return category ?? 'unknown';
 };
 
-/** `{type: role | group, value, identifier}` as `role:Administrators`. A group's identifier, which outlives its name, is kept. */
+/**
+ * `{type: role | group, value, identifier}` as `role:Administrators`. A group's identifier, which outlives
+ * its name, is kept.
+ */
 export const visibility = (r: Reading, holder: JsonObject): string | null => {
   const found = object(r, holder, 'visibility');
   if (found === null) return null;

@@ -341,46 +341,34 @@ describe('lists that come with an issue', () => {
     }
   });
 
-  it('tolerate an author who is missing, anonymous or known by key or name only', () => {
+  const changed = (items: readonly unknown[], known = catalogue) =>
+    mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), known).children;
+  const fieldIds = ({ changelog }: Mapped['children']) => changelog?.map(({ field_id }) => field_id);
+
+  it('may have an author who is missing, anonymous or known by key or name only', () => {
     const items = [{ field: 'summary', toString: 'x' }];
-    const authors = [
-      undefined,
-      null,
-      { displayName: 'Anonymous' },
-      { key: 'JIRAUSER1', name: 'ann' },
-      { name: 'ann' },
-    ];
-    const histories = authors.map((author, at) => history(String(at + 1), items, { author }));
+    const named = [{ displayName: 'Anonymous' }, { key: 'JIRAUSER1', name: 'ann' }, { name: 'ann' }];
+    const histories = [undefined, null, ...named].map((author, at) =>
+      history(String(at + 1), items, { author }),
+    );
     const { children } = mapIssue(issue({}, { changelog: { histories } }));
     expect(children.changelog?.map((row) => row.author_id)).toEqual([null, null, null, 'JIRAUSER1', 'ann']);
   });
 
-  it('tell a custom field that is called Key from the key of the issue', () => {
+  it('distinguish a custom field that is called Key from the key of the issue', () => {
     const custom = { field: 'Key', fieldtype: 'custom', from: null, fromString: 'LICENCE-1', to: null };
-    const items = [
+    const children = changed([
       { ...custom, fieldId: 'customfield_10077', toString: 'LICENCE-2' },
-      // Of a field that was deleted: nobody knows its id any more.
+      // Of a field that was deleted: its id is not known any more.
       { ...custom, toString: 'x'.repeat(3000) },
       { field: 'Key', fieldtype: 'jira', from: null, fromString: 'OLD-3', to: null, toString: 'PROJ-7' },
-    ];
-    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
-    expect(children.keys).toEqual([
-      { key: 'PROJ-7', issue_id: 10063 },
-      { key: 'OLD-3', issue_id: 10063 },
     ]);
-    expect(children.changelog?.map((row) => row.field_id)).toEqual([
-      'customfield_10077',
-      'custom field Key',
-      'Key',
-    ]);
+    expect(children.keys?.map(({ key }) => key)).toEqual(['PROJ-7', 'OLD-3']);
+    expect(fieldIds(children)).toEqual(['customfield_10077', 'custom field Key', 'Key']);
   });
 
-  it('tell a custom field without its id by its name, where that is clear, and never as one of the tracker itself', () => {
-    const fact = (name: string, schemaCustom: string) => ({
-      name,
-      custom: true,
-      schema_custom: schemaCustom,
-    });
+  it('name a custom field without an id by its only field of that name, never as one of the tracker itself', () => {
+    const fact = (name: string, schema_custom: string) => ({ name, custom: true, schema_custom });
     const known = catalogueOf(
       new Map<string, FieldFact>([
         ['customfield_10007', fact('Sprint', 'com.pyxis.greenhopper.jira:gh-sprint')],
@@ -389,15 +377,8 @@ describe('lists that come with an issue', () => {
         ['customfield_2', fact('Team', 'com.example:team')],
       ]),
     );
-    const told = (field: string, fieldtype: string) => ({ field, fieldtype, from: '', to: '7' });
-    const items = [
-      told('Sprint', 'custom'),
-      told('Team', 'custom'),
-      told('status', 'custom'),
-      told('status', 'jira'),
-    ];
-    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }), known);
-    expect(children.changelog?.map((row) => row.field_id)).toEqual([
+    const items = ['Sprint', 'Team', 'status'].map((field) => ({ field, fieldtype: 'custom', to: '7' }));
+    expect(fieldIds(changed([...items, { field: 'status', fieldtype: 'jira', to: '7' }], known))).toEqual([
       'customfield_10007',
       'Team',
       'custom field status',
@@ -405,33 +386,16 @@ describe('lists that come with an issue', () => {
     ]);
   });
 
-  it('keep with a change what made it, and of a value what is not said twice', () => {
-    const items = [
-      {
-        field: 'assignee',
-        fieldtype: 'jira',
-        from: null,
-        to: 'a',
-        tmpFromAccountId: null,
-        tmpToAccountId: 'a',
-      },
-      // Of a field that was deleted: nothing but its type says that it was the site's own.
-      { field: 'Team', fieldtype: 'custom', to: '7', place: 3 },
-    ];
+  it('keep with a change what made it, and members of an item that repeat no value', () => {
+    const assignee = { field: 'assignee', fieldtype: 'jira', from: null, to: 'a', tmpToAccountId: 'a' };
+    // Of a field that was deleted: only its type says that it was the site's own.
+    const team = { field: 'Team', fieldtype: 'custom', to: '7', place: 3 };
     const historyMetadata = { type: 'automation', cause: { id: '17' } };
-    const { children } = mapIssue(
-      issue(
-        {},
-        {
-          changelog: {
-            histories: [
-              history('2', items, { historyMetadata }),
-              history('1', [items[0]], { author: { displayName: 'Automation' } }),
-            ],
-          },
-        },
-      ),
-    );
+    const histories = [
+      history('2', [assignee, team], { historyMetadata }),
+      history('1', [assignee], { author: { displayName: 'Automation' } }),
+    ];
+    const { children } = mapIssue(issue({}, { changelog: { histories } }));
     expect(children.changelog?.map(({ _extra }) => json(_extra))).toEqual([
       { historyMetadata },
       { historyMetadata, fieldtype: 'custom', place: 3 },
@@ -440,16 +404,11 @@ describe('lists that come with an issue', () => {
   });
 
   it('keep values of any type in the changelog as text', () => {
-    const items = [
-      { field: 'f', from: 1, fromString: true, to: new ExactNumber('9007199254740993'), toString: ['a'] },
-    ];
-    const { children } = mapIssue(issue({}, { changelog: { histories: [history('1', items)] } }));
-    expect(children.changelog?.[0]).toMatchObject({
-      from_id: '1',
-      from_text: 'true',
-      to_id: '9007199254740993',
-      to_text: '["a"]',
-    });
+    const to = new ExactNumber('9007199254740993');
+    const { changelog } = changed([{ field: 'f', from: 1, fromString: true, to, toString: ['a'] }]);
+    expect(changelog).toMatchObject([
+      { from_id: '1', from_text: 'true', to_id: '9007199254740993', to_text: '["a"]' },
+    ]);
   });
 });
 
@@ -462,42 +421,35 @@ describe('custom fields', () => {
       }).row.custom_fields,
     );
 
-  it('are normalised: option to label, user to id, several to a list, cascade to a pair, nothing left out but null', () => {
-    const option = (value: string, more = {}) => ({ self: 'https://x', value, id: '10', ...more });
-    expect(
-      customFields({
-        customfield_1: option('Blue'),
-        customfield_2: [option('Red'), option('Green')],
-        customfield_3: ann,
-        customfield_4: [ann, bob],
-        customfield_5: option('Europe', { child: option('Berlin') }),
-        customfield_6: 'text',
-        customfield_7: ['a', 'b'],
-        customfield_8: null,
-        customfield_9: false,
-        customfield_10: 0,
-        customfield_11: '',
-        customfield_12: [],
-        customfield_13: { name: 'jira-users', groupId: 'x' },
-        customfield_14: { value: 'EUR', amount: 5 },
-        customfield_16: [null, option('x')],
-      }),
-    ).toEqual({
-      customfield_1: 'Blue',
-      customfield_2: ['Red', 'Green'],
-      customfield_3: ann.accountId,
-      customfield_4: [ann.accountId, bob.accountId],
-      customfield_5: ['Europe', 'Berlin'],
-      customfield_6: 'text',
-      customfield_7: ['a', 'b'],
-      customfield_9: false,
-      customfield_10: 0,
-      customfield_11: '',
-      customfield_12: [],
-      customfield_13: { name: 'jira-users', groupId: 'x' },
-      customfield_14: { value: 'EUR', amount: 5 },
-      customfield_16: [null, 'x'],
-    });
+  const option = (value: string, more = {}) => ({ self: 'https://x', value, id: '10', ...more });
+  it.each<[unknown, unknown]>([
+    [option('Blue'), 'Blue'],
+    [
+      [option('Red'), option('Green')],
+      ['Red', 'Green'],
+    ],
+    [ann, ann.accountId],
+    [
+      [ann, bob],
+      [ann.accountId, bob.accountId],
+    ],
+    [option('Europe', { child: option('Berlin') }), ['Europe', 'Berlin']],
+    [
+      [null, option('x')],
+      [null, 'x'],
+    ],
+    ...['text', ['a', 'b'], false, 0, '', []].map((same): [unknown, unknown] => [same, same]),
+    [
+      { name: 'jira-users', groupId: 'x' },
+      { name: 'jira-users', groupId: 'x' },
+    ],
+    [
+      { value: 'EUR', amount: 5 },
+      { value: 'EUR', amount: 5 },
+    ],
+    [null, undefined],
+  ])('%j is kept as %j', (value, kept) => {
+    expect(customFields({ customfield_1: value })).toEqual(kept === undefined ? {} : { customfield_1: kept });
   });
 
   it('keep numbers exactly', () => {
