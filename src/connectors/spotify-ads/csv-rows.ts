@@ -106,15 +106,15 @@ export interface Header {
  */
 export const readHeader = (what: string, header: readonly string[]): Header => {
   const places = new Map<string, number>();
-  for (const [name, place] of columnsOf(what, header)) {
+  for (const [name, index] of columnsOf(what, header)) {
     const column = meanings.get(name)?.column;
     if (column === undefined) continue;
     const other = header[places.get(column) ?? -1];
     if (other !== undefined)
       throw new UnexpectedContent(
-        `${what}: the report has two columns for ${column}, ${other} and ${header[place]}`,
+        `${what}: the report has two columns for ${column}, ${other} and ${header[index]}`,
       );
-    places.set(column, place);
+    places.set(column, index);
   }
   const all = new Map([...meanings.values()].map(({ column, name }) => [column, name]));
   const absent = [...all.keys()].filter((column) => !places.has(column));
@@ -133,17 +133,17 @@ export const readHeader = (what: string, header: readonly string[]): Header => {
   };
 };
 
-interface Known {
+interface HeaderMeaning {
   readonly header: string;
   readonly meaning: Meaning | undefined;
 }
 
-let last: readonly Known[] = [];
+let last: readonly HeaderMeaning[] = [];
 
 /** The meanings of a record's columns. All rows of a file have the same header, so those of the row before are remembered. */
-const meaningsOf = (cells: JsonObject): readonly Known[] => {
+const meaningsOf = (cells: JsonObject): readonly HeaderMeaning[] => {
   const headers = Object.keys(cells);
-  if (headers.length !== last.length || headers.some((header, place) => header !== last[place]?.header))
+  if (headers.length !== last.length || headers.some((header, index) => header !== last[index]?.header))
     last = headers.map((header) => ({ header, meaning: meanings.get(columnName(header)) }));
   return last;
 };
@@ -201,11 +201,11 @@ export const csvRows: Facts = {
     const row = newRow();
     row.ad_account_id = accountOf(slice);
     const numbers = new Numbers(r, row);
-    const known = meaningsOf(cells);
+    const columnsOfRow = meaningsOf(cells);
     const given = Object.values(cells);
-    for (let place = 0; place < known.length; place++) {
-      const { header, meaning } = known[place] as Known;
-      const cell = given[place];
+    for (let index = 0; index < columnsOfRow.length; index++) {
+      const { header, meaning } = columnsOfRow[index] as HeaderMeaning;
+      const cell = given[index];
       if (cell === null || cell === undefined || cell === '') continue;
       if (typeof cell !== 'string') throw r.reject('bad_type', header, 'has a % that is no text');
       if (meaning?.is === 'metric' && numbers.plain(meaning.metric, cell)) continue;

@@ -81,15 +81,15 @@ const endOfPlain = (text: string, from: number): number => {
   return end;
 };
 
-/** The place of the quote that closes the one at `from`; -1 where there is none. */
+/** The index of the quote that closes the one at `from`; -1 where there is none. */
 const closing = (text: string, from: number): number => {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 2))
     if (end < 0 || text.charCodeAt(end + 1) !== quote) return end;
 };
 
 /** True at LF and at the end of the text. */
-const endsAt = (text: string, place: number): boolean =>
-  place >= text.length || text.charCodeAt(place) === feed;
+const endsAt = (text: string, index: number): boolean =>
+  index >= text.length || text.charCodeAt(index) === feed;
 
 /** The bytes of each line of a block, without its line end. */
 export const linesIn = (raw: Buffer): readonly Buffer[] => {

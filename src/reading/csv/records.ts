@@ -20,19 +20,19 @@ export const columnName = (header: string): string =>
     .toUpperCase();
 
 /**
- * The columns of a file by their meaning, with the place of each. Throws `UnexpectedContent` where a column has no name or two have the same
+ * The columns of a file by their meaning, with the index of each. Throws `UnexpectedContent` where a column has no name or two have the same
  * one: which of them is meant could only be guessed.
  */
 export const columnsOf = (what: string, header: readonly string[]): ReadonlyMap<string, number> => {
   const columns = new Map<string, number>();
-  header.forEach((given, place) => {
+  header.forEach((given, index) => {
     const name = columnName(given);
-    if (name === '') throw new UnexpectedContent(`${what}: column ${place + 1} of the CSV file has no name`);
+    if (name === '') throw new UnexpectedContent(`${what}: column ${index + 1} of the CSV file has no name`);
     if (columns.has(name))
       throw new UnexpectedContent(
         `${what}: the CSV file has two columns ${JSON.stringify(given.slice(0, 60))}`,
       );
-    columns.set(name, place);
+    columns.set(name, index);
   });
   return columns;
 };
@@ -47,7 +47,7 @@ export const recordsBy = (header: readonly string[]): ((line: Line) => CsvRecord
     if (cells === undefined) return { [RAGGED]: why };
     if (cells.length !== header.length) return { [RAGGED]: cells.length };
     const record = { ...sample };
-    for (let place = 0; place < cells.length; place++) record[header[place] ?? ''] = cells[place] ?? '';
+    for (let index = 0; index < cells.length; index++) record[header[index] ?? ''] = cells[index] ?? '';
     return record;
   };
 };

@@ -1,4 +1,4 @@
-/** CSV reports: a job at the platform, and its file as it streams in. Entities are known by name only. */
+/** CSV reports: a job at the platform, and its file as it streams in. Entities are current by name only. */
 
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
@@ -97,7 +97,7 @@ async function* pagesOf(
   for await (const { lines, raw, last } of blocks) {
     const records: Json[] = [];
     const places: number[] = [];
-    for (const [place, line] of lines.entries()) {
+    for (const [index, line] of lines.entries()) {
       if (isEmpty(line)) continue;
       const text = line.cells?.length === header.length ? (line.cells[day] ?? '').slice(0, 10) : '';
       // What is no day is for the transform to reject.
@@ -106,7 +106,7 @@ async function* pagesOf(
         continue;
       }
       records.push(recordOf(line));
-      places.push(place);
+      places.push(index);
     }
     fetched += records.length;
     const receivedAt = performance.now();
@@ -144,9 +144,9 @@ const fileOf = (
     {
       what: lookEndpoint,
       address: async (until) => {
-        const known = address ?? (await readyAgain(job, jobs, id, until));
+        const current = address ?? (await readyAgain(job, jobs, id, until));
         address = undefined;
-        return known;
+        return current;
       },
       hosts: { own: http.origin, hosts },
       counters: http.counters,
@@ -225,7 +225,7 @@ const lookOf = (body: Json): Look => {
   const part = partsOf(body).find((one) => textAt(one, 'status') !== undefined);
   const status = textAt(part, 'status');
   if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
-  const is = states.find(([words]) => words.test(status))?.[1];
+  const is = states.find(([pattern]) => pattern.test(status))?.[1];
   if (is === undefined) return { is: 'working' };
   if (is !== 'ready') return { is, reason: `the platform says ${JSON.stringify(status)}` };
   const address = ['report_url', 'download_url', 'url'].map((name) => textAt(part, name)).find(Boolean);

@@ -122,7 +122,7 @@ export const idsIn = async (
 ): Promise<readonly string[]> => {
   const level = levelOf(slice);
   const account = accountOf(slice);
-  const known = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
+  const idsOf = (table: string, column: string, when: Pick<KeySet, 'where'>) =>
     context.keys({ table, columns: { id: column }, of: { ad_account_id: account }, ...when });
   const inTime = (table: string, column: string): Pick<KeySet, 'where'> => ({
     where: `created_at is null or created_at < '${daysOf(slice).to.toISOString()}'::timestamptz + interval '1 day'
@@ -130,11 +130,11 @@ export const idsIn = async (
         and f.entity_id = ${table}.${column} and ${inDays(facts, slice)})`,
   });
   if (level !== 'AD_ACCOUNT')
-    return (await known(tables[level], 'id', inTime(tables[level].replace('ads.', ''), 'id'))).flatMap(
+    return (await idsOf(tables[level], 'id', inTime(tables[level].replace('ads.', ''), 'id'))).flatMap(
       ({ id }) => id ?? [],
     );
   // An account spends nothing before its first campaign is created.
-  const campaigns = (when: Pick<KeySet, 'where'>) => known(tables.CAMPAIGN, 'ad_account_id', when);
+  const campaigns = (when: Pick<KeySet, 'where'>) => idsOf(tables.CAMPAIGN, 'ad_account_id', when);
   const isEarly =
     (await campaigns(inTime('campaigns', 'ad_account_id'))).length === 0 && (await campaigns({})).length > 0;
   return isEarly ? [] : [account];

@@ -10,8 +10,8 @@ const required: ReadonlySet<string> = new Set(
 
 /** Those of the names that a text contains as words of their own: RETURN_ON_AD_SPEND does not contain SPEND. */
 export const namesIn = (text: string, names: readonly string[]): readonly string[] => {
-  const words = new Set(text.match(/[A-Za-z_][A-Za-z0-9_]*/g));
-  return names.filter((name) => words.has(name));
+  const found = new Set(text.match(/[A-Za-z_][A-Za-z0-9_]*/g));
+  return names.filter((name) => found.has(name));
 };
 
 /** Where a message goes on to the names that are allowed. */
