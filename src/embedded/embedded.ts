@@ -37,7 +37,7 @@ export interface EmbeddedOptions {
 type Options = EmbeddedOptions & Required<Pick<EmbeddedOptions, 'notice'>>;
 
 /** Where a warehouse is kept, and the user its server runs as (undefined: this one). */
-interface Place {
+interface DataHome {
   readonly directory: string;
   readonly as: Identity | undefined;
 }
@@ -45,8 +45,8 @@ interface Place {
 /** Longer than a start may take. */
 const lockMs = minutes(12);
 
-const lockOf = ({ directory }: Place): string => path.join(directory, 'lock');
-const useOf = ({ directory }: Place): string => path.join(directory, 'in-use');
+const lockOf = ({ directory }: DataHome): string => path.join(directory, 'lock');
+const useOf = ({ directory }: DataHome): string => path.join(directory, 'in-use');
 
 /**
  * Opens the warehouse of a home directory: makes it at first, starts its server if it does not run, shares it if it does.
@@ -62,16 +62,16 @@ const useOf = ({ directory }: Place): string => path.join(directory, 'in-use');
 export async function openEmbedded(home: string, options: EmbeddedOptions = {}): Promise<Embedded> {
   const notice = options.notice ?? ((message) => process.stderr.write(`tidemark: ${message}\n`));
   const inside = enter(home);
-  const place = placeOf(inside, notice);
-  const lock = await exclusive(lockOf(place), lockMs, options.signal, () =>
-    notice(`waiting for another command that starts or stops the warehouse in ${place.directory}`),
+  const dataHome = dataHomeOf(inside, notice);
+  const lock = await exclusive(lockOf(dataHome), lockMs, options.signal, () =>
+    notice(`waiting for another command that starts or stops the warehouse in ${dataHome.directory}`),
   );
   try {
-    const cluster = clusterIn(place);
-    const alone = tryExclusive(useOf(place));
+    const cluster = clusterIn(dataHome);
+    const alone = tryExclusive(useOf(dataHome));
     alone?.release();
-    const use = tryShared(useOf(place));
-    if (!use) throw new Misconfigured(`${useOf(place)} is locked by a program that is not Tidemark`);
+    const use = tryShared(useOf(dataHome));
+    if (!use) throw new Misconfigured(`${useOf(dataHome)} is locked by a program that is not Tidemark`);
     try {
       // Processes of another container are not seen here, locks are: two servers on one data directory would destroy it.
       if (alone === undefined && running(cluster.data) === undefined)
@@ -80,12 +80,12 @@ export async function openEmbedded(home: string, options: EmbeddedOptions = {}):
             'run this command where it runs, or set DATABASE_URL to a Postgres that both can reach; ' +
             'if the server has just died, try again in a moment',
         );
-      return await open(inside, place, cluster, use, { ...options, notice });
+      return await open(inside, dataHome, cluster, use, { ...options, notice });
     } catch (error) {
       use.release();
       // A start that was aborted leaves a server that has no user. One that runs after another error may be served by other means.
       if (options.signal?.aborted)
-        await stopIfLast(place, cluster).catch((second: unknown) => notice(saidBy(second)));
+        await stopIfLast(dataHome, cluster).catch((second: unknown) => notice(saidBy(second)));
       throw error;
     }
   } finally {
@@ -118,7 +118,7 @@ function enter(home: string): string {
  * kept in /var/lib or /var/tmp, and `<home>/postgres/place` says where. Data that belong to another user keep that user under root; any other user is
  * refused.
  */
-function placeOf(inside: string, notice: (message: string) => void): Place {
+function dataHomeOf(inside: string, notice: (message: string) => void): DataHome {
   const pointer = path.join(inside, 'place');
   const kept = fs.existsSync(pointer) ? fs.readFileSync(pointer, 'utf8').trim() : '';
   const directory = kept === '' ? inside : kept;
@@ -178,7 +178,7 @@ function outsideOf(inside: string, as: Identity): string {
 const reaches = (as: Identity, directory: string): boolean =>
   spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { ...as, cwd: '/', stdio: 'ignore' }).status === 0;
 
-function clusterIn({ directory, as }: Place): Cluster {
+function clusterIn({ directory, as }: DataHome): Cluster {
   const log = path.join(directory, 'log');
   if (!fs.existsSync(log)) fs.mkdirSync(log, { mode: 0o700 });
   lend(log, as); // each time: the process that made it may have been killed before this line
@@ -191,7 +191,7 @@ function clusterIn({ directory, as }: Place): Cluster {
 
 async function open(
   inside: string,
-  place: Place,
+  dataHome: DataHome,
   cluster: Cluster,
   use: Held,
   options: Options,
@@ -200,20 +200,20 @@ async function open(
   const password = secret(path.join(inside, 'password'), cluster);
   await make(cluster, password);
   const adopted = running(cluster.data) !== undefined;
-  const port = await serve(cluster, path.join(place.directory, 'port'), options);
+  const port = await serve(cluster, path.join(dataHome.directory, 'port'), options);
   // Stated, or else PGSSLMODE of the environment, made for other servers, would hold for this one, which has no TLS.
   const url = `postgres://${owner}:${password}@127.0.0.1:${port}/${owner}?sslmode=disable`;
   // Options that are not empty replace all that the environment says: roles, paths, and that nothing may be written.
   const own = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=off')}`;
-  const watching = watch(place, cluster, port, options);
+  const watching = watch(dataHome, cluster, port, options);
   const leave = async (): Promise<void> => {
     await watching.end();
     await tidyTables(own, signal).catch((error: unknown) =>
       notice(`the warehouse's tables were not tidied: ${saidBy(error)}`),
     );
     use.release();
-    const lock = await exclusive(lockOf(place), lockMs);
-    await stopIfLast(place, cluster).finally(() => lock.release());
+    const lock = await exclusive(lockOf(dataHome), lockMs);
+    await stopIfLast(dataHome, cluster).finally(() => lock.release());
   };
   let left: Promise<void> | undefined;
   const release = (): Promise<void> => {
@@ -269,7 +269,7 @@ async function serve(cluster: Cluster, portFile: string, { notice, signal }: Opt
  * a failed try, which is said once, the next one comes a minute later: each may replay the whole log.
  */
 function watch(
-  place: Place,
+  dataHome: DataHome,
   cluster: Cluster,
   port: number,
   { notice, signal }: Options,
@@ -278,7 +278,7 @@ function watch(
   const ending = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
   const hasDied = (): boolean => !ending.aborted && running(cluster.data) === undefined;
   const revive = async (): Promise<void> => {
-    const lock = await exclusive(lockOf(place), lockMs, ending);
+    const lock = await exclusive(lockOf(dataHome), lockMs, ending);
     try {
       if (!hasDied()) return;
       await start(cluster, port, warehouseSettings(cluster.log), ending);
@@ -314,8 +314,8 @@ function watch(
 }
 
 /** Stops the server if it has no user. The caller holds the lock. */
-async function stopIfLast(place: Place, cluster: Cluster): Promise<void> {
-  const last = tryExclusive(useOf(place));
+async function stopIfLast(dataHome: DataHome, cluster: Cluster): Promise<void> {
+  const last = tryExclusive(useOf(dataHome));
   await (last && stop(cluster).finally(() => last.release()));
 }
 

@@ -209,15 +209,15 @@ async function sourceOf(db: Db, table: Table, row: Row): Promise<LineageSource |
     db,
   );
   /** 0 for the table's own stream, then by the place of the column that points to the stream's table; -1 for the others. */
-  const place = (target: string): number => {
+  const rank = (target: string): number => {
     if (target === `${table.schema}.${table.name}`) return 0;
     const [schema = '', name = ''] = target.split('.', 2);
     const at = table.columns.findIndex(({ column }) => column === pointer({ schema, name }));
     return schema === table.schema ? at + (at < 0 ? 0 : 1) : -1;
   };
   const [first] = found
-    .filter(({ target }) => place(target) >= 0)
-    .sort((a, b) => place(a.target) - place(b.target));
+    .filter(({ target }) => rank(target) >= 0)
+    .sort((a, b) => rank(a.target) - rank(b.target));
   return first === undefined
     ? null
     : { name: first.name, stream: first.stream, endpoint: first.endpoint, baseUrl: first.baseUrl };

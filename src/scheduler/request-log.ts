@@ -53,7 +53,7 @@ async function write(trx: Trx, id: string, lines: readonly Line[]): Promise<void
   await sql`insert into ops.run_log (dag_run_id, at, level, message)
     select ${id}, at, level, message from unnest(${lines.map(({ at }) => at)}::timestamptz[],
       ${lines.map(({ level }) => level)}::text[], ${lines.map(({ message }) => shown(message))}::text[])
-      with ordinality as line (at, level, message, place) order by place`.execute(trx);
+      with ordinality as line (at, level, message, n) order by n`.execute(trx);
 }
 
 const shown = (message: string): string => {

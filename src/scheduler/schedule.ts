@@ -104,21 +104,21 @@ function offsetOf(timeZone: string): Offset {
 }
 
 function fieldsOf(cron: string): Fields {
-  const words = cron.trim().split(/\s+/);
-  const { fields, errors } = validateDetailed(words.join(' '));
+  const parts = cron.trim().split(/\s+/);
+  const { fields, errors } = validateDetailed(parts.join(' '));
   // node-cron also knows a field of seconds, names such as @daily, and L, W and #.
   const special = Object.values(fields ?? {})
     .flat()
     .find((value) => typeof value === 'string');
   const why =
-    words.length === 5
+    parts.length === 5
       ? (errors[0]?.message ?? (special && `“${special}” is not supported`))
-      : `it has ${words.length} fields, not five: minute, hour, day of month, month, day of week`;
+      : `it has ${parts.length} fields, not five: minute, hour, day of month, month, day of week`;
   if (fields === undefined || why !== undefined)
     throw new Misconfigured(`the schedule “${cron}” cannot be read: ${why}`);
   const { minute, hour, dayOfMonth, month, dayOfWeek } = fields;
   const isRestricted = (word = '*'): boolean => !word.startsWith('*') && word !== '?';
-  const eitherDay = isRestricted(words[2]) && isRestricted(words[4]);
+  const eitherDay = isRestricted(parts[2]) && isRestricted(parts[4]);
   return {
     isDay(date) {
       if (!month.includes(date.getUTCMonth() + 1)) return false;
@@ -126,6 +126,6 @@ function fieldsOf(cron: string): Fields {
       return eitherDay ? fits.includes(true) : !fits.includes(false);
     },
     times: hour.flatMap((h) => minute.map((m) => hours(h) + minutes(m))).sort((a, b) => a - b),
-    everyHour: words[1]?.startsWith('*') === true,
+    everyHour: parts[1]?.startsWith('*') === true,
   };
 }

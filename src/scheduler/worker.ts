@@ -140,11 +140,11 @@ export class Worker {
     // A reader that sees the end of a request must find its whole log.
     await log.flush().catch(() => undefined);
     // Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost.
-    const patience = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
+    const retries = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
     const also = (trx: Trx): Promise<void> => (waits ? Promise.resolve() : ended(claimed, outcome, trx));
     await patiently(
       () => settle(hurried(warehouse, times.leaseMs), queue, claimed, runs, outcome, also),
-      patience,
+      retries,
     );
   }
 }
