@@ -118,9 +118,7 @@ const httpOptions = (
     authorization: `Basic ${Buffer.from(`${email}:${apiToken.reveal()}`).toString('base64')}`,
   }),
   concurrency,
-  ...(requestsPerSecond > 0 && {
-    rate: { default: { perSecond: requestsPerSecond, burst: Math.max(1, Math.ceil(requestsPerSecond)) } },
-  }),
+  rates: requestsPerSecond > 0 ? [{ covers: () => true, perSecond: requestsPerSecond, burst: 1 }] : [],
 });
 
 /**

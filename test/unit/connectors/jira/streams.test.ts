@@ -277,3 +277,10 @@ describe('answers that are not lists', () => {
     expect(bad.fired).toBeGreaterThan(0);
   });
 });
+
+it('no more requests a second are sent than TRACKER_REQUESTS_PER_SECOND allows', async () => {
+  const tracker = await opened({ issues: 1 }, { requestsPerSecond: 2 });
+  await Promise.all(['projects', 'priorities', 'statuses'].map((name) => tracker.read(name)));
+  // Sent at once, the second and the third wait half a second each.
+  expect(tracker.source.http.counters.throttledMs).toBeGreaterThan(500);
+});
