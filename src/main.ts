@@ -146,9 +146,9 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     if (isNew) say(`made a new warehouse in ${home}`);
     return opened;
   });
-  const connected: Parts['connected'] = async (url, max, patience) => {
+  const connected: Parts['connected'] = async (url, max, retryMs) => {
     const { connect } = await import('./warehouse/connect.ts');
-    const options = { max, signal, ...(patience === undefined ? {} : { patience }) };
+    const options = { max, signal, ...(retryMs === undefined ? {} : { retryMs }) };
     return keep(await connect(url, options), (part) => part.close());
   };
   const warehouse = lazily(async (patienceMs?: number) => {

@@ -45,8 +45,8 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
   const warehouseOf = warehouses(context, config, warehouse);
   const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
-  const { hurried } = await import('../warehouse/connect.ts');
-  const apiWarehouse: Warehouse = { ...warehouse, db: hurried(warehouse, requestPatienceMs) };
+  const { withConnectLimit } = await import('../warehouse/connect.ts');
+  const apiWarehouse: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, requestPatienceMs) };
   const dags = catalogue.dags.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
   const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);

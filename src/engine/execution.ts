@@ -13,9 +13,9 @@ import {
 import type { Instant } from '../core/time.ts';
 import { pruneRejects } from '../load/rejects.ts';
 import { pruneCommits, transientIf } from '../load/session.ts';
-import { hurried } from '../warehouse/connect.ts';
+import { withConnectLimit } from '../warehouse/connect.ts';
 import { isPassing, unreachable } from '../warehouse/pg-errors.ts';
-import { patiently, usualPatience } from '../warehouse/with-retry.ts';
+import { usualRetry, withRetry } from '../warehouse/with-retry.ts';
 import { mostLoads, slicesAtOnce } from './context/concurrency.ts';
 import type { RunDeps } from './context/deps.ts';
 import type { RunContext } from './context/run-context.ts';
@@ -90,7 +90,7 @@ export async function withRun(
  */
 async function beginning<T>({ warehouse, signal }: RunDeps, step: () => Promise<T>): Promise<T> {
   try {
-    return await patiently(() => {
+    return await withRetry(() => {
       signal.throwIfAborted();
       return step();
     });
@@ -121,7 +121,7 @@ async function work(
     settled = await body({ ...opened, stop: (reason) => ending.abort(reason) });
     error = gravest(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
     // What the streams report is true of a warehouse that still has it.
-    if (error === undefined) await patiently(() => lease.check());
+    if (error === undefined) await withRetry(() => lease.check());
   } catch (thrown) {
     error = thrown;
   } finally {
@@ -265,12 +265,12 @@ async function close(deps: RunDeps, report: RunReport, throttled: number, error:
   const strain = { throttled, quiet: source.http.counters.quiet };
   const finish = (db = warehouse.db): Promise<void> => finishRun(db, report, strain);
   try {
-    await (error instanceof Interrupted || error instanceof Fenced ? finish() : patiently(() => finish()));
+    await (error instanceof Interrupted || error instanceof Fenced ? finish() : withRetry(() => finish()));
   } catch (failure) {
     if (error !== undefined) return;
     if (!signal.aborted) throw transientIf(failure);
-    const db = hurried(warehouse, lastBatchMs);
-    await patiently(() => finish(db), { ...usualPatience, totalMs: lastBatchMs }).catch((last: unknown) => {
+    const db = withConnectLimit(warehouse, lastBatchMs);
+    await withRetry(() => finish(db), { ...usualRetry, totalMs: lastBatchMs }).catch((last: unknown) => {
       throw transientIf(last);
     });
   }

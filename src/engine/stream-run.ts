@@ -4,7 +4,7 @@ import { noCounts, type StreamReport } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
-import { patiently } from '../warehouse/with-retry.ts';
+import { withRetry } from '../warehouse/with-retry.ts';
 import { forgetOpened } from './batching/closed-lists.ts';
 import { endsRun } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
@@ -39,8 +39,8 @@ export async function runStream(
   const { sourceId } = context.run;
   try {
     const problem = await syncStream(context, stream, request, times, tally);
-    await patiently(() => markStream(db, sourceId, stream.name, 'available', null));
-    await patiently(() => forgetOpened(db, sourceId, stream));
+    await withRetry(() => markStream(db, sourceId, stream.name, 'available', null));
+    await withRetry(() => forgetOpened(db, sourceId, stream));
     await afterwards(running, problem !== undefined);
     const { status = 'ok', reason, passesAfterMs } = problem ?? {};
     return await end(running, report(status, reason, passesAfterMs));
@@ -80,7 +80,7 @@ async function refused(running: Running, error: Missing | Forbidden): Promise<St
   const { run, deps } = context;
   const { db } = deps.warehouse;
   const message = saidBy(error);
-  const hasDays = stream.by === 'days' && (await patiently(() => wasRead(db, run.sourceId, stream)));
+  const hasDays = stream.by === 'days' && (await withRetry(() => wasRead(db, run.sourceId, stream)));
   const isMissing = error instanceof Missing;
   const outcome = outcomeOf({
     answer: isMissing ? 'missing' : 'forbidden',
@@ -95,10 +95,10 @@ async function refused(running: Running, error: Missing | Forbidden): Promise<St
       `${message}; but it was there before. Should the server have given it up, it is unavailable after tidemark reset ${run.pipeline}.${stream.name}`,
     );
   const state = isMissing ? 'unavailable' : 'forbidden';
-  await patiently(() => markStream(db, run.sourceId, stream.name, state, message));
+  await withRetry(() => markStream(db, run.sourceId, stream.name, state, message));
   // Walks over an endpoint that the server does not have are not resumed.
   if (stream.optional === true)
-    await patiently(() => abandonWalks(db, run.sourceId, stream.name, 'list', 'days', 'full from %'));
+    await withRetry(() => abandonWalks(db, run.sourceId, stream.name, 'list', 'days', 'full from %'));
   const filled = await fallBack(running);
   if (outcome === 'failed' && filled === undefined) return report('failed', message);
   return report(state, filled === undefined ? message : `${message}; ${filled}`);

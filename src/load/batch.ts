@@ -32,7 +32,7 @@ export interface BatchRecord {
   readonly fetchedAt: Instant;
   /** 0 where the table keeps none. */
   readonly hash: bigint;
-  /** Bit i is set when the i-th child of the flow was delivered, whole or in part. */
+  /** Bit i is set when the i-th child of the stream was delivered, whole or in part. */
   readonly delivered: number;
   /** True where rows came that do not enter the hash: lists that were fetched apart. */
   readonly tailed: boolean;
@@ -57,9 +57,9 @@ export const deliveredBytes = 8;
 export const isListing = ({ absent, table, children }: Stream): boolean =>
   absent === 'delete' && !table.entity && childrenOf(children).length === 0;
 
-/** Records of one flow that are committed together, already in the wire format: flat in memory, cheap to hash and to send. */
+/** Records of one stream that are committed together, already in the wire format: flat in memory, cheap to hash and to send. */
 export class Batch {
-  readonly flow: Stream;
+  readonly stream: Stream;
   /** True where rows that repeat a key stay in the batch: the staging table settles them over all batches of the listing. */
   readonly isListing: boolean;
   readonly layouts: readonly Layout[];
@@ -72,18 +72,18 @@ export class Batch {
   received = 0;
   /** Records that repeated a key. */
   deduplicated = 0;
-  /** Three numbers a row: its table (0 is the flow's own, i + 1 its i-th child), its first byte and its end. */
+  /** Three numbers a row: its table (0 is the stream's own, i + 1 its i-th child), its first byte and its end. */
   readonly spans: number[] = [];
   readonly #writer: BinaryWriter;
   readonly #children: ReturnType<typeof childrenOf>;
   readonly #places = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
-  constructor(flow: Stream, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
-    this.flow = flow;
-    this.isListing = isListing(flow);
-    this.#children = childrenOf(flow.children);
-    this.layouts = [layoutOf(flow.table), ...this.#children.map(([, child]) => layoutOf(child.table))];
+  constructor(stream: Stream, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
+    this.stream = stream;
+    this.isListing = isListing(stream);
+    this.#children = childrenOf(stream.children);
+    this.layouts = [layoutOf(stream.table), ...this.#children.map(([, child]) => layoutOf(child.table))];
     this.#writer = writer;
     writer.rewind(0);
   }
@@ -144,7 +144,7 @@ export class Batch {
     } catch (error) {
       if (!(error instanceof BadData) || error.code !== 'bad_text') throw error;
       this.#undo(bytes, spans);
-      const storable = withStorableText(this.flow, mapped, tails);
+      const storable = withStorableText(this.stream, mapped, tails);
       return work(storable.mapped, storable.tails);
     }
   }
@@ -167,22 +167,22 @@ export class Batch {
   }
 
   #record(mapped: Mapped, fetchedAt: Instant, tails: TailRows = {}, lacking: readonly string[]): BatchRecord {
-    const { flow } = this;
+    const { stream } = this;
     const firstSpan = this.spans.length / 3;
     const { keyText, hash: ofContent, delivered: ofRecord, extras } = this.#encode(mapped);
-    const hash = lackingHash(flow, ofContent, lacking);
+    const hash = lackingHash(stream, ofContent, lacking);
     const ofTails = this.#encodeChildren(tails);
     // The encoded bits say from which children absent rows may be removed: not from those that came in part.
     const inPart = bitsOf(this.#children, [...(mapped.partial ?? []), ...lacking]);
     const delivered = ofRecord | ofTails;
-    const fetchedField = extras + (flow.table.entity ? hashBytes : 0);
-    if (flow.table.entity) this.#writer.setInt8(extras, 'bigint', hash);
+    const fetchedField = extras + (stream.table.entity ? hashBytes : 0);
+    if (stream.table.entity) this.#writer.setInt8(extras, 'bigint', hash);
     this.#writer.setInt8(fetchedField, 'timestamptz', fetchedAt);
     this.#writer.setInt4(fetchedField + fetchedBytes, delivered & ~inPart);
     return {
-      key: flow.table.key.map((column) => mapped.row[column] ?? null),
+      key: stream.table.key.map((column) => mapped.row[column] ?? null),
       keyText,
-      order: flow.table.order === undefined ? null : (mapped.row[flow.table.order] ?? null),
+      order: stream.table.order === undefined ? null : (mapped.row[stream.table.order] ?? null),
       fetchedAt,
       hash,
       delivered,
@@ -194,7 +194,7 @@ export class Batch {
 
   /** Encodes the record's row, with zeros for the loader's columns from `extras` on, and its children. */
   #encode(mapped: Mapped): { keyText: string; hash: bigint; delivered: number; extras: number } {
-    const { table } = this.flow;
+    const { table } = this.stream;
     const writer = this.#writer;
     const start = writer.length;
     const root = this.layouts[0] as Layout;

@@ -25,7 +25,7 @@ export interface Destination {
 }
 
 /**
- * Sends the rows of one table of the batch (0 is the flow's own, i + 1 its i-th child) with one binary COPY. Gives the number of rows.
+ * Sends the rows of one table of the batch (0 is the stream's own, i + 1 its i-th child) with one binary COPY. Gives the number of rows.
  * Nothing is sent where there are none.
  */
 export async function copyRows(

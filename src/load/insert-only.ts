@@ -11,11 +11,11 @@ import { childrenOf, type Layout, loaderColumns } from './layout.ts';
 import type { Merge } from './merge.ts';
 import type { Session } from './session.ts';
 
-/** Whether a look-up finds which records of the flow are new (entities with one key column), and new rows need nothing but an insert. */
-export const isPlain = (flow: Stream): boolean =>
-  flow.table.entity &&
-  flow.table.key.length === 1 &&
-  [flow.table, ...childrenOf(flow.children).map(([, child]) => child.table)].every(
+/** Whether a look-up finds which records of the stream are new (entities with one key column), and new rows need nothing but an insert. */
+export const isPlain = (stream: Stream): boolean =>
+  stream.table.entity &&
+  stream.table.key.length === 1 &&
+  [stream.table, ...childrenOf(stream.children).map(([, child]) => child.table)].every(
     (table) => table.occurrence === undefined && hasNoHistory(table),
   );
 
@@ -58,7 +58,7 @@ function insert(
   merge: Merge,
 ): Promise<number> {
   const isRoot = index === 0;
-  const moves = childrenOf(batch.flow.children)[index - 1]?.[1].moves === true;
+  const moves = childrenOf(batch.stream.children)[index - 1]?.[1].moves === true;
   // Other children's `_synced_at` is the column's default, the transaction's time, as in a merge.
   const columns = [
     ...content.map(([name]) => name),

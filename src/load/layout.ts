@@ -32,7 +32,7 @@ export function layoutOf(table: Table): Layout {
 /** Columns of a staging table after the content: what the loader itself needs to know of a row. */
 export const loaderColumns = { hash: '_row_hash', fetched: '_fetched_at', delivered: '_delivered' } as const;
 
-/** The children of a flow in a fixed order: the position is the bit in `_delivered`. */
+/** The children of a stream in a fixed order: the position is the bit in `_delivered`. */
 export const childrenOf = (
   children: Readonly<Record<string, Child>> = {},
 ): readonly (readonly [string, Child])[] => Object.entries(children);

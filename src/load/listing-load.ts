@@ -18,7 +18,7 @@ const withoutTimeouts = `set local idle_in_transaction_session_timeout = 0;
 
 /** Where a listing goes and who writes it. */
 export interface ListingTarget extends Merge {
-  readonly flow: Stream;
+  readonly stream: Stream;
   readonly scope: Scope;
   /** SET LOCAL statements for the transaction, besides those of the loader. */
   readonly settings: string;
@@ -51,9 +51,9 @@ export class ListingLoad {
     this.isDirect = isDirect;
   }
 
-  /** For a flow without children. It and its methods throw `Transient` where the session is lost: the slice may be read again. */
+  /** For a stream without children. It and its methods throw `Transient` where the session is lost: the slice may be read again. */
   static async open(pool: pg.Pool, at: ListingTarget, signal: AbortSignal): Promise<ListingLoad> {
-    const layout = layoutOf(at.flow.table);
+    const layout = layoutOf(at.stream.table);
     const begin = () =>
       OpenTransaction.begin(pool, signal, `${settings}; ${at.settings}; ${withoutTimeouts}`);
     let open: OpenTransaction | undefined;

@@ -122,10 +122,10 @@ async function write(
     await writeListing(session, batch, how, listing, outcome);
     return outcome;
   }
-  const existing = await existingRows(session, batch.flow.table, batch.records, how.sourceId);
+  const existing = await existingRows(session, batch.stream.table, batch.records, how.sourceId);
   const pending = pendingOf(batch, existing, how, outcome);
   if (pending.length === 0) return outcome;
-  if (existing.size === 0 && isPlain(batch.flow) && (await insertOnly(session, batch, pending, how)))
+  if (existing.size === 0 && isPlain(batch.stream) && (await insertOnly(session, batch, pending, how)))
     outcome.inserted = pending.length;
   else {
     const rows = await stage(session, batch, 0, pending);
@@ -185,7 +185,7 @@ async function writeListing(
   await mergeStaged(session, batch, pending, rows, how, outcome);
 }
 
-/** Merges the `rows` that are staged of a flow's own table, then its children. */
+/** Merges the `rows` that are staged of a stream's own table, then its children. */
 async function mergeStaged(
   session: Session,
   batch: Batch,
@@ -223,7 +223,7 @@ async function writeChildren(
 ): Promise<number> {
   const root = batch.layouts[0] as Layout;
   const staged: StagedChild[] = [];
-  for (const [bit, [, child]] of childrenOf(batch.flow.children).entries())
+  for (const [bit, [, child]] of childrenOf(batch.stream.children).entries())
     if (parents.some(({ delivered }) => (delivered & (1 << bit)) !== 0))
       staged.push({ child, bit, rows: await stage(session, batch, bit + 1, parents) });
   const shrinking = allNew ? [] : staged.filter(({ child }) => child.absent !== 'kept');

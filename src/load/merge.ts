@@ -52,7 +52,7 @@ function wins({ table }: Layout, merge: Merge): RawBuilder<unknown> {
 }
 
 /**
- * Merges the staged rows of a flow's own table. A row is written where the content differs, or the row was a tombstone, and the staged one
+ * Merges the staged rows of a stream's own table. A row is written where the content differs, or the row was a tombstone, and the staged one
  * is not older: larger order wins; equal or unordered, a later run wins, and within a run the later fetch.
  */
 export async function mergeRoot(session: Session, layout: Layout, merge: Merge): Promise<Written> {

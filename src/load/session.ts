@@ -6,7 +6,7 @@ import { stopped } from '../core/abort.ts';
 import { Misconfigured, saidBy, Transient } from '../core/errors.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { codeOf, diskFull, full, readOnly } from '../warehouse/pg-errors.ts';
-import { isConnectionLoss, isRepeatable, patiently, usualPatience } from '../warehouse/with-retry.ts';
+import { isConnectionLoss, isRepeatable, usualRetry, withRetry } from '../warehouse/with-retry.ts';
 
 /** One database session in a transaction: Kysely for statements, the bare client for COPY. */
 export interface Session {
@@ -131,7 +131,7 @@ export async function inTransaction<T>(
     }
   };
   try {
-    return await patiently(attempt, usualPatience, isRepeatable, signal);
+    return await withRetry(attempt, usualRetry, isRepeatable, signal);
   } catch (error) {
     throw signal.aborted && error === signal.reason ? stopped(signal) : transientIf(error);
   }
@@ -166,7 +166,7 @@ async function endBackend(pool: pg.Pool, client: pg.PoolClient, signal: AbortSig
       [pid],
     );
   // Also where the server restarts, or where this connection of the pool is dead, too.
-  await patiently(end, usualPatience, isRepeatable, signal).catch((error: unknown) => {
+  await withRetry(end, usualRetry, isRepeatable, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
 }
@@ -188,7 +188,7 @@ const inTheFuture = '22023';
  * that crashed before the transaction reached the disk forgets the number and gives it to the next one.
  */
 async function wasCommitted(pool: pg.Pool, { xid, token }: Mark, signal: AbortSignal): Promise<boolean> {
-  const deadline = performance.now() + usualPatience.totalMs;
+  const deadline = performance.now() + usualRetry.totalMs;
   for (;;) {
     try {
       const { rows } = await pool.query<{ status: string | null }>(

@@ -26,13 +26,13 @@ function creation(layout: Layout, isRoot: boolean): string {
     with (toast_tuple_target = 8160) on commit delete rows`;
 }
 
-/** Makes the staging table of a flow's own table, which may stay empty. */
+/** Makes the staging table of a stream's own table, which may stay empty. */
 export async function createStage(session: Session, layout: Layout): Promise<void> {
   await session.client.query(creation(layout, true));
 }
 
 /**
- * Puts the rows of one table of the batch (0 is the flow's own) into its staging table with one binary COPY. Gives the number of rows; of
+ * Puts the rows of one table of the batch (0 is the stream's own) into its staging table with one binary COPY. Gives the number of rows; of
  * a child without rows there may be no staging table.
  */
 export async function stage(

@@ -20,13 +20,13 @@ type Exact = Record<string, string>;
  * `_extra` can keep the exact text.
  */
 export function withStorableText(
-  flow: Pick<Stream, 'table' | 'children'>,
+  stream: Pick<Stream, 'table' | 'children'>,
   mapped: Mapped,
   tails: TailRows = {},
 ): { readonly mapped: Mapped; readonly tails: TailRows } {
   const notes = new Set(mapped.notes);
   const ofRecord: Exact = {};
-  const canKeep = hasExtra(flow.table);
+  const canKeep = hasExtra(stream.table);
   const mend = (table: Table, row: Row, path?: string): Row => {
     const exact: Exact = {};
     const stored = storableRow(table, row, exact);
@@ -42,7 +42,7 @@ export function withStorableText(
   };
   const mendAll = (rows: TailRows, inRecord: boolean): TailRows => {
     const mended = Object.entries(rows).map(([name, list]) => {
-      const table = flow.children?.[name]?.table;
+      const table = stream.children?.[name]?.table;
       const mendOne = (row: Row, at: number): Row =>
         table === undefined ? row : mend(table, row, inRecord ? `${name}[${at}]` : undefined);
       return [name, list.map(mendOne)] as const;
@@ -50,7 +50,7 @@ export function withStorableText(
     return Object.fromEntries(mended);
   };
   const children = mendAll(mapped.children, true);
-  const row = withExactText(mend(flow.table, mapped.row), ofRecord);
+  const row = withExactText(mend(stream.table, mapped.row), ofRecord);
   const mendedTails = mendAll(tails, false);
   return { mapped: { ...mapped, row, children, notes: [...notes] }, tails: mendedTails };
 }

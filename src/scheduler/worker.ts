@@ -2,8 +2,8 @@
 
 import { Fenced, Interrupted, LockHeld, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
 import type { Observe } from '../core/run.ts';
-import { hurried, type Warehouse } from '../warehouse/connect.ts';
-import { patiently } from '../warehouse/with-retry.ts';
+import { type Warehouse, withConnectLimit } from '../warehouse/connect.ts';
+import { withRetry } from '../warehouse/with-retry.ts';
 import { type Job, longestMs, type Queue, type Times, type Trx } from './queue.ts';
 import { lineOf, RunLog } from './request-log.ts';
 import { type Claimed, claim, type Ended, linkRuns, reportProgress, settle } from './requests.ts';
@@ -142,8 +142,8 @@ export class Worker {
     // Also while the service ends: a warehouse that is away for a moment is waited for, or finished work would count as lost.
     const retries = { totalMs: times.leaseMs, firstMs: 50, longestMs: 1_000 };
     const also = (trx: Trx): Promise<void> => (waits ? Promise.resolve() : ended(claimed, outcome, trx));
-    await patiently(
-      () => settle(hurried(warehouse, times.leaseMs), queue, claimed, runs, outcome, also),
+    await withRetry(
+      () => settle(withConnectLimit(warehouse, times.leaseMs), queue, claimed, runs, outcome, also),
       retries,
     );
   }

@@ -8,7 +8,7 @@ import { Secret } from '../core/secret.ts';
 import { address, connectionString, withoutTls } from './address.ts';
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
 import { types } from './types.ts';
-import { patiently } from './with-retry.ts';
+import { withRetry } from './with-retry.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
 export type AnyDatabase = Readonly<Record<string, Record<string, unknown>>>;
@@ -32,17 +32,17 @@ export interface ConnectOptions {
   /** Shown in `pg_stat_activity`; default `tidemark`. */
   readonly applicationName?: string;
   /** How long to keep trying a server that is down or starting, in milliseconds; default 30 s. */
-  readonly patience?: number;
+  readonly retryMs?: number;
   /** A statement may take so long, in milliseconds; default 5 min; 0 is for ever. The server cancels it then. */
   readonly statementTimeout?: number;
   /** A connection that says nothing for so much longer than a statement may take is cut, in milliseconds; default 10 s. */
-  readonly silence?: number;
+  readonly silenceMs?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
  * Connects to a warehouse and makes sure that it can be used.
- * Throws `Unreachable` (after `patience`), `AuthFailed` or `Misconfigured` (at once) with what to do; no message holds the password.
+ * Throws `Unreachable` (after `retryMs`), `AuthFailed` or `Misconfigured` (at once) with what to do; no message holds the password.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
   let target = connectionString(url);
@@ -60,8 +60,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       return attempt();
     }
   };
-  const { patience = 30_000, signal } = options;
-  return patiently(attempt, { totalMs: patience, firstMs: 100, longestMs: 3_000 }, isPassing, signal).catch(
+  const { retryMs = 30_000, signal } = options;
+  return withRetry(attempt, { totalMs: retryMs, firstMs: 100, longestMs: 3_000 }, isPassing, signal).catch(
     (error: unknown) => {
       signal?.throwIfAborted();
       throw isPassing(error) ? unreachable(error, address(target)) : refusal(error, address(target));
@@ -83,12 +83,12 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + (options.silence ?? 10_000) } : {}),
+    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + (options.silenceMs ?? 10_000) } : {}),
     onConnect: (client) => prepare(client, statementTimeout),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, options) }) });
+  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: waitingPool(pool, options) }) });
   let closed: Promise<void> | undefined;
   return {
     db,
@@ -109,12 +109,12 @@ function open(target: string, url: string, options: ConnectOptions): Warehouse {
  * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was sent, so trying again is
  * safe. (Users of `pool` have retries of their own.) When the signal is aborted it throws its reason.
  */
-function patient(pool: pg.Pool, { patience = 30_000, signal }: ConnectOptions): PostgresPool {
-  const pauses = { totalMs: patience, firstMs: 50, longestMs: 2_000 };
+function waitingPool(pool: pg.Pool, { retryMs = 30_000, signal }: ConnectOptions): PostgresPool {
+  const pauses = { totalMs: retryMs, firstMs: 50, longestMs: 2_000 };
   return {
     options: pool.options,
     end: () => pool.end(),
-    connect: () => patiently(() => pool.connect(), pauses, isPassing, signal),
+    connect: () => withRetry(() => pool.connect(), pauses, isPassing, signal),
   };
 }
 
@@ -126,9 +126,9 @@ export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolea
   return rows[0]?.readonly === 'off';
 }
 
-/** A `db` over the same connections whose statements fail after `patience` ms without a connection, for callers that a person waits for. */
-export const hurried = ({ pool }: Warehouse, patience: number): Kysely<AnyDatabase> =>
-  new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: patient(pool, { patience }) }) });
+/** A `db` over the same connections whose statements fail after `retryMs` ms without a connection, for callers that a person waits for. */
+export const withConnectLimit = ({ pool }: Warehouse, retryMs: number): Kysely<AnyDatabase> =>
+  new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: waitingPool(pool, { retryMs }) }) });
 
 /** How long `close` waits for statements under way, in milliseconds. */
 const longestEnd = 1_000;

@@ -14,13 +14,13 @@ import {
   tableDefinitions,
   viewsIn,
 } from './tables.ts';
-import { isConnectionLoss, patiently } from './with-retry.ts';
+import { isConnectionLoss, withRetry } from './with-retry.ts';
 
 export interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
   readonly folder?: URL;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */
-  readonly patience?: number;
+  readonly waitMs?: number;
   readonly signal?: AbortSignal;
   /** Version of this program; default: that of package.json. */
   readonly version?: string;
@@ -38,7 +38,7 @@ export async function migrate(
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
   if ((await pending(warehouse, tables, options).catch(() => [''])).length === 0) return [];
-  const { patience = 600_000, signal } = options;
+  const { waitMs = 600_000, signal } = options;
   const once = async (): Promise<readonly string[]> => {
     // A connection of its own: a step may build an index for longer than any statement of a sync may take.
     const own = await connect(warehouse.url.reveal(), {
@@ -51,7 +51,7 @@ export async function migrate(
     signal?.addEventListener('abort', stop);
     try {
       return await own.db.transaction().execute(async (trx) => {
-        await lock(trx, patience);
+        await lock(trx, waitMs);
         return apply(trx, await planOf(trx, tables, options));
       });
     } finally {
@@ -60,7 +60,7 @@ export async function migrate(
     }
   };
   try {
-    return await patiently(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 });
+    return await withRetry(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 });
   } catch (error) {
     signal?.throwIfAborted();
     throw explained(error, warehouse.address);
@@ -141,12 +141,12 @@ async function storedIn(db: Kysely<AnyDatabase>): Promise<readonly Stored[]> {
 }
 
 /** Waits for other processes that migrate; the lock ends with the transaction. */
-async function lock(trx: Transaction<AnyDatabase>, patience: number): Promise<void> {
-  await sql`select set_config('lock_timeout', ${`${Math.max(patience, 1)}ms`}, true)`.execute(trx);
+async function lock(trx: Transaction<AnyDatabase>, waitMs: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${Math.max(waitMs, 1)}ms`}, true)`.execute(trx);
   // Any number, as long as every version of this program uses the same.
   await sql`select pg_advisory_xact_lock(7236511094217)`.execute(trx).catch((cause: unknown) => {
     if (codeOf(cause) !== lockNotAvailable) throw cause;
-    const seconds = Math.round(patience / 1000);
+    const seconds = Math.round(waitMs / 1000);
     throw new Unreachable(`another process has been migrating this warehouse for ${seconds} s`, { cause });
   });
   await sql`set local lock_timeout = '60s'`.execute(trx);

@@ -3,26 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isPassing } from './pg-errors.ts';
 
 /** How long work is tried again, in milliseconds; the pause doubles from `firstMs` to `longestMs`. */
-export interface Patience {
+export interface RetryLimits {
   readonly totalMs: number;
   readonly firstMs: number;
   readonly longestMs: number;
 }
 
-export const usualPatience: Patience = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
+export const usualRetry: RetryLimits = { totalMs: 90_000, firstMs: 50, longestMs: 5_000 };
 
 /**
  * Runs work that may run twice without harm (looks, and bookkeeping that writes the same again) until it succeeds. Throws its error when that
  * does not pass or the time is over; where it would wait and `signal` is aborted, the reason of that.
  */
-export async function patiently<T>(
+export async function withRetry<T>(
   work: () => Promise<T>,
-  patience: Patience = usualPatience,
+  limits: RetryLimits = usualRetry,
   isWorthIt: (error: unknown) => boolean = isRepeatable,
   signal?: AbortSignal,
 ): Promise<T> {
-  const deadline = performance.now() + patience.totalMs;
-  for (let pause = patience.firstMs; ; pause = Math.min(pause * 2, patience.longestMs)) {
+  const deadline = performance.now() + limits.totalMs;
+  for (let pause = limits.firstMs; ; pause = Math.min(pause * 2, limits.longestMs)) {
     try {
       return await work();
     } catch (error) {

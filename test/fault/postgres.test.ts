@@ -38,7 +38,7 @@ beforeEach(async () => {
   await cluster.database(name);
   const there = await openRig({ ...smallSite, dialect: 'contract' });
   wire = await tap({ host: '127.0.0.1', port: cluster.port });
-  warehouse = await cluster.connect(name, { port: wire.port, statementTimeout: 1_000, silence: 300 });
+  warehouse = await cluster.connect(name, { port: wire.port, statementTimeout: 1_000, silenceMs: 300 });
   direct = await cluster.connect(name, { max: 2 });
   rig = {
     ...there,

@@ -10,7 +10,7 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped, NestedList, Stream } from '../../core/stream.ts';
 import type { Row } from '../../core/table.ts';
 import { pages } from '../../reading/pages.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
 import { closedChildren, markClosed, markOpened } from './closed-lists.ts';
 import { keyOf } from './unchanged.ts';
@@ -211,7 +211,7 @@ export class NestedLists {
 
   async #wasClosed(of: Endpoint): Promise<boolean> {
     const { deps, run } = this.#context;
-    this.#before ??= patiently(() => closedChildren(deps.warehouse.db, run.sourceId, this.#stream));
+    this.#before ??= withRetry(() => closedChildren(deps.warehouse.db, run.sourceId, this.#stream));
     return (await this.#before).has(of.child);
   }
 
@@ -229,7 +229,7 @@ export class NestedLists {
     const state = error instanceof Forbidden ? 'forbidden' : 'unavailable';
     const closed = { child: of.child, endpoint: of.name, state, reason: error.message } as const;
     const { deps, run } = this.#context;
-    await patiently(() => markClosed(deps.warehouse.db, run.sourceId, this.#stream, closed));
+    await withRetry(() => markClosed(deps.warehouse.db, run.sourceId, this.#stream, closed));
     this.#tell(`${of.child} ${state}: ${error.message}`);
   }
 
@@ -241,7 +241,7 @@ export class NestedLists {
     of.closed = false;
     if (!wasClosed) return;
     const { deps, run } = this.#context;
-    await patiently(() => markOpened(deps.warehouse.db, run.sourceId, this.#stream, of.child));
+    await withRetry(() => markOpened(deps.warehouse.db, run.sourceId, this.#stream, of.child));
     this.#tell(`${of.child} can be read now; the next run reads all to fill what lacks`);
   }
 

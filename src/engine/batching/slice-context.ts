@@ -6,7 +6,7 @@
 import { type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely';
 import type { Job, JobLedger, KeySet, SliceContext, Stream } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /**
@@ -17,7 +17,7 @@ export const sliceContext = (
   stream: Stream,
   sliceId: string | undefined,
 ): SliceContext => ({
-  keys: (set) => patiently(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
+  keys: (set) => withRetry(() => keysOf(context.deps.warehouse.db, context.run.sourceId, set)),
   job: ledgerOf(context, stream.name, sliceId),
   clock: context.clock ?? new Date(),
   now: context.now(),
@@ -66,7 +66,7 @@ function ledgerOf(context: SliceOwner, stream: string, sliceId: string | undefin
     return { current: async () => undefined, creating: none, submitted: none, became: none };
   }
   const ask = <T>(statement: RawBuilder<T>): Promise<QueryResult<T>> =>
-    patiently(() => statement.execute(db));
+    withRetry(() => statement.execute(db));
   const newest = sql`job_id = (select max(job_id) from ops.jobs where slice_id = ${sliceId}::bigint)`;
   return {
     async current() {

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Mapped, Stream } from '../../core/stream.ts';
 import { lackedIn } from '../../load/incomplete.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** The key of a record's row in the stream's own table, as text. */
@@ -22,7 +22,7 @@ export async function unchangedOf(
   if (key === undefined || digests.length === 0) return new Map();
   const types: Readonly<Record<string, string>> = stream.table.columns;
   const keys = digests.map(({ mapped }) => keyOf(stream, mapped));
-  const { rows } = await patiently(() =>
+  const { rows } = await withRetry(() =>
     sql<{ key: string; hash: string }>`select ${sql.id(key)}::text as key, _row_hash::text as hash
     from ${sql.id(stream.table.schema, stream.table.name)}
     where source_id = ${context.run.sourceId} and _deleted_at is null and _row_hash is not null

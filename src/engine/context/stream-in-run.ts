@@ -1,6 +1,6 @@
 import type { StreamReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { beginStream, finishStream } from '../state/run-state.ts';
 import { newTally, type RunContext, receiptOf, type Tally } from './run-context.ts';
 
@@ -19,7 +19,7 @@ export async function enterStream({ deps, run }: RunContext, stream: Stream): Pr
   const started = performance.now();
   const tally = newTally();
   deps.observe({ type: 'stream.started', pipeline: run.pipeline, stream: stream.name });
-  await patiently(() => beginStream(db, run, stream.name));
+  await withRetry(() => beginStream(db, run, stream.name));
   return {
     tally,
     report: (status, reason, passesAfterMs) => ({
@@ -34,7 +34,7 @@ export async function enterStream({ deps, run }: RunContext, stream: Stream): Pr
       ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
     }),
     async end(done) {
-      await patiently(() => finishStream(db, run, done, stream.table));
+      await withRetry(() => finishStream(db, run, done, stream.table));
       deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
       return done;
     },

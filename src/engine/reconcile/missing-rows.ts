@@ -11,7 +11,7 @@ import { addCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
 import { nameOf, type Table } from '../../core/table.ts';
 import { minutes } from '../../core/time.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { newTally, type RunContext, type Tally, tell } from '../context/run-context.ts';
@@ -34,7 +34,7 @@ export async function dueBefore(
   stream: Stream,
 ): Promise<Date | undefined> {
   if (stream.by !== 'changes') return undefined;
-  const checkpoint = await patiently(() => checkpointOf(deps.warehouse.db, run.sourceId, stream.name));
+  const checkpoint = await withRetry(() => checkpointOf(deps.warehouse.db, run.sourceId, stream.name));
   // Where the selection or the mapping has changed, the next sync reads everything.
   if (checkpoint?.scope !== (await coverageOf(stream, signal, checkpoint?.fields)).words) return undefined;
   const due = Math.floor((checkpoint.watermark.getTime() - deps.lookbackMs) / minute) * minute;
@@ -180,7 +180,7 @@ async function contextFor(
   } as const;
   const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId };
   const walk = await openWalk(db, at, plan, undefined, slices);
-  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, stream.name));
+  const resolves = await withRetry(() => hasOpenRejects(db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
   const fixed = { isFirst: false, force: false, clock: now };
   return newWalkContext(context, { ...fixed, stream: stream, walk, tally, coverage, resolves });

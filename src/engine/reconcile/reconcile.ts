@@ -5,7 +5,7 @@ import { plural } from '../../core/format.ts';
 import { noCounts, type RunReport, type StreamReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { endsRun } from '../context/problems.ts';
 import { type Tally, tallyBatch, tell } from '../context/run-context.ts';
@@ -64,10 +64,10 @@ const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
 async function reconcileOf(execution: Execution, stream: Stream): Promise<StreamReport> {
   const { deps, run } = execution.context;
   const { tally, report, end } = await enterStream(execution.context, stream);
-  const client = await patiently(() => deps.warehouse.pool.connect());
+  const client = await withRetry(() => deps.warehouse.pool.connect());
   try {
     // What an interrupted reconciliation was reading is met again.
-    await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, 'reconcile %'));
+    await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, 'reconcile %'));
     const { status, reason, passesAfterMs } = await conclude(execution, stream, client, tally);
     return await end(report(status, reason, passesAfterMs));
   } catch (error) {

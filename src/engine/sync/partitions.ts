@@ -7,7 +7,7 @@ import { layoutOf } from '../../load/layout.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { tallyBatch } from '../context/run-context.ts';
 import { withLease } from '../state/lease-guard.ts';
@@ -72,7 +72,7 @@ export async function renewOwners({ context, stream, walk }: WalkContext): Promi
     (owner) => !known.has(partitionText(owner)),
   );
   const all = new Set((await ownersOf(db, at, partitions, 'all')).map(partitionText));
-  for (const open of await patiently(() => unreadSlices(db, walk)))
+  for (const open of await withRetry(() => unreadSlices(db, walk)))
     if (!all.has(partitionText(open.slice.partition ?? {})))
       await skipSlice(context, open, { code: 'no_owner', message: 'its owner is left out or gone' });
   const slices =
@@ -87,7 +87,7 @@ export const skipSlice = (
   { deps, run }: WalkContext['context'],
   { sliceId }: OpenSlice,
   why: Unread,
-): Promise<void> => patiently(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, 'absent', why));
+): Promise<void> => withRetry(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, 'absent', why));
 
 /** The texts of the owners that the source lists at present. */
 export async function listedOwners({ context, stream }: WalkContext): Promise<ReadonlySet<string>> {
@@ -95,7 +95,7 @@ export async function listedOwners({ context, stream }: WalkContext): Promise<Re
   const at = { sourceId: context.run.sourceId, stream: stream.name };
   const { partitions } = stream;
   const { db } = context.deps.warehouse;
-  return new Set((await patiently(() => ownersOf(db, at, partitions, 'listed'))).map(partitionText));
+  return new Set((await withRetry(() => ownersOf(db, at, partitions, 'listed'))).map(partitionText));
 }
 
 /**

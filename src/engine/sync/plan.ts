@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Days, Stream, Window } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { lacksOpened } from '../batching/closed-lists.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { type Coverage, coverageOf, whyAgain } from '../state/coverage.ts';
@@ -39,7 +39,7 @@ export async function standingOf(
   stream: Stream,
   signal: AbortSignal,
 ): Promise<Standing> {
-  const checkpoint = await patiently(() => checkpointOf(warehouse.db, sourceId, stream.name));
+  const checkpoint = await withRetry(() => checkpointOf(warehouse.db, sourceId, stream.name));
   return { checkpoint, coverage: await coverageOf(stream, signal, checkpoint?.fields) };
 }
 
@@ -91,10 +91,10 @@ export async function planStream(
   if (asked.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
-  if (await patiently(() => lacksOpened(deps.warehouse.db, sourceId, stream)))
+  if (await withRetry(() => lacksOpened(deps.warehouse.db, sourceId, stream)))
     return { ...everything, why: 'a part of its records is given now that was not' };
   if ((await windows.changes(signal)) === 'updated') {
-    const low = await patiently(() => lowMark(deps, sourceId, stream, checkpoint));
+    const low = await withRetry(() => lowMark(deps, sourceId, stream, checkpoint));
     const from = new Date(low - deps.lookbackMs);
     return {
       mode: 'incremental',
@@ -138,7 +138,7 @@ async function planDays(
     return { mode: 'full', kind: 'full', words, window, ...(why === undefined ? {} : { why }) };
   }
   const window = await daysDue(days, clock, checkpoint.watermark, (back) =>
-    patiently(() => lastRead(db, at, back)),
+    withRetry(() => lastRead(db, at, back)),
   );
   return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }

@@ -229,6 +229,6 @@ class SliceReader {
 function openListing({ context, stream, force }: WalkContext, { slice }: OpenSlice): Promise<ListingLoad> {
   const { sourceId, runId } = context.run;
   const { settings, signal } = context.lease;
-  const target = { flow: stream, scope: scopeOf(stream, slice), sourceId, runId, force, settings };
+  const target = { stream, scope: scopeOf(stream, slice), sourceId, runId, force, settings };
   return ListingLoad.open(context.deps.warehouse.pool, target, signal);
 }

@@ -3,7 +3,7 @@
 import { Fenced, Forbidden, Missing, passesAfter, TidemarkError, TooOld } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import type { Slice } from '../../core/stream.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { closeWalk } from '../batching/commit.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { endsRun, type Problem, where, worst } from '../context/problems.ts';
@@ -33,10 +33,10 @@ export async function readWalk(walking: WalkContext, clock: Date | undefined): P
   const { context, walk } = walking;
   const { db } = context.deps.warehouse;
   await narrowCheckpoint(context, walking.stream.name, walking.coverage);
-  if (walk.resumed) await patiently(() => renewOwners(walking));
-  const slices = await patiently(() => unreadSlices(db, walk));
+  if (walk.resumed) await withRetry(() => renewOwners(walking));
+  const slices = await withRetry(() => unreadSlices(db, walk));
   // The owners left in a resumed walk may be those that are gone: others answered in an earlier run.
-  const answered = walk.resumed && (await patiently(() => hasAnswered(db, walk)));
+  const answered = walk.resumed && (await withRetry(() => hasAnswered(db, walk)));
   return new WalkReader(walking, clock, answered).readAll(slices);
 }
 
@@ -130,7 +130,7 @@ class WalkReader {
     }
     const refusal = this.#refusals.get(ownerOf(open.slice));
     if (refusal !== undefined) throw refusal;
-    await patiently(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
+    await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
     const end = await readSlice(this.#walking, open, { again: this.#isSecond, count: split.count });
     this.#read += 1;
     // A reading without a pass asked nothing: nobody has answered.
@@ -230,7 +230,7 @@ class WalkReader {
 
   #leave({ sliceId }: OpenSlice, { code, message }: TidemarkError): Promise<void> {
     const { deps, run } = this.#walking.context;
-    return patiently(() =>
+    return withRetry(() =>
       leaveSlice(deps.warehouse.db, sliceId, run.runId, 'failed', { code, message }),
     ).catch(() => undefined);
   }

@@ -8,7 +8,7 @@ import { plural } from '../../core/format.ts';
 import type { WalkEnd } from '../../core/paging.ts';
 import { layoutOf } from '../../load/layout.ts';
 import { inScope } from '../../load/replace.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { scopeOf } from '../batching/commit.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { tell } from '../context/run-context.ts';
@@ -32,7 +32,7 @@ export async function keysToShow(
   if (stream.by !== 'changes' || field !== 'updated' || from === undefined) return new Set();
   if (order === undefined || id === undefined || more.length > 0) return new Set();
   const at = sql.id(order);
-  const { rows } = await patiently(() =>
+  const { rows } = await withRetry(() =>
     sql<{ key: string }>`select ${sql.id(id)}::text as key from ${sql.id(schema, name)}
       where source_id = ${context.run.sourceId} and _deleted_at is null and ${at} >= ${from}
         ${to === undefined ? sql`` : sql`and ${at} < ${to}`}
@@ -97,7 +97,7 @@ async function isUnexpectedlyEmpty(
   const { columns, schema, name, tombstones } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
   const scope = inScope(layoutOf(stream.table), scopeOf(stream, slice), context.run.sourceId);
-  const { rows } = await patiently(() =>
+  const { rows } = await withRetry(() =>
     sql<{ has: boolean }>`select exists (select from ${sql.id(schema, name)} t where ${scope}
       ${tombstones ? sql`and t._deleted_at is null` : sql``}) as has`.execute(context.deps.warehouse.db),
   );

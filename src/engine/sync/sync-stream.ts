@@ -4,7 +4,7 @@
 
 import type { Slice, Stream, Window } from '../../core/stream.ts';
 import { hours, type Instant } from '../../core/time.ts';
-import { patiently } from '../../warehouse/with-retry.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext, type WalkContext } from '../batching/walk-context.ts';
 import type { Problem } from '../context/problems.ts';
 import { type RunContext, type Tally, tell } from '../context/run-context.ts';
@@ -63,14 +63,14 @@ export async function syncStream(
   // A stream after one that was stopped knows its owners only in part.
   signal.throwIfAborted();
   const { db } = deps.warehouse;
-  const resolves = await patiently(() => hasOpenRejects(db, run.sourceId, stream.name));
+  const resolves = await withRetry(() => hasOpenRejects(db, run.sourceId, stream.name));
   const standing = await confirmed(() => standingOf(deps, run.sourceId, stream, signal));
   const syncing: Syncing = { context, stream, request, times, tally, standing, resolves };
   const plan = await confirmed(() =>
     planStream(deps, run.sourceId, stream, request, times.clock, signal, standing),
   );
   if (plan === undefined) return { status: 'skipped', reason: nothingToRead(stream) };
-  for (const open of await patiently(() => openWalks(db, run.sourceId, stream.name))) {
+  for (const open of await withRetry(() => openWalks(db, run.sourceId, stream.name))) {
     if (!isOfThisRequest(open, plan)) continue;
     const next = await finishOpen(syncing, open, plan);
     if (next === 'ended') return undefined;
@@ -105,14 +105,14 @@ async function finishOpen(syncing: Syncing, open: Walk, plan: StreamPlan): Promi
   const { runId } = context.run;
   // A list with a closed owner never ends: the rest of it would stay as it was first read.
   const isList = open.window === undefined && open.kind !== 'backfill';
-  const isRead = isList && (await patiently(() => lacksOnlyClosed(db, open.walkId)));
+  const isRead = isList && (await withRetry(() => lacksOnlyClosed(db, open.walkId)));
   if (isRead || !isWanted(open, plan, request, standing.coverage.words, times.clock)) {
-    await patiently(() => abandonWalk(db, open.walkId));
+    await withRetry(() => abandonWalk(db, open.walkId));
     return 'abandoned';
   }
   if (open.runId !== runId)
     tell(context, 'info', `${stream.name}: goes on with the ${open.kind} walk that was interrupted`);
-  const isOld = isList && (await patiently(() => wasReadBefore(db, open, runId)));
+  const isOld = isList && (await withRetry(() => wasReadBefore(db, open, runId)));
   const problem = await readWalk(contextOf(syncing, open), times.clock);
   // What an earlier run read of a list may have changed since.
   if (isOld && (problem === undefined || problem.status === 'forbidden')) return 'again';
@@ -132,7 +132,7 @@ async function catchUp(syncing: Syncing, open: Walk, plan: StreamPlan): Promise<
   if (window === undefined) return;
   await begin(syncing, { mode: 'incremental', kind: 'backfill', words: catchUpWords(open), window }, open);
   const { deps, run } = context;
-  await patiently(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, catchUpWordsLike));
+  await withRetry(() => abandonWalks(deps.warehouse.db, run.sourceId, stream.name, catchUpWordsLike));
 }
 
 /** Opens a walk and reads it. `beside`: the walk that cannot be finished. */
@@ -142,9 +142,9 @@ async function begin(syncing: Syncing, plan: StreamPlan, beside?: Walk): Promise
   if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
   const { fields } = standing.coverage;
   const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId, fields };
-  const slices = await patiently(() => firstSlices(context, stream, plan, beside));
+  const slices = await withRetry(() => firstSlices(context, stream, plan, beside));
   // After a lost answer there may be two: the unread one is resumed by the next run.
-  const walk = await patiently(() => openWalk(deps.warehouse.db, at, plan, times.clock, slices));
+  const walk = await withRetry(() => openWalk(deps.warehouse.db, at, plan, times.clock, slices));
   return readWalk(contextOf(syncing, walk), times.clock);
 }
 

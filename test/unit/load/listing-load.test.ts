@@ -68,7 +68,7 @@ const openListing = (flow: Stream, owner = 'a'): Promise<ListingLoad> =>
   ListingLoad.open(
     database.warehouse.pool,
     {
-      flow,
+      stream: flow,
       scope: scopeOf(owner),
       sourceId: 1,
       runId: '1',

@@ -116,7 +116,7 @@ export async function loadBatch(
     warehouse.pool,
     batch,
     {
-      stream: batch.flow.name,
+      stream: batch.stream.name,
       sourceId: 1,
       runId: '1',
       force: false,

@@ -285,7 +285,7 @@ test('a request whose run loses its lease every time is parked, and a message is
 });
 
 test('a worker lives on through an absence of the warehouse that is shorter than its lease', () =>
-  throughWire({ patience: 50 }, async (far, wire) => {
+  throughWire({ retryMs: 50 }, async (far, wire) => {
     const { service } = await conduct(far, known, runnerOf(names, endless), { times: { heartbeatMs: 100 } });
     try {
       const queued = await start();
@@ -387,7 +387,7 @@ test('a worker whose request was taken over stops, and touches neither the recor
 test(
   'a worker that is cut off from the warehouse stops its run with the lease, and recovers by itself',
   () =>
-    throughWire({ patience: 200, statementTimeout: 200, silence: 100 }, async (far, wire) => {
+    throughWire({ retryMs: 200, statementTimeout: 200, silenceMs: 100 }, async (far, wire) => {
       const lease = Promise.withResolvers<Lease>();
       let calls = 0;
       const runner = runnerOf(names, async (ask) => {

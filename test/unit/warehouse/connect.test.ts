@@ -32,9 +32,9 @@ function variant(change: (url: URL) => void): string {
   return url.href;
 }
 
-const failure = async (url: string, patience = 500): Promise<Error> => {
+const failure = async (url: string, retryMs = 500): Promise<Error> => {
   const began = performance.now();
-  const error: unknown = await connect(url, { patience }).then(
+  const error: unknown = await connect(url, { retryMs }).then(
     (warehouse) => warehouse.close().then(() => new Error('it connected')),
     (e: unknown) => e,
   );
@@ -154,7 +154,7 @@ test('a server that comes up while it is being tried is connected to', async () 
     variant((u) => {
       u.port = String(port);
     }),
-    { patience: 15_000 },
+    { retryMs: 15_000 },
   );
   let refused = 0;
   const probe = net.createServer((socket) => {
@@ -299,7 +299,7 @@ test('a connection that has gone silent is noticed within the time-out, and the 
     variant((u) => {
       u.port = String(wire.port);
     }),
-    { statementTimeout: 300, silence: 200, max: 1 },
+    { statementTimeout: 300, silenceMs: 200, max: 1 },
   );
   const before = wire.connections;
   wire.freeze();
@@ -320,7 +320,7 @@ test('a connection that goes silent in a COPY is noticed too', async () => {
     variant((u) => {
       u.port = String(wire.port);
     }),
-    { statementTimeout: 300, silence: 200, max: 1 },
+    { statementTimeout: 300, silenceMs: 200, max: 1 },
   );
   const client = await warehouse.pool.connect();
   wire.freeze();

@@ -67,7 +67,7 @@ test('a schema that is up to date is recognised: nothing is locked or made', asy
   await migrate(warehouse, [], steps);
   const holder = await warehouse.pool.connect();
   await holder.query('begin; lock table ops.definitions in share row exclusive mode');
-  expect(await migrate(warehouse, [], { ...steps, patience: 0 })).toEqual([]);
+  expect(await migrate(warehouse, [], { ...steps, waitMs: 0 })).toEqual([]);
   await holder.query('rollback');
   holder.release();
 });
@@ -107,7 +107,7 @@ test('a migration that is killed leaves nothing, and does not lock out the next'
   expect(await tables(warehouse)).toEqual([]);
   // The server notices by itself that the client of the sleeping statement is gone.
   const mended = folder({ ...steps, '0002_b': 'create table b ()' });
-  expect(await migrate(warehouse, [], { folder: mended, patience: 15_000 })).toEqual(['0001_a', '0002_b']);
+  expect(await migrate(warehouse, [], { folder: mended, waitMs: 15_000 })).toEqual(['0001_a', '0002_b']);
 });
 
 test('a lost connection is retried, and reported when it is lost each time', async () => {

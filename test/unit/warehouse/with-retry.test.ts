@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isPassing } from '../../../src/warehouse/pg-errors.ts';
-import { isConnectionLoss, isRepeatable, patiently } from '../../../src/warehouse/with-retry.ts';
+import { isConnectionLoss, isRepeatable, withRetry } from '../../../src/warehouse/with-retry.ts';
 
 const failing = (code: string, more: object = {}): Error =>
   Object.assign(new Error('it failed'), { code, ...more });
@@ -41,9 +41,9 @@ test('what passes is waited for, no longer than the patience lasts; of what does
     return 'done';
   };
   const patience = { totalMs: 200, firstMs: 1, longestMs: 5 };
-  expect(await patiently(work('57P03', 4), patience)).toBe('done');
-  await expect(patiently(work('57P03', 1e9), patience)).rejects.toMatchObject({ code: '57P03' });
+  expect(await withRetry(work('57P03', 4), patience)).toBe('done');
+  await expect(withRetry(work('57P03', 1e9), patience)).rejects.toMatchObject({ code: '57P03' });
   tries = 0;
-  await expect(patiently(work('23505', 2), patience)).rejects.toMatchObject({ code: '23505' });
+  await expect(withRetry(work('23505', 2), patience)).rejects.toMatchObject({ code: '23505' });
   expect(tries).toBe(1);
 });
