@@ -16,7 +16,7 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1400,
   queries: 900,
   warehouse: 700,
-  embedded: 450,
+  embedded: 622,
   scheduler: 900,
   outbound: 595,
   'server/api': 1000,
@@ -47,7 +47,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   //
   warehouse: 855,
   //
-  embedded: 620,
+  embedded: 622,
   //
   scheduler: 1180,
   //

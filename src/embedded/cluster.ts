@@ -45,10 +45,20 @@ const environment: { readonly env?: NodeJS.ProcessEnv } =
  */
 export function running(data: string): Server | undefined {
   const file = path.join(data, 'postmaster.pid');
-  const lines = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : [];
+  const lines = textOf(file).split('\n');
   const pid = Number.parseInt(lines[0] ?? '', 10);
   if (!(pid > 0) || !serves(pid, data)) return undefined;
   return { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() };
+}
+
+/** The text of a file; empty where there is none. A server that ends removes its file at any moment. */
+function textOf(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 /** Whether that process is alive and works in that directory, as a server does. */
