@@ -53,7 +53,7 @@ export class Missing extends TidemarkError {
   }
 }
 
-/** Days that the source does not tell any more by its own rules, and never will again: known without asking. What a server answers is `Missing`. */
+/** Days older than the source keeps, by its own rules: no request is sent for them. A refusal by the server is a plain `Missing`. */
 export class TooOld extends Missing {
   constructor(message: string) {
     super(message, 410);

@@ -9,7 +9,7 @@ export type RunKind = 'sync' | 'full' | 'backfill' | 'reconcile' | 'replay';
 /**
  * running · succeeded (every stream complete, every receipt matched) · partly_failed (some stream or slice
  * failed or did not match) · failed · interrupted (asked to stop; resumes) · lost (its process died; found by
- * the next) · needs_attention (the deletion brake held).
+ * the next) · needs_attention (the deletion guard held).
  */
 export type RunStatus =
   | 'running'
@@ -65,7 +65,7 @@ export interface Receipt {
 
 /**
  * ok · unavailable (the server has no such endpoint) · forbidden (these credentials may not) · partial (a
- * receipt does not match) · failed · interrupted · skipped (nothing to do) · attention (the deletion brake
+ * receipt does not match) · failed · interrupted · skipped (nothing to do) · attention (the deletion guard
  * held)
  */
 export type StreamStatus =

@@ -37,12 +37,13 @@ export interface Partitions {
    */
   readonly active?: string;
   /**
-   * Owners that the source lists at present. Only their 404 counts against the endpoint. Absent: all of them.
+   * Owners that the source lists now. A 404 of one of them may mean that the endpoint is missing; of any
+   * other owner it never does. Absent: all owners.
    */
   readonly listed?: string;
   /**
    * Owners outside `listed` that no other record refers to: a 404 means that the owner was deleted. Absent:
-   * it never does.
+   * a 404 never means that.
    */
   readonly unreferenced?: string;
 }
@@ -109,8 +110,7 @@ export interface MappingFingerprint {
   /** The rest. Both are equal exactly where the same record becomes the same rows. */
   readonly words: string;
   /**
-   * False where the source gave only part of `words`: nothing is read again for it, and everything once the
-   * source gives more.
+   * False where the source gave only part of `words`. That starts no new read of everything; more words do.
    */
   readonly whole: boolean;
   /** Ids of the fields that are requested by name; absent where records come with all fields. */

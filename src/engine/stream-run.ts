@@ -68,8 +68,8 @@ function end({ context, stream, end: record }: Running, done: StreamReport): Pro
     tell(
       context,
       'warn',
-      `${stream.name}: ${plural(superseded, 'record')} came otherwise than they are here, but dated before that: what is here was kept. ` +
-        `Should the source have gone back in time, sync ${context.run.pipeline} --full takes it as it is`,
+      `${stream.name}: ${plural(superseded, 'record')} differ from the stored rows but are older, so the stored rows were kept. ` +
+        `If the source was restored from a backup, run sync ${context.run.pipeline} --full`,
     );
   return record(done);
 }
@@ -156,7 +156,7 @@ async function countWritten(
     rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
   const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
   const counts = { ...noCounts, received: inserted + updated, inserted, updated };
-  const loaded = { counts, deleted, braked: false };
+  const loaded = { counts, deleted, isHeld: false };
   if (inserted + updated + deleted > 0) await countBatch(session, context.run, stream.name, loaded);
   return loaded;
 }

@@ -77,8 +77,8 @@ const timed = async (time: Time, wait: () => Promise<void>): Promise<number> => 
 type Turn = (signal: AbortSignal) => Promise<void>;
 
 /**
- * A token bucket, first come, first served; only the first in its queue enters the wider bucket `next`. The token is taken when the request
- * leaves: what a wider bucket holds up does not leave this one in a burst.
+ * A token bucket, first come, first served. One waiter at a time goes on to the wider bucket `next`. Its token is taken only when the request
+ * leaves, so a hold-up there does not end in a burst here.
  */
 const bucket = ({ perSecond, burst }: Rate, time: Time): ((next: Turn) => Turn) => {
   const first = semaphore(1);

@@ -36,7 +36,7 @@ export interface Loaded {
   readonly counts: Counts;
   readonly deleted: number;
   /** True where a complete listing would have removed more rows of the scope than the deletion guard allows: nothing was removed. */
-  readonly braked: boolean;
+  readonly isHeld: boolean;
   /** Rows that a complete listing did not show and that stay, because a rejected record without a name may be any of them. */
   readonly spared?: number;
 }
@@ -50,7 +50,7 @@ interface Outcome {
   /** Staged rows that repeated a key. */
   repeated: number;
   deleted: number;
-  braked: boolean;
+  isHeld: boolean;
   spared: number;
 }
 
@@ -73,7 +73,7 @@ export async function load(
     await keepNotes(session, new Set([...(listing?.notes ?? []), ...batch.notes]), how);
     if (how.resolves) {
       await resolveRejects(session, how.stream, [...(listing?.names ?? []), ...batch.names], how);
-      if (how.lists !== undefined && !loaded.braked) await resolveScope(session, how.stream, how.lists, how);
+      if (how.lists !== undefined && !loaded.isHeld) await resolveScope(session, how.stream, how.lists, how);
     }
     checkBalance(how.stream, loaded.counts);
     await how.close(session, loaded);
@@ -88,7 +88,7 @@ export async function load(
 }
 
 function loadedOf(batch: Batch, outcome: Outcome, listing: ListingLoad | undefined): Loaded {
-  const { inserted, updated, unchanged, superseded, repeated, deleted, braked, spared } = outcome;
+  const { inserted, updated, unchanged, superseded, repeated, deleted, isHeld, spared } = outcome;
   const counts: Counts = {
     received: batch.received + (listing?.received ?? 0),
     inserted,
@@ -98,7 +98,7 @@ function loadedOf(batch: Batch, outcome: Outcome, listing: ListingLoad | undefin
     superseded,
     rejected: batch.rejects.length + (listing?.rejects.length ?? 0),
   };
-  return { counts, deleted, braked, ...(spared > 0 && { spared }) };
+  return { counts, deleted, isHeld, ...(spared > 0 && { spared }) };
 }
 
 /** Writes the records by the shortest path that is right for them. */
@@ -115,7 +115,7 @@ async function write(
     superseded: 0,
     repeated: 0,
     deleted: 0,
-    braked: false,
+    isHeld: false,
     spared: 0,
   };
   if (listing !== undefined || how.replaces !== undefined) {
@@ -177,7 +177,7 @@ async function writeListing(
     const listed = listingOf(root, how.replaces, rejects);
     const verdict = await judgeListing(session, root, listed, how, { rows, rejects: rejects.length });
     Object.assign(outcome, verdict);
-    if (!verdict.braked && verdict.spared === 0) {
+    if (!verdict.isHeld && verdict.spared === 0) {
       await keepRevisions(session, root, listed, how);
       outcome.deleted += await replaceScope(session, root, listed, how);
     }

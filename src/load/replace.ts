@@ -84,14 +84,15 @@ export function notRejected(layout: Layout, { rejectedKeys, rejectedRows }: List
     select from jsonb_array_elements(${JSON.stringify(rejectedRows)}::jsonb) r where ${sql.join(same, sql` and `)})`;
 }
 
-/** This many rows of a scope may be removed at once, or this share of them (guarantee G10). */
-const removable = 20;
-const removableShare = 0.05;
+const fewRows = 20;
+
+/** The deletion guard (guarantee G10): how many of so many live rows may be deleted at once. */
+export const mostDeletions = (live: number): number => Math.max(fewRows, Math.floor(live * 0.05));
 
 /** What a complete listing may remove. */
 export interface Verdict {
   /** True where it would remove more than the deletion guard allows: it removes nothing. */
-  readonly braked: boolean;
+  readonly isHeld: boolean;
   /** Rows that it does not show and that stay, because a rejected record without a name may be any of them. */
   readonly spared: number;
 }
@@ -109,10 +110,10 @@ export async function judgeListing(
 ): Promise<Verdict> {
   const entities = root.table.tombstones;
   const mayEmpty = mostToEmpty(listing.scope, merge, shown);
-  if (!entities && mayEmpty === Infinity && !listing.hasNameless) return { braked: false, spared: 0 };
+  if (!entities && mayEmpty === Infinity && !listing.hasNameless) return { isHeld: false, spared: 0 };
   const { live, absent } = await countScope(session, root, listing, merge);
-  const braked = entities ? absent > Math.max(removable, live * removableShare) : live > mayEmpty;
-  return { braked, spared: listing.hasNameless && !braked ? absent : 0 };
+  const isHeld = entities ? absent > mostDeletions(live) : live > mayEmpty;
+  return { isHeld, spared: listing.hasNameless && !isHeld ? absent : 0 };
 }
 
 /** Of relations or days: from a scope of at most this many rows a listing may leave none. */
@@ -123,7 +124,7 @@ function mostToEmpty(
 ): number {
   if (rows > 0) return Infinity;
   if (rejects > 0 && days !== undefined) return 0;
-  return force ? Infinity : removable;
+  return force ? Infinity : fewRows;
 }
 
 /** How many live rows a scope holds, and how many of them the staged listing does not show. */

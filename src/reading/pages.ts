@@ -12,8 +12,8 @@ export type { WalkLimits } from './page-walker.ts';
 /**
  * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
  * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
- * all. A page that is too much is asked for with fewer records where the walk can say how. The place behind a single record of a list without
- * a total is its end where the server refuses it. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us
+ * all. A page that is too much is asked for with fewer records where the walk can say how. If a list without a total gave
+ * one record and the server refuses the next offset, the list is over. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us
  * round in circles. A page token that the server refuses half-way (it expired) restarts the walk, once. Leaving the generator early aborts the request under way.
  */
 export async function* pages(

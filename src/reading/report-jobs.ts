@@ -146,6 +146,6 @@ const ready = async (
   }
 };
 
-/** The request may have arrived: no connection is the exception, and is as passing. A rate limit that outlived its patience is a clear no. */
+/** True if we cannot know whether the request arrived. Without a connection it did not, but is retried likewise; a 429 created nothing. */
 const isUnconfirmed = (error: unknown): error is TidemarkError =>
   (error instanceof Transient && !(error instanceof RateLimited)) || error instanceof Unreachable;

@@ -147,7 +147,7 @@ test('issues that were created since the last sync are left to the next one, and
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
-test('where the brake holds nothing is taken over: it may be another site', async () => {
+test('where the deletion guard holds nothing is taken over: it may be another site', async () => {
   const [one = ''] = await open({ dialect: 'vendor', issues: 200 }, (of) => older(of, 1));
   const { state } = rig.tracker;
   const gone = [...rig.tracker.oracle().issues.values()].filter(
@@ -202,7 +202,7 @@ test('what came back is read by the next reconciliation where the one that saw i
   expect(await rig.rows('select from ops.unseen')).toEqual([]);
 });
 
-test('what came back while the brake held is taken over, and read, by the first reconcile that it does not hold', async () => {
+test('what came back while the deletion guard held is taken over, and read, by the first reconcile that it does not hold', async () => {
   const id = await hiddenAndBack();
   const { state } = rig.tracker;
   const gone = older(rig, 40).filter((other) => other !== id);
@@ -217,7 +217,7 @@ test('what came back while the brake held is taken over, and read, by the first 
   expect(await differences(rig, { issuesOnly: true })).toEqual([]);
 });
 
-test('what was hidden from a reconciliation whose brake held is read again when it is seen', async () => {
+test('what was hidden from a reconciliation whose deletion guard held is read again when it is seen', async () => {
   rig = await openRig({ ...smallSite, dialect: 'vendor', issues: 200 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['projects', 'fields', 'issues'] });

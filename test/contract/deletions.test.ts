@@ -151,7 +151,7 @@ test('P27: when everything vanishes nothing is deleted and somebody is asked to 
   expect((await fingerprint(rig)).issues).toBe(before.issues);
 });
 
-test('more deletions at once than the brake allows are not believed, even if each is confirmed', async () => {
+test('more deletions at once than the deletion guard allows are not believed, even if each is confirmed', async () => {
   await open({ dialect: 'contract' });
   for (const id of some(21)) rig.tracker.state.delete(id);
   const report = await rig.reconcile(issues);

@@ -56,7 +56,7 @@ async function write(
     resolves: walking.resolves,
     ...(listed !== undefined && { lists: listed, ...(stream.absent === 'delete' && { replaces: listed }) }),
     close: async (session, result) => {
-      if (closing !== undefined) await endWith(walking, open, session, closing, result.braked);
+      if (closing !== undefined) await endWith(walking, open, session, closing, result.isHeld);
       await countBatch(session, context.run, stream.name, result);
     },
     settings: context.lease.settings,

@@ -36,9 +36,8 @@ export async function takePage(
 ): Promise<Taken> {
   const { records, outside } = inWindow(walking, page, slice);
   const taker = new PageTaker(walking, batch, page, reading, slice);
-  // A record's rows are encoded before the next record is mapped: they die young. From the first record on
-  // that waits for its lists,
-  // all wait: the order of the page is kept.
+  // A record's rows are encoded before the next record is mapped, so that few objects live at once. From the
+  // first record on that waits for its lists all wait: the order of the page is kept.
   const waiting: Outcome[] = [];
   let rested = performance.now();
   for (const [place, record] of records.entries()) {

@@ -5,6 +5,7 @@ import { plural } from '../../core/format.ts';
 import { noCounts, type RunReport, type StreamReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { nameOf } from '../../core/table.ts';
+import { mostDeletions } from '../../load/replace.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { endsRun } from '../context/problems.ts';
@@ -17,13 +18,6 @@ import { countBatch } from '../state/run-state.ts';
 import { abandonWalks } from '../state/walk-state.ts';
 import { dueBefore, everything, lackingIn, noteUnseen, readLacking } from './missing-rows.ts';
 import { compareWhole, readIds } from './read-ids.ts';
-
-/**
- * More deletions at once than this share of the live rows, and more than this many rows, are not believed
- * (guarantee G10).
- */
-const limitRows = 20;
-const limitShare = 0.05;
 
 /** A canary's answer counts for this long. */
 const canaryMs = 60_000;
@@ -160,7 +154,7 @@ class Deletions {
     const [{ live } = { live: 0 }] = await this.#rows<{ live: number }>(
       'select count(*)::float8 as live from %t t where t.source_id = $1 and t._deleted_at is null',
     );
-    const most = Math.max(limitRows, Math.floor(live * limitShare));
+    const most = mostDeletions(live);
     const sorted = await this.#sort(candidates, most);
     if (sorted === undefined) {
       await noteUnseen(this.#context, this.#stream, keysOf(candidates));
@@ -256,7 +250,7 @@ class Deletions {
     const many = keys.length;
     const isDead = as === 'dead';
     const counts = isDead ? noCounts : { ...noCounts, received: many, updated: many };
-    const loaded = { counts, deleted: isDead ? many : 0, braked: false };
+    const loaded = { counts, deleted: isDead ? many : 0, isHeld: false };
     await withLease(this.#context, async (session) => {
       await sql`update ${sql.id(table.schema, table.name)} set _deleted_at = ${isDead ? sql`now()` : sql`null`},
           _synced_at = now(), _run_id = ${run.runId}::bigint

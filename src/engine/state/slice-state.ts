@@ -137,7 +137,7 @@ export interface SliceEnd {
   /** As `WalkEnd.lacks`: rows that were not shown stay. */
   readonly lacks?: true;
   /** The receipt matches, but what the list no longer shows is more than is believed: nothing was removed. */
-  readonly braked?: true;
+  readonly isHeld?: true;
 }
 
 /** Writes a slice's receipt, inside the transaction of its last batch. */

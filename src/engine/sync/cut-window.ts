@@ -15,8 +15,8 @@ export const fewRecords = 1_000;
 export const mostIds = 5_000;
 
 /**
- * Into how many parts a window of so many records is cut at once: four where two would be cut again. Three of
- * the four are counted, all at once: as many counts as two cuts in two take one after the other.
+ * Into how many parts a window of this many records is cut: four where halves would be cut again. Three of the
+ * four are counted at once, which takes as many requests as two halvings one after the other.
  */
 export const partsOf = (records: number, most: number): number => (records > 2 * most ? 4 : 2);
 

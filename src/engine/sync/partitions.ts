@@ -123,7 +123,7 @@ export async function removeOwner(
     if (owners === 0) return undefined;
     const part = inScope(layoutOf(stream.table), { equal: owner }, run.sourceId);
     const removed = await removal(stream.table, part, run).execute(session.trx);
-    const batch = { counts: noCounts, deleted: owners + Number(removed.numAffectedRows ?? 0), braked: false };
+    const batch = { counts: noCounts, deleted: owners + Number(removed.numAffectedRows ?? 0), isHeld: false };
     await countBatch(session, run, stream.name, batch);
     return batch;
   });

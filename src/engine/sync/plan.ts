@@ -159,8 +159,8 @@ function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): b
 /**
  * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows
  * of if that is older (a source whose index fell behind does not show its changes when the clock says it
- * should; guarantee G4). Records dated in the future do not count. Nor does a watermark that walks over
- * recent records alone have moved: what is older may have changed since.
+ * should; guarantee G4). Records dated in the future do not count, nor does a watermark that was moved by a
+ * read of recent records only: older records may have changed.
  */
 async function lowMark(
   deps: RunDeps,

@@ -222,7 +222,7 @@ class SliceReader {
         'warn',
         `${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
       );
-    return loaded.braked ? { ...sliceEnd, status: 'partial', braked: true } : sliceEnd;
+    return loaded.isHeld ? { ...sliceEnd, status: 'partial', isHeld: true } : sliceEnd;
   }
 }
 

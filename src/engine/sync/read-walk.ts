@@ -175,7 +175,7 @@ class WalkReader {
     const { stream } = this.#walking;
     if (this.#refused.length === 0) return;
     const listed = await listedOwners(this.#walking);
-    // An owner that fails or is closed may have the list: nothing is concluded from the 404 of another one.
+    // If an owner failed or answered 403, a 404 of another owner does not prove that the endpoint is missing.
     const mayHave = this.#answered || this.#problems.length > 0;
     const isClosed = this.#refused.some(({ error }) => error instanceof Forbidden);
     for (const { open, error } of this.#refused) {
@@ -242,8 +242,8 @@ const ownerOf = ({ partition = {} }: Slice): string => partitionText(partition);
  * A slice that is done only in part. What changed while it was read may stand still next time; what the
  * deletion limit held, people look at.
  */
-function partialProblem(name: string, { expected, fetched, braked }: SliceEnd): Problem {
-  if (braked !== true) {
+function partialProblem(name: string, { expected, fetched, isHeld }: SliceEnd): Problem {
+  if (isHeld !== true) {
     const reason = `${name}: the source says ${expected ?? 'nothing'} records, ${fetched} could be read`;
     return { status: 'partial', reason, passesAfterMs: 0 };
   }

@@ -1,7 +1,7 @@
 /**
  * Metrics in the text format of Prometheus. Those of runs and streams are read from the warehouse at every
- * scrape: a restart, or a
- * `sync` of the command line, loses nothing. Only those of this process come from its memory.
+ * scrape: a restart, or a `sync` of the command line, loses nothing. Only those of this process come from
+ * its memory.
  */
 
 import { type RawBuilder, sql } from 'kysely';

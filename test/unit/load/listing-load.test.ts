@@ -147,13 +147,13 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       } as const;
       batch.reject({ ...reject, payload: Buffer.from('{}') });
       const told = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
-      expect(told).toMatchObject({ braked: true, deleted: 0, counts: { received: 1, rejected: 1 } });
+      expect(told).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
       expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
       // One that can is a listing: what it does not show is gone.
       const again = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
       again.reject({ ...reject, payload: Buffer.from('{}') });
       const next = await loadBatch(database.warehouse, again, { runId: '3', force, replaces: scopeOf('a') });
-      expect(next).toMatchObject({ braked: false, deleted: 1 });
+      expect(next).toMatchObject({ isHeld: false, deleted: 1 });
       expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
     },
   );
@@ -170,10 +170,10 @@ describe.each([counted, single])('of a table like $name', (kind) => {
         for (const way of ['one batch', 'many'] as const) {
           await database.warehouse.pool.query(`truncate lab.${kind.name}`);
           clock = 0n;
-          const { counts, deleted, braked } =
+          const { counts, deleted, isHeld } =
             way === 'many' ? await listing(flow, some) : await inOneBatch(flow, some);
           if (counts.received > new Set(some.flat().map(({ name }) => name)).size) repeated += 1;
-          outcomes.push({ counts, deleted, braked, rows: await stored(flow, more) });
+          outcomes.push({ counts, deleted, isHeld, rows: await stored(flow, more) });
         }
         expect(outcomes[1]).toEqual(outcomes[0]);
       }),

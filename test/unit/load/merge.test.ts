@@ -225,10 +225,10 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
   }));
   await loadBatch(warehouse, batchOf(memberFlow, many));
   const loaded = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
-  expect(loaded).toMatchObject({ braked: true, deleted: 0 });
+  expect(loaded).toMatchObject({ isHeld: true, deleted: 0 });
   await warehouse.pool.query("delete from lab.members where user_id = '0'");
   const small = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
-  expect(small).toMatchObject({ braked: false, deleted: 20 });
+  expect(small).toMatchObject({ isHeld: false, deleted: 20 });
 });
 
 describe('an entity whose record in a complete listing is rejected', () => {
@@ -251,7 +251,7 @@ describe('an entity whose record in a complete listing is rejected', () => {
 
   test('is not gone; what the list does not show is', async () => {
     await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n), thing(10, 'ten', 10n)], [], '1');
-    expect(await listing([thing(1, 'a', 10n)], ['9'], '2')).toMatchObject({ braked: false, deleted: 1 });
+    expect(await listing([thing(1, 'a', 10n)], ['9'], '2')).toMatchObject({ isHeld: false, deleted: 1 });
     expect(await names()).toEqual([
       ['1', 'a'],
       ['9', 'nine'],
@@ -263,7 +263,7 @@ describe('an entity whose record in a complete listing is rejected', () => {
   test('and has no name: nothing of the scope is gone, and it is told', async () => {
     await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [], '1');
     expect(await listing([thing(1, 'a', 10n)], ['', '7'], '2')).toMatchObject({
-      braked: false,
+      isHeld: false,
       spared: 1,
       deleted: 0,
     });
@@ -286,7 +286,7 @@ describe('an entity whose record in a complete listing is rejected', () => {
     const many = Array.from({ length: 40 }, (_, i) => thing(i, 'x', 10n));
     await listing(many, [], '1');
     const names25 = Array.from({ length: 25 }, (_, i) => String(i));
-    expect(await listing(many.slice(26), names25, '2')).toMatchObject({ braked: false, deleted: 1 });
+    expect(await listing(many.slice(26), names25, '2')).toMatchObject({ isHeld: false, deleted: 1 });
   });
 });
 
