@@ -5,10 +5,10 @@ import path from 'node:path';
 /** Code lines allowed for each room. Only an issue raises one. */
 export const budgets: Readonly<Record<string, number>> = {
   'main.ts': 200,
-  core: 1427,
+  core: 1200,
   config: 300,
   http: 900,
-  reading: 1376,
+  reading: 1300,
   'connectors/jira': 2500,
   'connectors/spotify-ads': 2900,
   'connectors/dagu': 800,
@@ -16,12 +16,12 @@ export const budgets: Readonly<Record<string, number>> = {
   load: 1400,
   queries: 900,
   warehouse: 700,
-  embedded: 622,
+  embedded: 450,
   scheduler: 900,
-  outbound: 595,
+  outbound: 500,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 2480,
+  cli: 1750,
 };
 
 /** The limit for all of `src`. */
@@ -30,32 +30,19 @@ export const limit = 22_000;
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
   core: 1427,
-  //
   config: 345,
-  //
   http: 945,
-  //
   reading: 1376,
-  //
-  //
   'connectors/spotify-ads': 3350,
   'connectors/dagu': 1240,
   engine: 4230,
-  //
-  load: 1850,
-  //
-  //
-  warehouse: 855,
-  //
+  load: 1840,
+  warehouse: 845,
   embedded: 622,
-  //
   scheduler: 1180,
-  //
   outbound: 595,
-  //
   cli: 2480,
-  //
-  src: 28_000,
+  src: 26_760,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');
