@@ -68,7 +68,7 @@ function end({ context, stream, end: record }: Running, done: StreamReport): Pro
     tell(
       context,
       'warn',
-      `${stream.name}: ${plural(superseded, 'record')} differ from the stored rows but are older, so the stored rows were kept. ` +
+      `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept. ` +
         `If the source was restored from a backup, run sync ${context.run.pipeline} --full`,
     );
   return record(done);

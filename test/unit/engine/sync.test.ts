@@ -68,7 +68,7 @@ test('a record whose source went back in time is not taken, and the run says so;
       event.type === 'note' && event.level === 'warn' ? [event.message] : [],
     );
     expect(warned).toEqual([
-      expect.stringMatching(/^issues: 1 record .* sync tracker --full takes it as it is$/),
+      expect.stringMatching(/^issues: 1 record .* the stored rows were kept. .* run sync tracker --full$/),
     ]);
     expect((await rig.sync({ full: true })).counts.superseded).toBe(0);
     expect(await summary()).toEqual([{ summary: 'After' }]);
