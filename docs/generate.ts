@@ -55,7 +55,7 @@ export async function streamsPage(): Promise<string> {
 
 const head = `# Streams
 
-Written by \`npm run docs\` from the streams and tables themselves; do not edit it by hand. How a stream is read is told in
+Written by \`npm run docs\` from the streams and tables themselves; do not edit it by hand. How a stream is read is described in
 [architecture.md](architecture.md), what reports and BI tools should query in [warehouse.md](warehouse.md). \`npx tidemark streams\` shows
 the same with the state of your own warehouse.
 

@@ -287,7 +287,7 @@ comment on column ops.checkpoints.full_at is 'The source''s clock at the start o
 comment on column ops.checkpoints.scope is 'What the walks were restricted to (extra filter, start of history): another scope means a new full walk.';
 comment on column ops.checkpoints.run_id is 'The run that set it.';
 comment on column ops.checkpoints.updated_at is 'When it was set.';
-comment on column ops.checkpoints.fields is 'Custom fields that were asked for by name when the checkpoint was last moved; null: all that there are, or nobody knows. Where one of them was hidden then and is not any more, everything is read again.';
+comment on column ops.checkpoints.fields is 'Custom fields that were asked for by name when the checkpoint was last moved; null: all that there are, or not known. Where one of them was hidden then and is not any more, everything is read again.';
 
 create table ops.rejects (
   reject_id bigint generated always as identity primary key,

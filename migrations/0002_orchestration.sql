@@ -34,8 +34,8 @@ comment on table ops.ticks is 'Each time a schedule came due, once, however many
 comment on column ops.ticks.pipeline is 'The pipeline, or nightly for all of them.';
 comment on column ops.ticks.does is 'sync, full or reconcile.';
 comment on column ops.ticks.scheduled_for is 'The instant that was due; of several that were missed, the newest.';
-comment on column ops.ticks.covers is 'How many due instants it stands for: more than one after nobody was there.';
-comment on column ops.ticks.first_missed is 'The oldest of them; null where it stands for itself alone.';
+comment on column ops.ticks.covers is 'How many due instants it covers: more than one after a downtime.';
+comment on column ops.ticks.first_missed is 'The oldest of them; null where it covers only its own.';
 comment on column ops.ticks.dag_run_id is 'The request in ops.dag_runs that sees to it.';
 comment on column ops.ticks.joined is 'True if that request was there already and this one joined it.';
 comment on column ops.ticks.made_at is 'When it was noticed.';
@@ -85,12 +85,12 @@ comment on column ops.dag_runs.params is 'As it was asked, e.g. FROM=2024-01-01 
 comment on column ops.dag_runs.trigger is 'schedule or api (the dashboard asks through the API, too).';
 comment on column ops.dag_runs.asked_by is 'Who asked: schedule, dashboard, or the address and role of the caller.';
 comment on column ops.dag_runs.retry_of is 'The earlier request that this one repeats.';
-comment on column ops.dag_runs.status is 'queued, running, interrupted (its process was told to end; waits to be taken up), lost (its process died; waits to be taken up); and over: succeeded, partly_failed, failed, stopped, needs_attention.';
+comment on column ops.dag_runs.status is 'queued, running, interrupted (its process was asked to end; waits for a worker), lost (its process died; waits for a worker); and over: succeeded, partly_failed, failed, stopped, needs_attention.';
 comment on column ops.dag_runs.queued_at is 'When it was queued.';
 comment on column ops.dag_runs.not_before is 'It is not taken up before this moment.';
 comment on column ops.dag_runs.started_at is 'When a worker first took it up.';
 comment on column ops.dag_runs.finished_at is 'When it was over; null before.';
-comment on column ops.dag_runs.stop_asked_at is 'When somebody asked to stop it.';
+comment on column ops.dag_runs.stop_asked_at is 'When a person asked to stop it.';
 comment on column ops.dag_runs.stop_asked_by is 'Who.';
 comment on column ops.dag_runs.claim is 'How often it was taken up; a worker whose number is older may write nothing of it.';
 comment on column ops.dag_runs.losses is 'How often its worker died; parked as failed after the third time.';
@@ -128,7 +128,7 @@ comment on column ops.run_log.message is 'What happened; control characters are 
 create table ops.audit (
   audit_id bigint generated always as identity primary key,
   at timestamptz not null default clock_timestamp(),
-  role text not null check (role in ('operate', 'read', 'local', 'nobody')),
+  role text not null check (role in ('operate', 'read', 'local', 'none')),
   address text not null,
   action text not null,
   pipeline text,
@@ -141,7 +141,7 @@ create index on ops.audit (at desc);
 comment on table ops.audit is 'Every attempt to change something through the control API, also those that were refused. Never holds a token.';
 comment on column ops.audit.audit_id is 'Key.';
 comment on column ops.audit.at is 'When.';
-comment on column ops.audit.role is 'operate or read (which token was shown), local (no token is configured), nobody (none, or a wrong one).';
+comment on column ops.audit.role is 'operate or read (which token was shown), local (no token is configured), none (no token, or a wrong one).';
 comment on column ops.audit.address is 'Where the request came from.';
 comment on column ops.audit.action is 'Method and route, e.g. POST /api/v1/dags/:dagName/start.';
 comment on column ops.audit.pipeline is 'Which pipeline was named.';

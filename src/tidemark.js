@@ -17,7 +17,7 @@ if (Number(process.versions.node.split('.')[0]) >= needed) run();
 else shadow();
 
 function run() {
-  // Started by a shadow that was killed outright: so are we. The two are one process to whoever started them.
+  // Started by a shadow that was killed outright: so are we. For the program that started them the two are one process.
   if (process.send && process.env.TIDEMARK_SHADOW === String(process.ppid)) {
     delete process.env.TIDEMARK_SHADOW;
     process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -44,7 +44,7 @@ comment on column bi.ad_performance_hourly.ad_set_name is 'Name of the ad set.';
 comment on column bi.ad_performance_hourly.asset_format is 'AUDIO, VIDEO, IMAGE or CATALOG.';
 comment on column bi.ad_performance_hourly.ad_id is 'Ad id.';
 comment on column bi.ad_performance_hourly.ad_name is 'Name of the ad.';
-comment on column bi.ad_performance_hourly.spend is 'Spend in units of currency; null if not told.';
+comment on column bi.ad_performance_hourly.spend is 'Spend in units of currency; null if not reported.';
 comment on column bi.ad_performance_hourly.impressions is 'Times shown or played.';
 comment on column bi.ad_performance_hourly.clicks is 'Clicks.';
 comment on column bi.ad_performance_hourly.starts is 'Times playing began.';

@@ -48,7 +48,7 @@ comment on column bi.audience_insights.completes is 'Times played to the end.';
 comment on column bi.audience_insights.reach is 'Different people reached; never sum it over captures or dimensions.';
 comment on column bi.audience_insights.listeners is 'Different people who listened to what is promoted; never sum it.';
 comment on column bi.audience_insights.streams is 'Streams of what is promoted.';
-comment on column bi.audience_insights.purchases is 'Purchases credited to the ads; null if not told or hidden.';
+comment on column bi.audience_insights.purchases is 'Purchases credited to the ads; null if not reported or hidden.';
 comment on column bi.audience_insights.purchases_suppressed is 'True where purchases are hidden: 1 to 4.';
 comment on column bi.audience_insights.ctr is 'Clicks by impressions, 0 to 1.';
 comment on column bi.audience_insights.impression_share_ratio is 'Share of the impressions of all values of the dimension in this capture, 0 to 1.';

@@ -92,7 +92,7 @@ comment on column bi.issues.status_category is 'todo, in_progress, done, or unkn
 comment on column bi.issues.priority is 'Priority.';
 comment on column bi.issues.priority_rank is 'Place of the priority in the order of the source; smaller is more urgent.';
 comment on column bi.issues.resolution is 'Resolution; null while unresolved.';
-comment on column bi.issues.assignee_id is 'The assignee; null if nobody, see bi.users.user_id.';
+comment on column bi.issues.assignee_id is 'The assignee; null if unassigned, see bi.users.user_id.';
 comment on column bi.issues.assignee_name is 'The assignee, as shown.';
 comment on column bi.issues.reporter_id is 'The reporter, see bi.users.user_id.';
 comment on column bi.issues.reporter_name is 'The reporter, as shown.';

@@ -71,7 +71,7 @@ comment on column bi.workflow_runs.scheduled_at is 'The tick of the schedule it 
 comment on column bi.workflow_runs.queued_at is 'When it was queued (UTC).';
 comment on column bi.workflow_runs.started_at is 'When it (last) started (UTC).';
 comment on column bi.workflow_runs.finished_at is 'When it ended (UTC).';
-comment on column bi.workflow_runs.duration_seconds is 'From start to end; null while it runs, or if the end is told before the start.';
+comment on column bi.workflow_runs.duration_seconds is 'From start to end; null while it runs, or if its stated end is before its start.';
 comment on column bi.workflow_runs.queue_seconds is 'From being queued to the start.';
 comment on column bi.workflow_runs.auto_retry_count is 'How often the engine started it again by itself.';
 comment on column bi.workflow_runs.steps is 'Steps, handlers not counted.';

@@ -6,7 +6,6 @@ import type { Source } from '../core/stream.ts';
 import { days, hours } from '../core/time.ts';
 import type { HttpEvent, HttpOptions } from '../http/http-options.ts';
 import { type WorkflowConfig, workflowPart } from './dagu/config.ts';
-
 import { type TrackerConfig, trackerPart } from './jira/config.ts';
 import { type AdsConfig, adsPart } from './spotify-ads/config.ts';
 

@@ -76,7 +76,7 @@ export interface WalkEnd {
    * is missing that was there during that whole pass.
    */
   readonly matched: boolean;
-  /** True where some were not told, or by the source's own word are not in its list: what is not in it is not gone. */
+  /** True where the list is incomplete by the source's own word: a record that it does not show is not gone. */
   readonly lacks?: true;
 }
 

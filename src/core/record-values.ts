@@ -11,7 +11,7 @@ import { isObject, type JsonObject, own } from './record-object.ts';
 import { kindOf, type Reading } from './record-reader.ts';
 import type { Json } from './request.ts';
 import type { Decimal, Integer } from './table.ts';
-import { type Instant, parseDay, parseToldInstant } from './time.ts';
+import { type Instant, parseDay, parseInstantOrSeconds } from './time.ts';
 
 /** Postgres refuses index entries beyond 2,704 bytes; the other columns of a key need some of them. */
 const longestKeyBytes = 2600;
@@ -109,7 +109,7 @@ const anInstant = strict<Instant>(
   'bad_instant',
   'an instant',
   (value) => isText(value) || typeof value === 'number',
-  parseToldInstant,
+  parseInstantOrSeconds,
 );
 const asObject: Parse<JsonObject> = (_r, _path, value) => (isObject(value) ? value : undefined);
 const asList: Parse<readonly Json[]> = (_r, _path, value) => (Array.isArray(value) ? value : undefined);

@@ -32,7 +32,7 @@ const stateByWord = new Map(
 );
 
 /** `Partially Succeeded` and `partiallySucceeded` as `partially_succeeded`. */
-export const wordOf = (label: string): string =>
+const wordOf = (label: string): string =>
   label
     .trim()
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')

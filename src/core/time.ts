@@ -49,7 +49,7 @@ const fromText = (text: string): Instant => {
 };
 
 /** Epoch milliseconds below this would lie before 1973: from a source that does not say what it counts more likely seconds. */
-export const leastLikelyMs = 1e11;
+const leastLikelyMs = 1e11;
 
 /** A whole number of milliseconds since 1970 UTC. Throws `BadData('bad_instant')` for anything else. */
 export const epochMs = (value: number): Instant => {
@@ -75,7 +75,7 @@ export const parseInstant = (value: string | number): Instant =>
  * The same of a source that writes nanoseconds, as Go does for whatever instant it is given: rounded down to the microsecond, which is as fine as
  * the warehouse keeps any.
  */
-export const parseNanoInstant = (value: string | number): Instant =>
+const parseNanoInstant = (value: string | number): Instant =>
   parseInstant(typeof value === 'string' ? value.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1') : value);
 
 /** A day, a time and an offset with blanks between them; Go adds the zone's name, which repeats the offset. */
@@ -95,7 +95,7 @@ export const parseAnyInstant = (value: string | number): Instant => {
 };
 
 /** As `parseInstant`, but a number is of seconds where milliseconds would lie before 1973. */
-export const parseToldInstant = (value: string | number): Instant =>
+export const parseInstantOrSeconds = (value: string | number): Instant =>
   typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
 
 /** Days since 1970-01-01 of a calendar day `YYYY-MM-DD`, years 0001 to 9999; NaN for anything else. */

@@ -233,7 +233,7 @@ function secret(file: string, { data }: Cluster): string {
         `put it back, or move ${data} away and sync again`,
     );
   const password = crypto.randomBytes(24).toString('base64url');
-  // On the disk before its name is: after a power cut data without their password would open to nobody.
+  // On the disk before its name is: after a power cut data without their password could not be opened.
   fs.writeFileSync(`${file}.half`, `${password}\n`, { mode: 0o600, flush: true });
   fs.renameSync(`${file}.half`, file);
   return password;

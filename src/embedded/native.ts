@@ -66,7 +66,7 @@ export function link(root: string): void {
 }
 
 /** Whether that user (absent: this one) can execute the binaries. */
-export const runsAs = (native: Native, as?: Identity): boolean =>
+const runsAs = (native: Native, as?: Identity): boolean =>
   spawnSync(program(native, 'postgres'), ['--version'], { ...as, cwd: '/', stdio: 'ignore' }).status === 0;
 
 /**

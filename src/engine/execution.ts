@@ -258,7 +258,7 @@ async function prune({ warehouse: { db }, observe }: RunDeps, { sourceId, pipeli
 
 /**
  * Closes the run's row. A run that is stopped or fenced does not wait for a warehouse that is away; one that
- * was done when it was told to end waits for as long as the grace time allows, or it would pass for lost.
+ * was done when it was asked to end waits for as long as the grace time allows, or it would pass for lost.
  */
 async function close(deps: RunDeps, report: RunReport, throttled: number, error: unknown): Promise<void> {
   const { warehouse, signal, source } = deps;

@@ -1,4 +1,4 @@
-/** Waiting that ends at once when somebody asks to stop. */
+/** Waiting that ends at once when its signal is aborted. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopped } from '../core/abort.ts';

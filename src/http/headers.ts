@@ -14,7 +14,7 @@ const httpDate = (text: string | undefined): Date | undefined => {
 /** The source's clock when it answered (whole seconds); undefined where it sent none that can be read. */
 export const dateOf = (headers: Headers): Date | undefined => httpDate(headers.date);
 
-/** Dates are measured by the clock of whoever wrote them: ours may be wrong. */
+/** Dates are measured by the clock of the server that wrote them: ours may be wrong. */
 const clockOf = (headers: Headers, wallMs: number): number => dateOf(headers)?.getTime() ?? wallMs;
 
 /** How long the source wants us to wait, in ms: from `Retry-After` (seconds or a date), else from a rate limit that is used up. */

@@ -20,7 +20,7 @@ export const isPlain = (stream: Stream): boolean =>
   );
 
 /** Whether no versions and no revisions of its rows are kept. */
-export const hasNoHistory = ({ versions, revisions }: Table): boolean =>
+const hasNoHistory = ({ versions, revisions }: Table): boolean =>
   versions === undefined && revisions === undefined;
 
 const uniqueViolation = '23505';

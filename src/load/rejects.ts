@@ -48,7 +48,7 @@ export async function keepRejects(
 const written = (text: string): string => text.replaceAll('\0', '\\x00');
 
 /**
- * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: what they told of is good by now, or gone.
+ * Marks rejects as resolved that were met in the scope of a complete listing and not in this one: their records are good by now, or gone.
  * Call it after `keepRejects`. Of one whose slice reaches beyond the scope nothing is known.
  */
 export async function resolveScope(

@@ -31,7 +31,7 @@ interface Handoff {
 const holdMs = minutes(5);
 const pollMs = seconds(10);
 const retryMs = seconds(30);
-/** After a refusal somebody must change something first. */
+/** After a refusal a person must change something first. */
 const refusedMs = minutes(10);
 const mostTries = 10;
 /** How long a lost start is looked for before it is repeated, where a repetition may start the DAG twice. */
@@ -139,7 +139,7 @@ function outcomeOfLostStart(handoff: Handoff, run: EngineRun | undefined): Outco
   if (whose === 'unknown')
     return {
       status: 'unknown',
-      error: `the answer to the start was lost, and ${handoff.dag} has run since: it cannot be told whether that was this run`,
+      error: `the answer to the start was lost, and ${handoff.dag} has run since: it is not known whether that was this run`,
     };
   const isRecent = ageOf(handoff, handoff.startingAt) < lostStartMs;
   return isRecent ? { status: 'starting', isUnseen: true } : undefined;
@@ -170,7 +170,7 @@ function outcomeOfNewest(handoff: Handoff, run: EngineRun): Outcome {
   const how = run.params === undefined ? 'under another id' : 'with other parameters';
   return {
     status: 'unknown',
-    error: `${handoff.dag} has run since ${how}: it cannot be told how this run ended`,
+    error: `${handoff.dag} has run since ${how}: it is not known how this run ended`,
   };
 }
 

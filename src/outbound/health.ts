@@ -33,21 +33,21 @@ export function recordHealth(
     await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(
       trx,
     );
-    const { rows } = await sql<{ state: Health; since: Date; told_at: Date | null; now: Date }>`
-      select state, since, told_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
+    const { rows } = await sql<{ state: Health; since: Date; notified_at: Date | null; now: Date }>`
+      select state, since, notified_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
       trx,
     );
     const [row] = rows;
     if (row === undefined) throw new Error(`ops.health has no row of ${pipeline}`);
-    const { state: before, told_at: reportedAt, now } = row;
+    const { state: before, notified_at: notifiedAt, now } = row;
     // A failed pipeline gets stale, too: that is a message only if the newest run succeeded.
     const state = found === 'stale' && which === null && before !== 'ok' ? before : found;
     const isChanged = before !== state;
-    const isDue = reportedAt === null || now.getTime() - reportedAt.getTime() >= remindMs;
+    const isDue = notifiedAt === null || now.getTime() - notifiedAt.getTime() >= remindMs;
     if (!isChanged && (state === 'ok' || !isDue)) return;
     const since = isChanged ? now : row.since;
     const message = messageOf({ pipeline, state, before, since, which, cause, isReminder: !isChanged });
-    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, told_at = ${now}
+    await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, notified_at = ${now}
       where pipeline = ${pipeline}`.execute(trx);
     for (const channel of channels)
       await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message) values

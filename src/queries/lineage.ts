@@ -138,7 +138,7 @@ const forms: Readonly<Record<string, RegExp>> = {
 const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
 
 /** `issues` → `issue`, `statuses` → `status`, `priorities` → `priority`: how a column that points to the table begins. */
-export const singular = (plural: string): string =>
+const singular = (plural: string): string =>
   plural.endsWith('ies') ? `${plural.slice(0, -3)}y` : plural.replace(/(?<=s|x|ch|sh)es$|s$/, '');
 
 const pointer = ({ name }: TableName): string => `${singular(name)}_id`;

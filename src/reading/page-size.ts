@@ -24,7 +24,7 @@ const step = 4;
 /**
  * A page size that is `most` until it proves too much. Every walk after that begins one step lower. A single record may be
  * larger than any other: for what is too large a walk goes down to one record. A server that is late for a quarter, too, is late for
- * another reason. `note` is told of the step, once.
+ * another reason. `note` hears of the step once.
  */
 export function pageSizeOf(most: number, note: (message: string) => void): PageSize {
   const lower = Math.floor(most / step);

@@ -96,7 +96,7 @@ export const issues = readable('issues', 'Issues, one row each, as last read.', 
 /** The column of the issue that a row belongs to. */
 const issueId = core.bigint('The issue, see tracker.issues.id.');
 
-export const issueLabels = readable('issue_labels', 'Labels of issues; one row per issue and label.', {
+const issueLabels = readable('issue_labels', 'Labels of issues; one row per issue and label.', {
   issue_id: issueId.key(),
   label: core.text('The label, as written.').key(),
 }).with({ relation: true });
@@ -167,7 +167,7 @@ export const issueSprints = readable('issue_sprints', 'Sprints of issues; tracke
   completed_at: instant('completeDate?', 'When it was closed (UTC) as last seen on the issue.'),
 }).with({ relation: true, ignored: '*', indexes: ['(source_id, sprint_id)'] });
 
-export const issueChangelog = core.table(
+const issueChangelog = core.table(
   'tracker.issue_changelog',
   'Every change of every field of an issue; one row per changed field.',
   {
@@ -237,7 +237,7 @@ export const worklogs = readable('worklogs', 'Time logged on issues, one row per
 }).with({ indexes: ['(source_id, issue_id)', '(started_at)'], ignored: 'issueId timeSpent' });
 
 /** The key of today is `tracker.issues.key`. */
-export const issueKeys = readable('issue_keys', 'Every key that an issue has or had.', {
+const issueKeys = readable('issue_keys', 'Every key that an issue has or had.', {
   key: core.text('Issue key, current or former.').key(),
   issue_id: issueId.key(),
 }).with({ relation: true });

@@ -1,6 +1,6 @@
 /**
  * Rows of CSV reports: the table, the meaning of a file's columns, and the transform. A report names its entities and gives no ids; rows that
- * repeat all names and the day are told apart by `occurrence`.
+ * repeat all names and the day are numbered by `occurrence`.
  */
 
 import { isPlainDecimal } from '../../core/decimal.ts';

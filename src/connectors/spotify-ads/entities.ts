@@ -1,7 +1,7 @@
 /**
  * Everything of the ads platform but ad sets and reports: tables and transforms from one list of fields each. The contract
  * promises little of a record, so only its id is required; what is missing is null. Ids are text as the source gives them
- * (UUIDs), instants are UTC. Times of change may be missing, so an older record is told from a newer one by when it was read.
+ * (UUIDs), instants are UTC. Times of change may be missing, so records without one are ordered by when they were read.
  * Members are named as in the vendor's OpenAPI, other names as in the contract.
  */
 

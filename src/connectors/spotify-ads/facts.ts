@@ -78,9 +78,9 @@ const aggregate = (
   const fields: Fields = {
     ...keys,
     ad_account_id: account,
-    entity_name: text('Its name when the report was read, where told.'),
-    entity_status: text('Its status when the report was read, where told.'),
-    parent_entity_id: text('The entity above it, where told.', 'parent_entity.id'),
+    entity_name: text('Its name when the report was read, where given.'),
+    entity_status: text('Its status when the report was read, where given.'),
+    parent_entity_id: text('The entity above it, where given.', 'parent_entity.id'),
     ...more,
   };
   const others = ['start_time', 'end_time', 'stats', 'parent_entity.name', 'parent_entity.status'];
@@ -182,8 +182,8 @@ export const lifetime = aggregate(
   },
   { relation: true, indexes: ['(source_id, ad_account_id, entity_type, captured_on)'] },
   {
-    start_at: instant('Beginning of the period (UTC), where told.', 'start_time'),
-    end_at: instant('End of the period (UTC), where told.', 'end_time'),
+    start_at: instant('Beginning of the period (UTC), where given.', 'start_time'),
+    end_at: instant('End of the period (UTC), where given.', 'end_time'),
   },
 );
 

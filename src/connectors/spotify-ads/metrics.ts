@@ -184,7 +184,7 @@ export const numberColumns = (report: Report): Columns => {
       'Numbers that no column holds exactly, by their name at the source: metrics without a column, fractions where a count was expected, amounts finer than a millionth.',
     ).nullable(),
     _extra: jsonb(
-      'Everything else that the row told and no column holds, and raw values of an unexpected type with the reason.',
+      'Everything else of the row that no column holds, and raw values of an unexpected type with the reason.',
     ).nullable(),
   };
 };

@@ -7,7 +7,7 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice, Stream } from '../../core/stream.ts';
 import { dateToInstant, type Instant } from '../../core/time.ts';
 import type { Batch, Reject } from '../../load/batch.ts';
-import type { Fetched, Refusal } from './nested-lists.ts';
+import type { Fetched, RefusedList } from './nested-lists.ts';
 import { unchangedOf } from './unchanged.ts';
 import type { WalkContext } from './walk-context.ts';
 
@@ -23,7 +23,7 @@ interface Taken {
   /** Records outside the slice's window. */
   readonly outside: number;
   /** Nested lists that the source did not give. */
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RefusedList[];
 }
 
 /** Maps one page into the batch, fetching truncated lists of records whose content changed. */
@@ -57,7 +57,7 @@ export async function takePage(
 
 /** Puts the records of one page into the batch, as rows or as rejects. */
 class PageTaker {
-  readonly refusals: Refusal[] = [];
+  readonly refusals: RefusedList[] = [];
   readonly #walking: WalkContext;
   readonly #batch: Batch;
   readonly #page: Page;

@@ -30,7 +30,7 @@ interface Answer {
 }
 
 /** A list that the source did not give for a record, or not whole. */
-export interface Refusal {
+export interface RefusedList {
   /** The record's key in the stream's table, as text. */
   readonly key: string;
   readonly endpoint: string;
@@ -44,7 +44,7 @@ export interface Fetched {
   readonly rows: Readonly<Record<string, readonly Row[]>>;
   /** The children whose lists could not be had whole: their stored rows stay. */
   readonly lacking: readonly string[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RefusedList[];
   /** Whether the source has deleted the record meanwhile. */
   readonly isGone: boolean;
 }
@@ -115,8 +115,8 @@ export class NestedLists {
    * where single records lack what others have: the slice is read again, once; a record that is refused again
    * stays without the list.
    */
-  async judge(refusals: readonly Refusal[]): Promise<Transient | undefined> {
-    const single: Refusal[] = [];
+  async judge(refusals: readonly RefusedList[]): Promise<Transient | undefined> {
+    const single: RefusedList[] = [];
     for (const refusal of refusals) {
       const of = this.#endpoints.get(refusal.endpoint);
       const { error, again, key } = refusal;
@@ -250,7 +250,7 @@ export class NestedLists {
   }
 
   /** The records, with the lists that they lack. */
-  #namesOf(refusals: readonly Refusal[]): string {
+  #namesOf(refusals: readonly RefusedList[]): string {
     const names = new Set(
       refusals.map(({ key, endpoint }) => `${this.#endpoints.get(endpoint)?.child} of ${key}`),
     );

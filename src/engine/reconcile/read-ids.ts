@@ -35,7 +35,7 @@ export async function readIds(
   );
   const reader = new IdReader(execution, stream, client, tally);
   await reader.readAll(slices);
-  // The planner knows nothing of a temporary table that nobody has analysed.
+  // The planner knows nothing of a temporary table before `analyze`.
   await client.query('analyze pg_temp.reconcile_seen');
   return reader;
 }

@@ -215,6 +215,3 @@ export async function finishStream(
       fetched = ${report.receipt.fetched}, landed = ${report.receipt.landed}, rows = ${rows?.live ?? null}
     where run_id = ${run.runId}::bigint and stream = ${report.stream}`.execute(db);
 }
-
-/** Counts that add to nothing but themselves: how many of the records changed the warehouse. */
-export const changedOf = (counts: Counts): number => counts.inserted + counts.updated;

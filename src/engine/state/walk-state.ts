@@ -195,7 +195,7 @@ export async function closeIfLast(
  * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come
  * back, they are not new. Both are columns; the first may not be null.
  */
-export const askedAndOnceAsked = (asked: string, known: string) =>
+const askedAndOnceAsked = (asked: string, known: string) =>
   sql.raw(
     `${asked} || array(select '-' || ltrim(f, '-') from unnest(${known}) f where ltrim(f, '-') <> all (${asked}))`,
   );

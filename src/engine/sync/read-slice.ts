@@ -8,7 +8,7 @@ import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
 import { type UnderWay, underWay } from '../batching/in-flight.ts';
 import { takePage } from '../batching/map-page.ts';
-import type { Refusal } from '../batching/nested-lists.ts';
+import type { RefusedList } from '../batching/nested-lists.ts';
 import { sliceContext } from '../batching/slice-context.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
 import { manySlices } from '../context/concurrency.ts';
@@ -81,7 +81,7 @@ class SliceReader {
   readonly #loads: UnderWay;
   /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
   readonly #isWhole: boolean;
-  readonly #refusals: Refusal[] = [];
+  readonly #refusals: RefusedList[] = [];
   /** Rejects of the batches that the listing took. */
   readonly #rejects: Reject[] = [];
   #writer: BinaryWriter;

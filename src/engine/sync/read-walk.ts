@@ -133,7 +133,7 @@ class WalkReader {
     await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
     const end = await readSlice(this.#walking, open, { again: this.#isSecond, count: split.count });
     this.#read += 1;
-    // A reading without a pass asked nothing: nobody has answered.
+    // A read without a pass sent no request: no owner has answered.
     this.#answered ||= end.passes > 0;
     if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));
     return [];

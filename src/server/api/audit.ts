@@ -11,7 +11,7 @@ import type { Role } from './tokens.ts';
 
 /** Who tried what. */
 export interface Attempt {
-  readonly role: Role | 'nobody';
+  readonly role: Role | 'none';
   readonly pipeline?: unknown;
   readonly dagRunId?: unknown;
   readonly params?: unknown;

@@ -15,7 +15,7 @@ const isChanging = ({ method }: FastifyRequest): boolean => !['GET', 'HEAD', 'OP
 /** Guards every route of this scope. `isAudited`: attempts to change something get a row in `ops.audit`. */
 export function authenticate(app: FastifyInstance, deps: ServerDeps, isAudited: boolean): void {
   const { tokens, trouble } = deps;
-  const roles = new WeakMap<FastifyRequest, Role | 'nobody'>();
+  const roles = new WeakMap<FastifyRequest, Role | 'none'>();
   const guesses = attemptLimit();
   const isOpen = tokens.operate === undefined && tokens.read === undefined;
 
@@ -27,7 +27,7 @@ export function authenticate(app: FastifyInstance, deps: ServerDeps, isAudited: 
       reply.header('retry-after', String(wait));
       throw new Rejected(429);
     }
-    roles.set(request, 'nobody');
+    roles.set(request, 'none');
     if (isOpen && !namesThisMachine(host)) throw new Rejected(421);
     if (isOpen && origin !== undefined && !isSameOrigin(origin, host))
       throw new Rejected(403, 'this request comes from a page of another site');
@@ -48,8 +48,8 @@ export function authenticate(app: FastifyInstance, deps: ServerDeps, isAudited: 
   audit(app, deps, (request) => {
     const role = roles.get(request);
     if (role === undefined || !isChanging(request)) return undefined;
-    if (role === 'nobody' && strangers.waitOf(request.ip) > 0) return undefined;
-    if (role === 'nobody' && strangers.failed(request.ip))
+    if (role === 'none' && strangers.waitOf(request.ip) > 0) return undefined;
+    if (role === 'none' && strangers.failed(request.ip))
       trouble(`${request.ip} was turned away too often: for a while the audit holds no more of it`);
     const { dagName, runId } = fieldsOf(request.params);
     const body = fieldsOf(request.body);

@@ -23,7 +23,7 @@ export function actions(app: FastifyInstance, deps: DashboardDeps): void {
     app,
     deps,
     ({ session, params, body }) => ({
-      role: session?.role ?? 'nobody',
+      role: session?.role ?? 'none',
       pipeline: fieldsOf(params).pipeline ?? field(body, 'pipeline'),
       dagRunId: fieldsOf(params).run,
       params: field(body, 'from') && `FROM=${field(body, 'from')} TO=${field(body, 'to')}`,

@@ -166,7 +166,7 @@ test('without run ids, a cut-off start behind which somebody else’s run is see
   to.runs.push({ dag: 'reports', params: 'RUN_ID=70', runId: '', state: 'active' });
   await driven(to);
   expect(await stored()).toMatchObject([
-    { status: 'unknown', error: expect.stringContaining('cannot be told') },
+    { status: 'unknown', error: expect.stringContaining('is not known') },
   ]);
   expect(to.starts).toBe(1);
 });
@@ -486,7 +486,7 @@ describe('without run ids, the end that is waited for is that of our run', () =>
     await driven(to);
     await driven(to);
     expect(await stored()).toMatchObject([
-      { status: 'unknown', error: expect.stringContaining('cannot be told') },
+      { status: 'unknown', error: expect.stringContaining('is not known') },
     ]);
   });
 });

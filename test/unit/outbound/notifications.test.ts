@@ -214,7 +214,7 @@ describe('notifications', () => {
   test('as long as it stays bad, people are reminded once a day', async () => {
     await ended('failed');
     await database.warehouse.pool.query(
-      `update ops.health set told_at = clock_timestamp() - interval '25 hours'`,
+      `update ops.health set notified_at = clock_timestamp() - interval '25 hours'`,
     );
     await ended('failed');
     await ended('failed');

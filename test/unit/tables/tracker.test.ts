@@ -59,7 +59,8 @@ describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Dec
 describe('schema tracker', () => {
   it('holds no table that is not declared', () => {
     expect([...new Set(columns.map(({ table }) => table))].sort()).toEqual(
-      trackerTables.map(({ name }) => name).sort(),
+      // Two views that several views of bi read.
+      [...trackerTables.map(({ name }) => name), 'sprint_members', 'status_stays'].sort(),
     );
   });
 

@@ -74,7 +74,7 @@ export const reportLifetime = (reports: Reports): ReadSide =>
     reports,
     'LIFETIME',
     'report_lifetime',
-    'The same over their lifetime, as it was told on each day that was read: reach and frequency add up in no other way.',
+    'The same over their lifetime, as reported on each day that was read: reach and frequency add up in no other way.',
     { column: 'captured_on', oldest: 0, present: true, longest: 1, reread: [{ every: 1, back: 1 }] },
   );
 

@@ -3,7 +3,7 @@
 import { Refused } from '../../../core/errors.ts';
 import type { Http, Request } from '../../../core/request.ts';
 
-/** Without these the rows of a report could not be told apart, or would say less than those that they replace. */
+/** Without these the rows of a report could not be distinguished, or would say less than those that they replace. */
 const required: ReadonlySet<string> = new Set(
   'SPEND IMPRESSIONS IMPRESSIONS_ON_SPOTIFY CLICKS CAMPAIGN_NAME AD_SET_NAME AD_NAME ACTIVE'.split(' '),
 );
@@ -21,7 +21,7 @@ const allowing = /accept|allow|valid|support|permit|possible|expect|one of|any o
  * The names that a refusal says the server lacks: those before the list of allowed names, else those missing from that list. Empty where it
  * names none, and where it would be one that no row can do without.
  */
-export const unsupportedIn = (messages: readonly string[], names: readonly string[]): readonly string[] => {
+const unsupportedIn = (messages: readonly string[], names: readonly string[]): readonly string[] => {
   const text = messages.join(' ');
   const found = text.search(allowing);
   const list = found < 0 ? text.length : found;

@@ -84,7 +84,7 @@ ${dag.configured ? button(view, startPath(dag), isBusy ? 'Running' : 'Run now', 
 </article>`;
 }
 
-/** The newest request, or the newest day with a run that nobody requested. */
+/** The newest request, or the newest day with a run that was not requested here. */
 function lastOf({ last }: Dag, day: DayStatus | undefined, { now }: View): Part {
   if (last !== null)
     return html`${state(last.stopping ? 'stopping' : last.status)} <a href="${requestPath(last)}">${ago(last.startedAt ?? last.queuedAt, now)}</a>${

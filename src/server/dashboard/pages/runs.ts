@@ -93,7 +93,7 @@ export const changeSeries = (of: readonly { readonly counts: Counters }[]): read
 ];
 
 /** Rows changed and duration of runs that are over. `shown`: newest first. */
-export function runFigures(shown: readonly RunLine[]): Html {
+function runFigures(shown: readonly RunLine[]): Html {
   const ended = shown.filter((run) => run.finishedAt !== null).reverse();
   const names = ended.map(({ runId, kind }) => `run ${runId} (${kind})`);
   const seconds: Series = { name: 'duration', tone: 'going', values: ended.map((run) => run.seconds) };

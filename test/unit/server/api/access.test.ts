@@ -127,7 +127,7 @@ test('requests without a token are limited, and cannot fill the audit', async ()
   const lines = await query('select role, http_status from ops.audit');
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.length).toBeLessThan(60);
-  expect(lines[0]).toEqual({ role: 'nobody', http_status: 401 });
+  expect(lines[0]).toEqual({ role: 'none', http_status: 401 });
   expect(narrow.troubles.join()).toContain('turned away too often');
   await narrow.close();
 });
@@ -197,7 +197,7 @@ test('without a configured token only names of this machine are answered (DNS re
       expect(await withHost(host), host).toBe('409');
     expect(await query(`select distinct role from ops.audit order by 1`)).toEqual([
       { role: 'local' },
-      { role: 'nobody' },
+      { role: 'none' },
     ]);
   } finally {
     await open.close();

@@ -448,7 +448,7 @@ test('each attempt to change something has a row in the audit, refused ones too,
     { role: 'operate', action: 'POST /api/v1/dags/:dagName/stop', pipeline: 'nope', http_status: 404 },
     { role: 'operate', params: 'FOO=1', http_status: 400, message: expect.stringContaining('FOO') },
     { role: 'read', http_status: 403 },
-    { role: 'nobody', http_status: 401 },
+    { role: 'none', http_status: 401 },
     { role: 'operate', http_status: 415 },
   ]);
   expect(lines).toHaveLength(7);
