@@ -1,23 +1,21 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+/** One data directory and its server: made, started, stopped. The caller holds a lock, so that only one process does so at a time. */
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Misconfigured, Unreachable } from '../core/errors.ts';
 import { minutes, seconds } from '../core/time.ts';
-import { asArguments, type Settings } from '../warehouse/settings.ts';
-import { type Identity, type Native, program } from './native.ts';
+import type { Settings } from '../warehouse/settings.ts';
+import { type Identity, type Native, type Program, program } from './native.ts';
 
-/** One data directory and its server: made, started, stopped. The caller holds a lock, so that only one process does so at a time. */
 export interface Cluster {
   readonly native: Native;
+  /** The user its server runs as; undefined: this one. */
   readonly as: Identity | undefined;
   /** The data directory. */
   readonly data: string;
-  /** What the server says before its log is open. */
-  readonly startLog: string;
-  /** Directory of its log, as in its settings. */
+  /** The file of its log; the one of the server before is kept as `<log>.1`. */
   readonly log: string;
 }
 
@@ -40,21 +38,21 @@ const environment: { readonly env?: NodeJS.ProcessEnv } =
   process.platform === 'win32' ? {} : { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
 /**
- * The server that runs on this data directory, whichever process started it; undefined if none does. A stale pid file, a zombie and a pid that another
- * process has by now are none. Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory key, status.
+ * The server that runs on this data directory, whichever process started it; undefined if none does. A stale pid file, a zombie, and a pid that
+ * another process has by now do not count. Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared
+ * memory key, status.
  */
 export function running(data: string): Server | undefined {
-  const file = path.join(data, 'postmaster.pid');
-  const lines = textOf(file).split('\n');
+  const lines = textOf(path.join(data, 'postmaster.pid')).split('\n');
   const pid = Number.parseInt(lines[0] ?? '', 10);
   if (!(pid > 0) || !serves(pid, data)) return undefined;
   return { pid, port: Number(lines[3]), status: (lines[7] ?? '').trim() };
 }
 
-/** The text of a file; empty where there is none. A server that ends removes its file at any moment. */
-function textOf(file: string): string {
+/** The text of a file, trimmed; empty where there is none. A server that ends removes its file at any moment. */
+export function textOf(file: string): string {
   try {
-    return fs.readFileSync(file, 'utf8');
+    return fs.readFileSync(file, 'utf8').trim();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
     throw error;
@@ -80,52 +78,27 @@ function serves(pid: number, data: string): boolean {
  */
 export async function make(cluster: Cluster, password: string): Promise<void> {
   const { data, native, as } = cluster;
-  // The initdb of a killed command may be writing there for a moment.
-  await removeHalves(path.dirname(data));
-  if (fs.existsSync(data)) return assertVersion(cluster);
-  const half = `${data}.half-${crypto.randomUUID()}`;
-  const secret = `${half}.pw`;
-  fs.mkdirSync(half, { mode: 0o700 });
-  fs.writeFileSync(secret, `${password}\n`, { mode: 0o600, flag: 'wx' });
-  for (const file of [half, secret]) lend(file, as);
-  const locale = [
-    '--encoding=UTF8',
-    '--locale=C.UTF-8',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-  ];
-  const login = [`--username=${owner}`, '--auth=scram-sha-256', `--pwfile=${secret}`];
-  try {
-    await run(cluster, 'initdb', [`--pgdata=${half}`, ...login, ...locale]);
-    await run(cluster, 'postgres', ['--single', '-D', half, 'postgres'], `CREATE DATABASE ${owner}\n`);
-  } finally {
-    fs.rmSync(secret, { force: true });
+  const halves = fs.readdirSync(path.dirname(data)).filter((name) => name.startsWith('data.half-'));
+  // The initdb of a killed command may go on writing for a moment.
+  const options = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 };
+  for (const name of halves) fs.rmSync(path.join(path.dirname(data), name), options);
+  if (!fs.existsSync(data)) {
+    const half = `${data}.half-${crypto.randomUUID()}`;
+    fs.mkdirSync(half, { mode: 0o700 });
+    fs.writeFileSync(`${half}.pw`, `${password}\n`, { mode: 0o600, flag: 'wx' });
+    for (const file of [half, `${half}.pw`]) lend(file, as);
+    const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=builtin'];
+    const login = [`--username=${owner}`, '--auth=scram-sha-256', `--pwfile=${half}.pw`];
+    run(cluster, 'initdb', [`--pgdata=${half}`, ...login, ...locale, '--builtin-locale=C.UTF-8']);
+    run(cluster, 'postgres', ['--single', '-D', half, 'postgres'], `CREATE DATABASE ${owner}\n`);
+    fs.rmSync(`${half}.pw`);
+    fs.renameSync(half, data);
   }
-  assertVersion({ native, data: half });
-  fs.renameSync(half, data);
-}
-
-/** The initdb of a killed command may go on writing for a moment. A half that cannot be removed is only untidy. */
-async function removeHalves(parent: string): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const halves = fs.readdirSync(parent).filter((name) => name.startsWith('data.half-'));
-    if (halves.length === 0) return;
-    try {
-      for (const name of halves) fs.rmSync(path.join(parent, name), { recursive: true, force: true });
-    } catch {
-      await sleep(50);
-    }
-  }
-}
-
-function assertVersion({ data, native }: Pick<Cluster, 'data' | 'native'>): void {
-  const file = path.join(data, 'PG_VERSION');
-  const made = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
-  if (made === native.version.split('.')[0]) return;
-  const what = /^\d+$/.test(made) ? `of Postgres ${made}` : 'whose PG_VERSION is missing or broken';
+  const version = textOf(path.join(data, 'PG_VERSION'));
+  if (version === native.version.split('.')[0]) return;
   throw new Misconfigured(
-    `${data} is a data directory ${what}, and this is Postgres ${native.version}: move it away and sync again, ` +
-      'or serve it with a Postgres of its version and set DATABASE_URL',
+    `${data} is a data directory of Postgres “${version}” (PG_VERSION), and this is Postgres ${native.version}: ` +
+      'move it away and sync again, or serve it with a Postgres of its version and set DATABASE_URL',
   );
 }
 
@@ -134,57 +107,45 @@ function assertVersion({ data, native }: Pick<Cluster, 'data' | 'native'>): void
  * not keep it alive. A start that is aborted once the server is launched leaves a server that `running` finds.
  * @param port the TCP port of 127.0.0.1; an adopted server keeps its own
  */
-export async function start(
-  cluster: Cluster,
-  port: number,
-  settings: Settings,
-  signal?: AbortSignal,
-): Promise<Server> {
-  const { data } = cluster;
-  let ended: (() => string | undefined) | undefined;
+export async function start(cluster: Cluster, port: number, settings: Settings, signal?: AbortSignal) {
+  const { data, log } = cluster;
+  let launched: ChildProcess | undefined;
   for (const begun = performance.now(); performance.now() - begun < startMs; await sleep(10)) {
     const found = running(data);
     if (found?.status === 'ready') return found;
-    // Before its pid file is there, a launched server could not be stopped.
-    if (found !== undefined || ended === undefined) signal?.throwIfAborted();
-    if (found !== undefined) continue; // starting, recovering or stopping: whichever it is, it ends
-    const how = ended?.();
-    // Backends of a killed server end a moment after it.
-    if (how !== undefined && !/is still in use|lock file .* already exists/s.test(lastWords(cluster)))
-      throw failed(cluster, `ended with ${how}`);
-    if (ended !== undefined && how === undefined) continue;
-    if (how !== undefined) await sleep(100);
+    // Before its pid file exists, a launched server could not be stopped.
+    if (found !== undefined || launched === undefined) signal?.throwIfAborted();
+    if (found !== undefined) continue; // starting, recovering or stopping: each of these ends
+    const end = launched && (launched.signalCode ?? launched.exitCode);
+    if (end === null) continue;
+    if (end !== undefined) {
+      // Backends of a killed server end a moment after it; then try another time.
+      if (!/is still in use|lock file .* already exists/s.test(textOf(log)))
+        throw failed(cluster, `ended with ${end}`);
+      await sleep(100);
+    }
     // Postgres takes a zombie, and a process that has the same pid by now, for a server, and does not start over an empty file. It finds living
     // backends of a dead server by the data directory, not by this file.
     fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
-    ended = launch(cluster, port, settings);
+    launched = launch(cluster, port, settings);
   }
   throw failed(cluster, 'did not become ready in ten minutes');
 }
 
-/** Gives a function that says how the server ended; undefined while it has not. */
-function launch(
-  { native, as, data, startLog }: Cluster,
-  port: number,
-  settings: Settings,
-): () => string | undefined {
-  const out = fs.openSync(startLog, 'w', 0o600);
-  lend(startLog, as);
+function launch({ native, as, data, log }: Cluster, port: number, settings: Settings): ChildProcess {
+  if (fs.existsSync(log)) fs.renameSync(log, `${log}.1`);
+  const out = fs.openSync(log, 'w', 0o600);
   // Without a socket directory: its path would be too long in many checkouts.
-  const own = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
-  const child = spawn(program(native, 'postgres'), ['-D', data, ...asArguments({ ...settings, ...own })], {
-    ...{ ...as, cwd: path.dirname(data), ...environment, stdio: ['ignore', out, out], detached: true },
+  const own = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const options: SpawnOptions = { ...environment, stdio: ['ignore', out, out], detached: true };
+  const child = spawn(program(native, 'postgres'), ['-D', data, ...args], {
+    ...{ ...as, ...options, cwd: path.dirname(data) },
   });
   fs.closeSync(out);
-  let how: string | undefined;
-  child.once('error', (error) => {
-    how = error.message;
-  });
-  child.once('exit', (code, signal) => {
-    how = signal ?? `code ${code}`;
-  });
+  child.on('error', () => undefined); // its exit code says it, too
   child.unref();
-  return () => how;
+  return child;
 }
 
 /** Stops the server of this data directory, if one runs: open connections are cut, everything committed is kept. */
@@ -194,61 +155,26 @@ export async function stop(cluster: Cluster): Promise<void> {
   if (server === undefined) return;
   if (process.platform === 'win32') return run(cluster, 'pg_ctl', ['stop', '-D', data, '-m', 'fast', '-w']);
   // SIGQUIT is as a power cut: the server recovers at the next start.
-  for (const [name, patienceMs] of [
-    ['SIGINT', minutes(1)],
-    ['SIGQUIT', seconds(10)],
-  ] as const) {
-    const begun = performance.now();
+  const signals = { SIGINT: minutes(1), SIGQUIT: seconds(10) };
+  for (const [name, waitMs] of Object.entries(signals)) {
     if (serves(server.pid, data)) process.kill(server.pid, name);
-    while (performance.now() - begun < patienceMs) {
+    for (const begun = performance.now(); performance.now() - begun < waitMs; await sleep(10))
       if (!serves(server.pid, data)) return;
-      await sleep(10);
-    }
   }
   throw new Unreachable(`the embedded Postgres (process ${server.pid}, data in ${data}) does not stop`);
 }
 
-async function run(
-  { native, as, data }: Cluster,
-  name: 'initdb' | 'postgres' | 'pg_ctl',
-  args: readonly string[],
-  input?: string,
-): Promise<void> {
-  const options = { ...as, cwd: path.dirname(data), ...environment };
-  const going = promisify(execFile)(program(native, name), args, options);
-  going.child.stdin?.on('error', () => undefined); // it ended before reading; its exit code tells more
-  going.child.stdin?.end(input);
-  try {
-    await going;
-  } catch (cause) {
-    const said = String(Reflect.get(Object(cause), 'stderr') ?? cause).trim();
-    throw new Unreachable(`${name} of the embedded Postgres failed in ${data}: ${said.slice(-800)}`, {
-      cause,
-    });
-  }
+/** Runs a program to its end, which takes seconds at most. Throws `Unreachable` with what it wrote to stderr. */
+function run({ native, as, data }: Cluster, name: Program, args: readonly string[], input = ''): void {
+  const options = { ...as, cwd: path.dirname(data), ...environment, input, encoding: 'utf8' } as const;
+  const { status, stderr, error } = spawnSync(program(native, name), args, options);
+  if (status === 0) return;
+  const said = error?.message ?? stderr.trim().slice(-800);
+  throw new Unreachable(`${name} of the embedded Postgres failed in ${data}: ${said}`, { cause: error });
 }
 
-const failed = (cluster: Cluster, what: string): Unreachable =>
-  new Unreachable(
-    `the embedded Postgres in ${cluster.data} ${what}: ${lastWords(cluster) || `see ${cluster.log}`}`,
-  );
-
-/** The end of what the server wrote most recently, to its log or before that was open. */
-export function lastWords({ startLog, log }: Cluster): string {
-  return [...(fs.existsSync(startLog) ? [startLog] : []), ...logsIn(log)]
-    .sort((a, b) => fs.statSync(a).mtimeMs - fs.statSync(b).mtimeMs)
-    .slice(-2)
-    .map((file) => fs.readFileSync(file, 'utf8').slice(-600))
-    .join('\n')
-    .trim();
-}
-
-/** The files of the server's log. */
-export const logsIn = (log: string): readonly string[] =>
-  fs
-    .readdirSync(log, { withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => path.join(log, name));
+const failed = ({ data, log }: Cluster, what: string): Unreachable =>
+  new Unreachable(`the embedded Postgres in ${data} ${what}: ${textOf(log).slice(-1200) || `see ${log}`}`);
 
 /** Gives a file or directory that we made to the user the server runs as. */
 export function lend(file: string, as: Identity | undefined): void {

@@ -1,16 +1,15 @@
+/**
+ * Locks between processes, held by the kernel: they end with the process that holds them, however it ends, so no lock is ever stale.
+ * Node has no flock; SQLite's file locking is one, on every platform, and it is part of Node. Nothing is ever written to the file.
+ *
+ * Do not open a lock file by other means in this process: POSIX drops all of a process's locks on a file when any descriptor of it is closed.
+ */
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Misconfigured, saidBy, Unreachable } from '../core/errors.ts';
 
-/**
- * Locks between processes, held by the kernel: they end with the process that holds them, however it ends, so there is no stale lock to judge.
- * Node offers no flock of its own; SQLite's file locking is one, on every platform, and it is part of Node. Nothing is ever written to the file.
- *
- * Do not open a lock file by other means in this process: POSIX drops all of a process's locks on a file when any descriptor of it is closed.
- */
-
-/** A lock that is held until it is given back or the process ends. */
+/** A lock that is held until it is released or the process ends. */
 export interface Held {
   release(): void;
 }
@@ -18,36 +17,24 @@ export interface Held {
 // A garbage-collected connection would give its lock back.
 const alive = new Set<DatabaseSync>();
 
-/** A waiting process says so after this time, ms. */
-const unnoticedMs = 5_000;
-
-/** Takes the lock for us alone, or gives undefined at once if another process has it. Throws `Misconfigured` where files cannot be locked. */
+/** Takes the lock for this process alone; undefined if another process has it. Throws `Misconfigured` where files cannot be locked. */
 export const tryExclusive = (file: string): Held | undefined => take(file, 'BEGIN EXCLUSIVE');
 
-/** Takes the lock together with others who share it, or gives undefined at once if a process has it alone. Throws as `tryExclusive`. */
+/** Takes the lock together with others that share it; undefined if a process has it alone. Throws as `tryExclusive`. */
 export const tryShared = (file: string): Held | undefined => take(file, 'BEGIN; SELECT 1 FROM sqlite_master');
 
-/** Waits for the lock for `patienceMs`, then throws `Unreachable`. `waits` is called once, where it takes a while. */
-export async function exclusive(
-  file: string,
-  patienceMs: number,
-  signal?: AbortSignal,
-  waits: () => void = () => undefined,
-): Promise<Held> {
-  const begun = performance.now();
-  for (let isSaid = false; ; ) {
+/** Waits for the lock for `waitMs`, then throws `Unreachable`. */
+export async function exclusive(file: string, waitMs: number, signal?: AbortSignal): Promise<Held> {
+  for (const begun = performance.now(); performance.now() - begun <= waitMs; ) {
     signal?.throwIfAborted();
     const held = tryExclusive(file);
     if (held) return held;
-    const waited = performance.now() - begun;
-    if (waited > unnoticedMs && !isSaid) waits();
-    isSaid = waited > unnoticedMs;
-    if (waited > patienceMs)
-      throw new Unreachable(
-        `another process has held ${file} for ${Math.round(patienceMs / 1000)} s; is it hanging? Stop it and try again`,
-      );
     await sleep(5 + Math.random() * 20);
   }
+  const waited = Math.round(waitMs / 1000);
+  throw new Unreachable(
+    `another process has held ${file} for ${waited} s: stop it if it hangs, and try again`,
+  );
 }
 
 function take(file: string, statements: string): Held | undefined {
@@ -68,11 +55,7 @@ function take(file: string, statements: string): Held | undefined {
   }
   const held = database;
   alive.add(held);
-  return {
-    release: () => {
-      if (alive.delete(held)) held.close();
-    },
-  };
+  return { release: () => void (alive.delete(held) && held.close()) };
 }
 
 /** https://www.sqlite.org/rescode.html#busy; extended codes keep it in the low byte. */

@@ -43,15 +43,11 @@ export async function privateCluster(): Promise<PrivateCluster> {
   fs.chmodSync(directory, 0o711);
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
   const native = usable(directory, as);
-  const log = path.join(directory, 'log');
-  fs.mkdirSync(log);
-  lend(log, as);
   const cluster: Cluster = {
     native,
     as,
     data: path.join(directory, 'data'),
-    log,
-    startLog: path.join(directory, 'start.log'),
+    log: path.join(directory, 'server.log'),
   };
   await make(cluster, 'test');
   const port = await freePort();

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { shippedTables } from '../../src/connectors/tables.ts';
-import { type Cluster, lend, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
+import { type Cluster, make, owner, running, start, stop } from '../../src/embedded/cluster.ts';
 import { freePort } from '../../src/embedded/embedded.ts';
 import { unprivileged, usable } from '../../src/embedded/native.ts';
 import { openBoss } from '../../src/scheduler/queue.ts';
@@ -155,13 +155,10 @@ const careless = {
 function clusterIn(directory: string): Cluster {
   const as = process.getuid?.() === 0 ? unprivileged() : undefined;
   const native = usable(directory, as);
-  const log = path.join(directory, 'log');
-  fs.mkdirSync(log);
-  lend(log, as);
   const server = fs.mkdtempSync(path.join(placeOfData(directory), 'tidemark-data-'));
   fs.chmodSync(server, 0o711);
   fs.symlinkSync(server, path.join(directory, link));
-  return { native, as, data: path.join(server, 'data'), log, startLog: path.join(directory, 'start.log') };
+  return { native, as, data: path.join(server, 'data'), log: path.join(directory, 'server.log') };
 }
 
 async function prepare(
