@@ -29,23 +29,40 @@ const shown = (value: unknown): string => {
 const badInstant = (value: unknown): BadData =>
   new BadData('bad_instant', `${shown(value)} is not an instant like 2020-06-12T08:13:13.360+0800`);
 
-/** Milliseconds since 1970 of a UTC time `YYYY-MM-DDTHH:mm:ssZ`; NaN where the calendar has no such day: `Date` would take 30 February. */
-const utcMs = (text: string): number => {
-  const ms = Date.parse(text);
-  const day = Number(text.slice(8, 10));
+/** The number that the two digits at a place write. */
+const twoDigits = (text: string, at: number): number =>
+  text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 0x30 * 11;
+
+const dayText = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`;
+
+/** The calendar repeats after 400 years. `Date.UTC` takes a year below 100 for one of the 20th century. */
+const cycleMs = days(146_097);
+
+/** Milliseconds since 1970 of midnight UTC of the `dayText` that begins the text; NaN where the calendar has no such day. */
+const midnightMs = (text: string): number => {
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const day = twoDigits(text, 8);
+  const ms = Date.UTC(year + 400, twoDigits(text, 5) - 1, day) - cycleMs;
   return day > 28 && new Date(ms).getUTCDate() !== day ? Number.NaN : ms;
 };
 
-const instantText =
-  /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(?:(\d{1,6})|(\d{6})0+))?(?:Z|([+-])(\d\d):?([0-5]\d))$/;
+const instantText = new RegExp(
+  `^${dayText}T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,6}0*)?(?:Z|[+-]\\d\\d:?[0-5]\\d)$`,
+);
 
 const fromText = (text: string): Instant => {
-  const [match, short, long, sign, hour, minute] = instantText.exec(text) ?? [];
-  if (match === undefined) throw badInstant(text);
-  const offset = sign === undefined ? 0 : Number(`${sign}1`) * (Number(hour) * 60 + Number(minute));
-  const ms = utcMs(`${text.slice(0, 19)}Z`) - minutes(offset);
-  if (!(ms >= firstMs && ms < endMs) || Math.abs(offset) > widestOffsetMinutes) throw badInstant(text);
-  return BigInt(ms) * 1000n + BigInt((short ?? long ?? '').padEnd(6, '0'));
+  if (!instantText.test(text)) throw badInstant(text);
+  const { length } = text;
+  const zone = text.endsWith('Z') ? length - 1 : length - (text[length - 3] === ':' ? 6 : 5);
+  const offset = zone === length - 1 ? 0 : twoDigits(text, zone + 1) * 60 + twoDigits(text, length - 2);
+  if (offset > widestOffsetMinutes) throw badInstant(text);
+  const time = (twoDigits(text, 11) * 60 + twoDigits(text, 14)) * 60 + twoDigits(text, 17);
+  const ms = midnightMs(text) + seconds(time) - minutes(text[zone] === '-' ? -offset : offset);
+  if (!(ms >= firstMs && ms < endMs)) throw badInstant(text);
+  let micros = 0;
+  for (let at = 20; at < 26; at++) micros = micros * 10 + (at < zone ? text.charCodeAt(at) - 0x30 : 0);
+  const total = ms * 1000 + micros;
+  return Number.isSafeInteger(total) ? BigInt(total) : BigInt(ms) * 1000n + BigInt(micros);
 };
 
 /** Epoch milliseconds below this would lie before 1973: from a source that does not say what it counts more likely seconds. */
@@ -98,9 +115,11 @@ export const parseAnyInstant = (value: string | number): Instant => {
 export const parseInstantOrSeconds = (value: string | number): Instant =>
   typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
 
+const wholeDay = new RegExp(`^${dayText}$`);
+
 /** Days since 1970-01-01 of a calendar day `YYYY-MM-DD`, years 0001 to 9999; NaN for anything else. */
 export const daysSince1970 = (text: string): number => {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? utcMs(`${text}T00:00:00Z`) : Number.NaN;
+  const ms = wholeDay.test(text) ? midnightMs(text) : Number.NaN;
   return ms >= firstMs ? ms / days(1) : Number.NaN;
 };
 

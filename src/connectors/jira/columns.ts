@@ -6,17 +6,19 @@
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
+import type { Json } from '../../core/request.ts';
 import type { Slice, Transform } from '../../core/stream.ts';
 import type { Column, DeclaredTable, Row, Value } from '../../core/table.ts';
 import * as core from '../../core/table.ts';
 import { document, personId, plainText } from './transform/values.ts';
 
-/** Reads the value of a column. `prefix` begins the paths in errors, e.g. `fields.`. Throws `BadData`. */
-type Read<V> = (r: Reading, record: JsonObject, prefix: string) => V;
+/** Reads the value of a column. Throws `BadData`. */
+type Read<V> = (r: Reading, record: JsonObject) => V;
 
 /** A column with the way in which its value is read. */
 export interface Source<V extends Value = Value> extends Column<V> {
-  readonly read: Read<V>;
+  /** Makes the reader. `prefix` begins the paths in errors, e.g. `fields.`. */
+  readonly reader: (prefix: string) => Read<V>;
   /** Paths of the members of the record that it reads, e.g. `priority.id`. */
   readonly members: readonly string[];
   key(): Source<V>;
@@ -25,11 +27,18 @@ export interface Source<V extends Value = Value> extends Column<V> {
 /**
  * A column that is read by a function of its own. `members`: the paths that it reads, separated by blanks.
  */
-export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> => ({
+export const from = <V extends Value>(column: Column<V>, members: string, read: Read<V>): Source<V> =>
+  sourceOf(column, members, () => read);
+
+const sourceOf = <V extends Value>(
+  column: Column<V>,
+  members: string,
+  reader: (prefix: string) => Read<V>,
+): Source<V> => ({
   ...column,
-  read,
+  reader,
   members: members.split(' '),
-  key: () => from(column.key(), members, read),
+  key: () => sourceOf(column.key(), members, reader),
 });
 
 /**
@@ -52,47 +61,38 @@ const kind =
     required: ReadMember<V | null> = optional,
   ) =>
   <P extends string>(path: P, about: string): Source<At<P, V>> => {
-    const ways = path.split('|').map((way) => ({ steps: stepsOf(way), isOptional: way.includes('?') }));
-    const isOptional = ways.at(-1)?.isOptional === true;
-    const read: Read<V | null> = (r, record, prefix) => {
-      for (const way of ways) {
-        const value = memberAt(r, record, prefix, way.steps, way.isOptional ? optional : required);
-        if (value !== null) return value;
-      }
-      return null;
+    const ways = path.split('|');
+    const isOptional = ways.at(-1)?.includes('?') === true;
+    const reader = (prefix: string): Read<V | null> => {
+      const [first = noValue, ...others] = ways.map((way) =>
+        memberReader(way.split('.'), prefix, way.includes('?') ? optional : required),
+      );
+      if (others.length === 0) return first;
+      return (r, record) => others.reduce((found, next) => found ?? next(r, record), first(r, record));
     };
     const members = path.replaceAll('?', '').replaceAll('|', ' ');
     const plain = column(about);
     // `At` says by the path's type what `isOptional` says by its text.
-    return from(isOptional ? plain.nullable() : plain, members, read) as Source<At<P, V>>;
+    return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
   };
 
-interface Step {
-  readonly name: string;
-  readonly isOptional: boolean;
-}
+const noValue = (): null => null;
 
-const stepsOf = (path: string): readonly Step[] =>
-  path.split('.').map((step) => ({ name: step.replace('?', ''), isOptional: step.endsWith('?') }));
-
-const memberAt = <V>(
-  r: Reading,
-  record: JsonObject,
+/** Reads the member at the end of the steps, e.g. `priority?`, `id`. */
+const memberReader = <V>(
+  [step = '', ...inner]: readonly string[],
   prefix: string,
-  steps: readonly Step[],
-  read: ReadMember<V>,
-): V | null => {
-  let holder = record;
-  let path = prefix;
-  for (const [index, { name, isOptional }] of steps.entries()) {
-    path += name;
-    if (index === steps.length - 1) return read(r, holder, name, path);
-    const within = (isOptional ? values.object : values.requiredObject)(r, holder, name, path);
-    if (within === null) return null;
-    holder = within;
-    path += '.';
-  }
-  return null;
+  read: ReadMember<V | null>,
+): Read<V | null> => {
+  const name = step.replace('?', '');
+  const path = prefix + name;
+  if (inner.length === 0) return (r, record) => read(r, record, name, path);
+  const holder = step.endsWith('?') ? values.object : values.requiredObject;
+  const readInner = memberReader(inner, `${path}.`, read);
+  return (r, record) => {
+    const within = holder(r, record, name, path);
+    return within === null ? null : readInner(r, within);
+  };
 };
 
 const lowerCase =
@@ -123,7 +123,7 @@ export interface Readable extends DeclaredTable {
   /** Names of the record's own members that columns read. */
   readonly members: ReadonlySet<string>;
   /** The row of a record; `given` has the values of columns that are no `Source`. Throws `BadData`. */
-  rowOf(r: Reading, record: JsonObject, given?: Row, prefix?: string): Row;
+  rowOf(r: Reading, record: JsonObject, given?: Row): Row;
   /** The same table with these options. */
   with(options: ReadableOptions): Readable;
 }
@@ -134,6 +134,8 @@ interface ReadableOptions extends core.TableOptions {
    * `parent` holds.
    */
   readonly ignored?: string;
+  /** What the paths in errors begin with, e.g. `fields.`. */
+  readonly prefix?: string;
 }
 
 /** Addresses and pictures, which follow from the id or say how something is painted. */
@@ -144,50 +146,67 @@ export const readable = (
   name: string,
   about: string,
   content: core.Columns,
-  { ignored = '', ...options }: ReadableOptions = {},
+  { ignored = '', prefix = '', ...options }: ReadableOptions = {},
 ): Readable => {
   const table: DeclaredTable = core.table(`tracker.${name}`, about, content, options);
-  const columns: readonly [string, Column | Source][] = Object.entries(content);
-  const members = columns.flatMap(([, column]) => ('members' in column ? column.members : []));
-  const membersByHolder = knownMembers([...members, ...ignored.split(' ')]);
+  const columns = Object.entries<Column | Source>(content).map(([column, source]) => ({
+    column,
+    read: 'reader' in source ? source.reader(prefix) : undefined,
+  }));
+  const members = Object.values<Column | Source>(content).flatMap((column) =>
+    'members' in column ? column.members : [],
+  );
+  const holders = holdersOf([...members, ...ignored.split(' ')]);
   return {
     ...table,
     members: new Set(members.map((path) => path.split('.')[0] ?? path)),
-    rowOf(r, record, given = {}, prefix = '') {
+    rowOf(r, record, given = {}) {
       const row: Record<string, Value> = {};
-      for (const [column, source] of columns) {
-        const value = 'read' in source ? source.read(r, record, prefix) : given[column];
+      for (const { column, read } of columns) {
+        const value = read === undefined ? given[column] : read(r, record);
         if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);
         row[column] = value;
       }
-      for (const [holder, names] of membersByHolder) keepUnknown(r, record, holder, names);
+      for (const holder of holders) keepUnknown(r, record, holder);
       // Last: everything before it may keep something.
-      return table.entity ? { ...row, _extra: r.extra() } : row;
+      if (table.entity) row._extra = r.extra();
+      return row;
     },
     with: (more) => readable(name, about, content, more),
   };
 };
 
-/**
- * Names of known members by the path of the object that holds them, innermost first; without those of which
- * all are ignored.
- */
-const knownMembers = (paths: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> => {
-  const byHolder = new Map<string, Set<string>>();
+/** An object in a record, and the names of its members that are read or ignored. */
+interface Holder {
+  readonly steps: readonly string[];
+  readonly prefix: string;
+  readonly names: ReadonlySet<string>;
+}
+
+/** The objects in a record that hold what these paths name, innermost first; without those of which all is ignored. */
+const holdersOf = (paths: readonly string[]): readonly Holder[] => {
+  const byPath = new Map<string, Set<string>>();
   for (const path of paths) {
     const steps = path.split('.');
     for (const [index, name] of steps.entries()) {
       const holder = steps.slice(0, index).join('.');
-      byHolder.set(holder, (byHolder.get(holder) ?? new Set(ignoredEverywhere)).add(name));
+      byPath.set(holder, (byPath.get(holder) ?? new Set(ignoredEverywhere)).add(name));
     }
   }
-  return new Map([...byHolder].filter(([, names]) => !names.has('*')).reverse());
+  return [...byPath]
+    .filter(([, names]) => !names.has('*'))
+    .map(([path, names]) => ({
+      steps: path === '' ? [] : path.split('.'),
+      prefix: path === '' ? '' : `${path}.`,
+      names,
+    }))
+    .reverse();
 };
 
-const keepUnknown = (r: Reading, record: JsonObject, path: string, names: ReadonlySet<string>): void => {
-  let holder: unknown = record;
-  for (const step of path === '' ? [] : path.split('.')) holder = isObject(holder) ? own(holder, step) : null;
-  if (isObject(holder)) r.keepUnknown(holder, names, path === '' ? '' : `${path}.`);
+const keepUnknown = (r: Reading, record: JsonObject, { steps, prefix, names }: Holder): void => {
+  let holder: Json = record;
+  for (const step of steps) holder = isObject(holder) ? own(holder, step) : null;
+  if (isObject(holder)) r.keepUnknown(holder, names, prefix);
 };
 
 /**

@@ -87,6 +87,7 @@ export const issues = readable('issues', 'Issues, one row each, as last read.', 
   wide: true,
   indexes: ['(source_id, key)', '(source_id, project_id)', '(updated_at)'],
   // Objects that have rows of their own, what the caller did, and times in words.
+  prefix: 'fields.',
   ignored: [
     '* project.* issuetype.* status.* priority.* parent.* resolution.description votes.hasVoted watches.isWatching',
     'timetracking.originalEstimate timetracking.remainingEstimate timetracking.timeSpent',

@@ -57,22 +57,17 @@ export const issueMapper =
     const details = detailsOf({ ...issue, key, walks: () => walksOf(String(issue.id)) }, whole, catalogue);
     r.keepUnknown(whole, recordKeys, 'record.');
 
-    const row = issues.rowOf(
-      r,
-      issue.fields,
-      {
-        id: issue.id,
-        key,
-        ...epicOf(r, issue.fields, catalogue),
-        labels: labels.rows,
-        components: lists.namesOf(components),
-        fix_versions: lists.namesOf(fixed),
-        affects_versions: lists.namesOf(affected),
-        story_points: firstSet(decimal, r, issue.fields, catalogue.storyPoints),
-        custom_fields: custom.json,
-      },
-      'fields.',
-    );
+    const row = issues.rowOf(r, issue.fields, {
+      ...epicOf(r, issue.fields, catalogue),
+      id: issue.id,
+      key,
+      labels: labels.rows,
+      components: lists.namesOf(components),
+      fix_versions: lists.namesOf(fixed),
+      affects_versions: lists.namesOf(affected),
+      story_points: firstSet(decimal, r, issue.fields, catalogue.storyPoints),
+      custom_fields: custom.json,
+    });
     const partial = Object.entries({ labels, components, versions, links, sprints });
     const incomplete = partial.flatMap(([name, { whole }]) => (whole ? [] : [name]));
     const notes = r.notes();
