@@ -76,6 +76,7 @@ export class Batch {
   readonly spans: number[] = [];
   readonly #writer: BinaryWriter;
   readonly #children: ReturnType<typeof childrenOf>;
+  readonly #childNames: readonly string[];
   readonly #places = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
@@ -83,6 +84,7 @@ export class Batch {
     this.stream = stream;
     this.isListing = isListing(stream);
     this.#children = childrenOf(stream.children);
+    this.#childNames = this.#children.map(([name]) => name);
     this.layouts = [layoutOf(stream.table), ...this.#children.map(([, child]) => layoutOf(child.table))];
     this.#writer = writer;
     writer.rewind(0);
@@ -217,8 +219,9 @@ export class Batch {
   /** Gives the bits of the children that were delivered. */
   #encodeChildren(rows: TailRows): number {
     let delivered = 0;
-    for (const [i, [name]] of this.#children.entries()) {
-      const list = rows[name];
+    // Counted, not iterated: this runs for every record.
+    for (let i = 0; i < this.#childNames.length; i += 1) {
+      const list = rows[this.#childNames[i] ?? ''];
       if (list === undefined) continue;
       delivered |= 1 << i;
       const layout = this.layouts[i + 1] as Layout;

@@ -208,12 +208,14 @@ export class BinaryWriter {
   #texts(items: readonly string[]): void {
     this.#reserve(24);
     const start = this.#at;
-    const isEmpty = items.length === 0;
-    for (const word of isEmpty ? [0, 0, textOid] : [1, 0, textOid, items.length, 1]) {
-      this.#at += 4;
-      this.#view.setInt32(this.#at, word);
-    }
     this.#at += 4;
+    this.#int32(items.length === 0 ? 0 : 1);
+    this.#int32(0);
+    this.#int32(textOid);
+    if (items.length > 0) {
+      this.#int32(items.length);
+      this.#int32(1);
+    }
     for (const item of items) this.#text(item);
     this.#view.setInt32(start, this.#at - start - 4);
   }
@@ -242,6 +244,11 @@ export class BinaryWriter {
     this.#word(isNegative && !isZero ? 0x4000 : 0);
     this.#word(scale);
     for (let i = first; i < end; i += 1) this.#word(groupAt(i));
+  }
+
+  #int32(value: number): void {
+    this.#view.setInt32(this.#at, value);
+    this.#at += 4;
   }
 
   #word(value: number): void {

@@ -156,12 +156,16 @@ export const readable = (
   const members = Object.values<Column | Source>(content).flatMap((column) =>
     'members' in column ? column.members : [],
   );
+  // V8 keeps an object that gets more than a dozen members one by one as a hash table, but copies one that JSON.parse made as it is.
+  const blank: Row = JSON.parse(
+    `{${[...Object.keys(content), ...(table.entity ? ['_extra'] : [])].map((column) => `"${column}":null`)}}`,
+  );
   const holders = holdersOf([...members, ...ignored.split(' ')]);
   return {
     ...table,
     members: new Set(members.map((path) => path.split('.')[0] ?? path)),
     rowOf(r, record, given = {}) {
-      const row: Record<string, Value> = {};
+      const row: Record<string, Value> = { ...blank };
       for (const { column, read } of columns) {
         const value = read === undefined ? given[column] : read(r, record);
         if (value === undefined) throw new TypeError(`tracker.${name}: nothing gives ${column}`);

@@ -30,25 +30,27 @@ interface Owner extends Issue {
   readonly walks: () => DetailWalks;
 }
 
+/** What was found of the lists: rows by child, and the lists that are to be fetched. */
 interface Details {
-  readonly children: Readonly<Record<string, readonly Row[]>>;
-  readonly nestedLists: readonly NestedList[];
+  readonly children: Record<string, readonly Row[]>;
+  readonly nestedLists: NestedList[];
 }
 
 /** All three lists, and the keys that the changelog names. */
 export const detailsOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): Details => {
-  const parts = [
-    changelogOf(owner, record, catalogue),
-    listOf(owner, 'comment', 'comments', comments),
-    listOf(owner, 'worklog', 'worklogs', worklogs),
-  ];
-  return {
-    children: Object.assign({}, ...parts.map(({ children }) => children)),
-    nestedLists: parts.flatMap(({ nestedLists }) => nestedLists),
-  };
+  const details: Details = { children: {}, nestedLists: [] };
+  addChangelog(details, owner, record, catalogue);
+  addList(details, owner, 'comment', 'comments', comments);
+  addList(details, owner, 'worklog', 'worklogs', worklogs);
+  return details;
 };
 
-const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): Details => {
+const addChangelog = (
+  { children, nestedLists }: Details,
+  owner: Owner,
+  record: JsonObject,
+  catalogue: Catalogue,
+): void => {
   const { r, id } = owner;
   const { records, complete } = delivered(r, record, 'changelog', 'histories', 'changelog');
   // A truncated list is read, too, for the keys in it.
@@ -56,7 +58,11 @@ const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): De
     changesOf(r.element('changelog.histories', at), id, history, catalogue),
   );
   const keys = keysOf(owner, changelog);
-  if (complete) return { children: { keys, changelog }, nestedLists: [] };
+  children.keys = keys;
+  if (complete) {
+    children.changelog = changelog;
+    return;
+  }
   const walk = owner.walks().changelog;
   const rows = (fetched: readonly Json[]): readonly IssueChangeRow[] =>
     eachOnce(fetched).flatMap((history) => {
@@ -66,37 +72,34 @@ const changelogOf = (owner: Owner, record: JsonObject, catalogue: Catalogue): De
   const seen = new Set(keys.map(({ key }) => key));
   const newKeys = (fetched: readonly Json[]) =>
     keysOf(owner, rows(fetched)).filter(({ key }) => !seen.has(key));
-  const nestedLists = [
+  nestedLists.push(
     { child: 'changelog', walk, shown: idsOf(records), rows },
     { child: 'keys', walk, rows: newKeys },
-  ];
-  return { children: { keys }, nestedLists };
+  );
 };
 
 /** Comments or worklogs. Records that name another issue are not of this list, which is then fetched. */
-const listOf = (
+const addList = (
+  { children, nestedLists }: Details,
   { r, id, fields, walks }: Owner,
   field: 'comment' | 'worklog',
   child: 'comments' | 'worklogs',
   table: Readable,
-): Details => {
+): void => {
   const path = `fields.${field}`;
+  const { records, complete } = delivered(r, fields, field, child, path);
   const belongs = (record: Json): boolean => ['', String(id)].includes(idBy('issueId')(record));
   const rowOf = (reading: Reading, record: Json): Row =>
     table.rowOf(reading, requireRecord(reading, record), { issue_id: id });
-  const { records, complete } = delivered(r, fields, field, child, path);
   if (complete && records.every(belongs)) {
-    const rows = records.map((record, at) => rowOf(r.row(`${path}.${child}`, at), record));
-    return { children: { [child]: rows }, nestedLists: [] };
+    children[child] = records.map((record, at) => rowOf(r.row(`${path}.${child}`, at), record));
+    return;
   }
   const rows = (fetched: readonly Json[]): readonly Row[] =>
     eachOnce(fetched).map((record) =>
       rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record),
     );
-  return {
-    children: {},
-    nestedLists: [{ child, walk: walks()[child], belongs, shown: idsOf(records.filter(belongs)), rows }],
-  };
+  nestedLists.push({ child, walk: walks()[child], belongs, shown: idsOf(records.filter(belongs)), rows });
 };
 
 /**
@@ -134,9 +137,10 @@ const idOf = idBy('id');
 const idsOf = (records: readonly Json[]): readonly string[] => records.map(idOf).filter((id) => id !== '');
 
 /** The last record of each id; a record without an id stays, for its reader to reject. */
-const eachOnce = (records: readonly Json[]): readonly Json[] => [
-  ...new Map(records.map((record) => [idOf(record) || Symbol(), record])).values(),
-];
+const eachOnce = (records: readonly Json[]): readonly Json[] =>
+  records.length < 2
+    ? records
+    : [...new Map(records.map((record) => [idOf(record) || Symbol(), record])).values()];
 
 const historyKeys = names('id created items');
 const authoredKeys: ReadonlySet<string> = new Set([...historyKeys, 'author']);
@@ -216,6 +220,7 @@ const keysOf = ({ r, id, key }: Owner, changes: readonly IssueChangeRow[]) => {
   const ofKey = changes.filter(
     ({ field_id, field_name }) => isIssueKey(field_id) || (field_name === 'Key' && !isCustomId(field_id)),
   );
+  if (ofKey.length === 0) return [{ key, issue_id: id }];
   const named = ofKey.flatMap(({ from_text, to_text }) => [from_text, to_text]);
   const former = named.flatMap((each) => (each ? [keyText(r, 'changelog', each)] : []));
   return [...new Set([key, ...former])].map((each) => ({ key: each, issue_id: id }));

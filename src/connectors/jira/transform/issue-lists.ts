@@ -44,6 +44,8 @@ export const labelsOf = (issue: Issue): Found<string> => {
   };
 };
 
+const noRows: readonly Row[] = [];
+
 /** The columns of an element that its list or the issue gives; null where it cannot become a row. */
 type Completion = (at: Reading, element: JsonObject) => Row | null;
 
@@ -58,9 +60,11 @@ const rowsOf = (
   { rows: elements, whole }: Found<Json> = listIn(issue, field),
   given: Completion = () => ({}),
 ): Found => {
+  if (elements.length === 0) return { rows: noRows, whole };
   const found = new Map<string, Row>();
   let isWhole = whole;
-  for (const [index, element] of elements.entries()) {
+  for (let index = 0; index < elements.length; index += 1) {
+    const element = elements[index];
     const at = issue.r.element(`fields.${field}`, index);
     const isNumbered =
       isObject(element) && (own(element, 'id') ?? null) !== null && id(at, element, 'id') !== null;
@@ -81,7 +85,7 @@ export const versionsOf = (issue: Issue, field: 'fixVersions' | 'versions'): Fou
 
 /** The names that are there, in the order of the source. */
 export const namesOf = ({ rows }: Found): readonly string[] =>
-  rows.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
+  rows.map(({ name }) => name).filter((name) => typeof name === 'string');
 
 /**
  * A link shows the issue at its other end as `outwardIssue` or `inwardIssue`. The vendor's OpenAPI requires
@@ -118,11 +122,14 @@ export const looksLikeSprints = (value: Json): boolean => {
 
 /** Sprints of the sprint fields, and of `closedSprints` and `sprint`, which the agile API adds. Each once. */
 export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found => {
-  const found = [...sprintFields, 'closedSprints', 'sprint'].map((field) => {
-    const value = own(issue.fields, field);
+  const found = [...sprintFields, 'closedSprints', 'sprint'].flatMap((field) => {
+    const value = own(issue.fields, field) ?? null;
+    if (value === null) return [];
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
-    return rowsOf(issue, field, issueSprints, list);
+    return [rowsOf(issue, field, issueSprints, list)];
   });
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
   const rows = new Map(found.flatMap((each) => each.rows).map((row) => [String(row.sprint_id), row]));
   return { rows: [...rows.values()], whole: found.every(({ whole }) => whole) };
 };

@@ -47,6 +47,7 @@ export const issueMapper =
     const key = requiredKey(r, whole, 'key');
 
     const custom = customFields(r, issue.fields, catalogue);
+    const epic = epicOf(r, issue.fields, catalogue);
     const labels = lists.labelsOf(issue);
     const components = lists.componentsOf(issue);
     const fixed = lists.versionsOf(issue, 'fixVersions');
@@ -58,7 +59,8 @@ export const issueMapper =
     r.keepUnknown(whole, recordKeys, 'record.');
 
     const row = issues.rowOf(r, issue.fields, {
-      ...epicOf(r, issue.fields, catalogue),
+      epic_id: epic.id,
+      epic_key: epic.key,
       id: issue.id,
       key,
       labels: labels.rows,
@@ -68,21 +70,26 @@ export const issueMapper =
       story_points: firstSet(decimal, r, issue.fields, catalogue.storyPoints),
       custom_fields: custom.json,
     });
-    const partial = Object.entries({ labels, components, versions, links, sprints });
-    const incomplete = partial.flatMap(([name, { whole }]) => (whole ? [] : [name]));
+    const { children, nestedLists } = details;
+    children.labels = [...new Set(labels.rows)].map((label) => ({ issue_id: issue.id, label }));
+    children.components = components.rows;
+    children.versions = versions.rows;
+    children.links = links.rows;
+    children.sprints = sprints.rows;
+    const found: Readonly<Record<string, lists.Found<unknown>>> = {
+      labels,
+      components,
+      versions,
+      links,
+      sprints,
+    };
+    const partial = Object.keys(found).filter((name) => found[name]?.whole !== true);
     const notes = r.notes();
     return {
       row,
-      children: {
-        labels: [...new Set(labels.rows)].map((label) => ({ issue_id: issue.id, label })),
-        components: components.rows,
-        versions: versions.rows,
-        links: links.rows,
-        sprints: sprints.rows,
-        ...details.children,
-      },
-      ...(incomplete.length > 0 && { partial: incomplete }),
-      ...(details.nestedLists.length > 0 && { nestedLists: details.nestedLists }),
+      children,
+      ...(partial.length > 0 && { partial }),
+      ...(nestedLists.length > 0 && { nestedLists }),
       ...(notes.length > 0 && { notes }),
     };
   };
@@ -163,8 +170,8 @@ const epicOf = (r: Reading, fields: JsonObject, { epicLinks }: Catalogue) => {
   const epic = stated ?? (parent !== null && isEpic(r, parent) ? parent : null);
   const path = epic === stated ? 'fields.epic' : 'fields.parent';
   return {
-    epic_id: epic && id(r, epic, 'id', `${path}.id`),
-    epic_key: (epic && text(r, epic, 'key', `${path}.key`)) ?? firstSet(text, r, fields, epicLinks),
+    id: epic && id(r, epic, 'id', `${path}.id`),
+    key: (epic && text(r, epic, 'key', `${path}.key`)) ?? firstSet(text, r, fields, epicLinks),
   };
 };
 

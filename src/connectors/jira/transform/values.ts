@@ -9,13 +9,18 @@ import { keyText, object, text } from '../../../core/record-values.ts';
 import type { JsonText } from '../../../core/table.ts';
 import { adfText } from './adf.ts';
 
+const identities = ['accountId', 'key', 'name'];
+
 /**
  * The id of a user object: `accountId`; where a server knows none, `key` or `name`. Undefined where it has
  * none of them.
  */
 export const identityOf = (user: JsonObject): string | undefined => {
-  const found = ['accountId', 'key', 'name'].map((key) => own(user, key));
-  return found.find((value): value is string => typeof value === 'string' && value !== '');
+  for (const key of identities) {
+    const value = own(user, key);
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
 };
 
 /** The id of the person under a key. Null: unassigned, anonymous, account deleted. */
