@@ -63,20 +63,15 @@ const kind =
   <P extends string>(path: P, about: string): Source<At<P, V>> => {
     const ways = path.split('|');
     const isOptional = ways.at(-1)?.includes('?') === true;
-    const reader = (prefix: string): Read<V | null> => {
-      const [first = noValue, ...others] = ways.map((way) =>
-        memberReader(way.split('.'), prefix, way.includes('?') ? optional : required),
-      );
-      if (others.length === 0) return first;
-      return (r, record) => others.reduce((found, next) => found ?? next(r, record), first(r, record));
-    };
+    const reader = (prefix: string): Read<V | null> =>
+      ways
+        .map((way) => memberReader(way.split('.'), prefix, way.includes('?') ? optional : required))
+        .reduce((first, next) => (r, record) => first(r, record) ?? next(r, record));
     const members = path.replaceAll('?', '').replaceAll('|', ' ');
     const plain = column(about);
     // `At` says by the path's type what `isOptional` says by its text.
     return sourceOf(isOptional ? plain.nullable() : plain, members, reader) as Source<At<P, V>>;
   };
-
-const noValue = (): null => null;
 
 /** Reads the member at the end of the steps, e.g. `priority?`, `id`. */
 const memberReader = <V>(
