@@ -41,7 +41,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   scheduler: 1180,
   outbound: 595,
   cli: 2480,
-  src: 26_570,
+  src: 26_610,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

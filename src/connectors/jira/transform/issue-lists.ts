@@ -128,8 +128,6 @@ export const sprintsOf = (issue: Issue, sprintFields: readonly string[]): Found 
     const list = isObject(value) ? { rows: [value], whole: true } : listIn(issue, field);
     return [rowsOf(issue, field, issueSprints, list)];
   });
-  const [only, ...others] = found;
-  if (only !== undefined && others.length === 0) return only;
   const rows = new Map(found.flatMap((each) => each.rows).map((row) => [String(row.sprint_id), row]));
   return { rows: [...rows.values()], whole: found.every(({ whole }) => whole) };
 };

@@ -9,14 +9,12 @@ import { keyText, object, text } from '../../../core/record-values.ts';
 import type { JsonText } from '../../../core/table.ts';
 import { adfText } from './adf.ts';
 
-const identities = ['accountId', 'key', 'name'];
-
 /**
  * The id of a user object: `accountId`; where a server knows none, `key` or `name`. Undefined where it has
  * none of them.
  */
 export const identityOf = (user: JsonObject): string | undefined => {
-  for (const key of identities) {
+  for (const key of ['accountId', 'key', 'name']) {
     const value = own(user, key);
     if (typeof value === 'string' && value !== '') return value;
   }
