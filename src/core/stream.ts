@@ -232,8 +232,6 @@ export interface NestedList {
   /** Name of the child in `Stream.children`. */
   readonly child: string;
   readonly walk: PageWalk;
-  /** False for an element that names another record as its owner. Absent: elements of this list name none. */
-  readonly belongs?: (element: Json) => boolean;
   /** Ids of the elements that came with the record itself: the complete list must have them, too. */
   readonly shown?: readonly string[];
   /** Rows of the complete list; pure. */

@@ -76,9 +76,8 @@ async function replayStream(
     try {
       const mapped = stream.transform(parseJson(payload), slice ?? {});
       const fetched = await lists.fetch(mapped, mapped.nestedLists ?? [], []);
-      // Where single lists are refused, or it is gone by now, it stays a reject: it may be replayed when that
-      // has changed.
-      if (fetched.isGone || (await lists.judge(fetched.refusals)) !== undefined) continue;
+      // Where single lists are refused it stays a reject: it may be replayed when that has changed.
+      if ((await lists.judge(fetched.refusals)) !== undefined) continue;
       batch.add(mapped, BigInt(seen), fetched.rows, fetched.lacking);
       good.push(reject_id);
     } catch (error) {

@@ -5,7 +5,6 @@ import type { Stream } from '../core/stream.ts';
 import type { Loaded } from '../load/load.ts';
 import type { Session } from '../load/session.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
-import { forgetOpened } from './batching/closed-lists.ts';
 import { endsRun } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
 import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
@@ -40,7 +39,6 @@ export async function runStream(
   try {
     const problem = await syncStream(context, stream, request, times, tally);
     await withRetry(() => markStream(db, sourceId, stream.name, 'available', null));
-    await withRetry(() => forgetOpened(db, sourceId, stream));
     await afterwards(running, problem !== undefined);
     const { status = 'ok', reason, passesAfterMs } = problem ?? {};
     return await end(running, report(status, reason, passesAfterMs));

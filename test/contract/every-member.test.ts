@@ -95,7 +95,6 @@ const issue = (): Pattern => ({
     ...tracker(issueFields),
     issuelinks: [issueLink('inwardIssue'), issueLink('outwardIssue')],
     comment: { ...delivered, comments: [tracker(ref('Comment'))] },
-    // One that names another issue is none of this one's.
     worklog: { ...delivered, worklogs: [{ ...tracker(ref('Worklog')), issueId: null }] },
     customfield_10020: [
       patternLike({

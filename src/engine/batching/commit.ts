@@ -84,12 +84,20 @@ async function endWith(
   if (walking.unread.count <= 1) await closeWalk(session, walking);
 }
 
-/** Closes the walk if every slice of it is done. */
-export const closeWalk = (session: Pick<Session, 'trx'>, walking: WalkContext): Promise<boolean> => {
-  const { context, stream, walk, coverage } = walking;
+/**
+ * Closes the walk if every slice of it is done. Where a nested list is given that was closed before, the
+ * checkpoint covers only part of the records: the next run reads everything.
+ */
+export async function closeWalk(session: Pick<Session, 'trx'>, walking: WalkContext): Promise<boolean> {
+  const { context, stream, walk, nestedLists } = walking;
   const { sourceId, runId } = context.run;
-  return closeIfLast(session, walk, { sourceId, stream: stream.name, runId, coverage });
-};
+  const coverage = nestedLists.hasOpened
+    ? { ...walking.coverage, words: walking.coverage.ours, whole: false }
+    : walking.coverage;
+  const isClosed = await closeIfLast(session, walk, { sourceId, stream: stream.name, runId, coverage });
+  if (isClosed) await nestedLists.forgetOpened(session);
+  return isClosed;
+}
 
 /**
  * Whether a complete reading of a slice shows all rows of its scope. A walk by time shows what was created or

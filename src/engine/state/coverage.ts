@@ -47,7 +47,7 @@ export function whyAgain(
   if (!scope.startsWith(ours)) return 'it now makes more of a record than when it was read';
   if (whole && scope !== words)
     return scope === ours
-      ? 'some of it was read while the source listed only part of its fields'
+      ? 'some of it was read while the source gave only part of it'
       : 'the source has other fields of a kind that decides what its records become';
   const [first, ...more] = cameIntoSight(fields, asked);
   if (first === undefined) return undefined;

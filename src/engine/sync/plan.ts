@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely';
 import type { Days, Stream, Window } from '../../core/stream.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
-import { lacksOpened } from '../batching/closed-lists.ts';
 import type { RunDeps } from '../context/deps.ts';
 import { type Coverage, coverageOf, whyAgain } from '../state/coverage.ts';
 import { type Checkpoint, checkpointOf, type WalkPlan } from '../state/walk-state.ts';
@@ -51,8 +50,8 @@ const fullEvery = 7;
 
 /**
  * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time,
- * when asked, when what it is restricted to or read by has changed, and when a part of it has opened that was
- * closed to us; else from the watermark on, less the lookback. A backfill walks exactly its window.
+ * when asked, and when what it is restricted to or read by has changed; else from the watermark on, less the
+ * lookback. A backfill walks exactly its window.
  * Undefined: nothing to do (a backfill of a stream without time). `known`: where the stream stands, if that
  * was asked already.
  */
@@ -91,8 +90,6 @@ export async function planStream(
   if (asked.full || checkpoint === undefined) return everything;
   const why = whyAgain(checkpoint, coverage);
   if (why !== undefined) return { ...everything, why };
-  if (await withRetry(() => lacksOpened(deps.warehouse.db, sourceId, stream)))
-    return { ...everything, why: 'a part of its records is given now that was not' };
   if ((await windows.changes(signal)) === 'updated') {
     const low = await withRetry(() => lowMark(deps, sourceId, stream, checkpoint));
     const from = new Date(low - deps.lookbackMs);

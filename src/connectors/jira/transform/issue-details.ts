@@ -78,7 +78,7 @@ const addChangelog = (
   );
 };
 
-/** Comments or worklogs. Records that name another issue are not of this list, which is then fetched. */
+/** Comments or worklogs. */
 const addList = (
   { children, nestedLists }: Details,
   { r, id, fields, walks }: Owner,
@@ -88,10 +88,9 @@ const addList = (
 ): void => {
   const path = `fields.${field}`;
   const { records, complete } = delivered(r, fields, field, child, path);
-  const belongs = (record: Json): boolean => ['', String(id)].includes(idBy('issueId')(record));
   const rowOf = (reading: Reading, record: Json): Row =>
     table.rowOf(reading, requireRecord(reading, record), { issue_id: id });
-  if (complete && records.every(belongs)) {
+  if (complete) {
     children[child] = records.map((record, at) => rowOf(r.row(`${path}.${child}`, at), record));
     return;
   }
@@ -99,7 +98,7 @@ const addList = (
     eachOnce(fetched).map((record) =>
       rowOf(new Reading(nameOf(table), `issue ${id}: ${field}`, record), record),
     );
-  nestedLists.push({ child, walk: walks()[child], belongs, shown: idsOf(records.filter(belongs)), rows });
+  nestedLists.push({ child, walk: walks()[child], shown: idsOf(records), rows });
 };
 
 /**
