@@ -34,7 +34,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   http: 945,
   reading: 1376,
   'connectors/spotify-ads': 3350,
-  'connectors/dagu': 1240,
+  'connectors/dagu': 1060,
   engine: 4230,
   load: 1844,
   warehouse: 845,

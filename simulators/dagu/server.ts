@@ -10,13 +10,11 @@ import { vendorRoutes } from './vendor-routes.ts';
 
 export interface WorkflowOptions {
   /**
-   * contract: start, status and stop in the contract's envelope · pascal: the same in the shapes such engines had first · dagu-v2: the vendor's
-   * API under /api/v2 (1.17 to 1.30) · dagu-2.x: the same under /api/v1. Default contract.
+   * contract: start, status and stop in the contract's envelope · dagu-v2: the vendor's API under /api/v2 (1.17 to
+   * 1.30) · dagu-2.x: the same under /api/v1. Default contract.
    */
-  readonly dialect?: 'contract' | 'pascal' | 'dagu-v2' | 'dagu-2.x';
-  /** Whether contract and pascal wrap their answers. Default: contract does, pascal does not. */
-  readonly envelope?: boolean;
-  /** Whether a status of contract and pascal tells the run's id. Default true. */
+  readonly dialect?: 'contract' | 'dagu-v2' | 'dagu-2.x';
+  /** Whether a status of the contract has the run's id. Default true. */
   readonly ids?: boolean;
   /** The most runs in one answer of the vendor. Default 1000, or 500 with pages. */
   readonly most?: number;
@@ -139,10 +137,7 @@ export const startWorkflow = async (options: WorkflowOptions = {}): Promise<Work
 
 const routesOf = (state: WorkflowState, { dialect = 'contract', ...options }: WorkflowOptions) => {
   const { ids = true } = options;
-  if (dialect === 'contract')
-    return statusRoutes(state, { shape: 'camel', envelope: options.envelope ?? true, ids });
-  if (dialect === 'pascal')
-    return statusRoutes(state, { shape: 'pascal', envelope: options.envelope ?? false, ids });
+  if (dialect === 'contract') return statusRoutes(state, { ids });
   if (dialect === 'dagu-v2') return vendorRoutes(state, { prefix: '/api/v2', most: options.most ?? 1000 });
   return vendorRoutes(state, { prefix: '/api/v1', most: options.most ?? 500 });
 };

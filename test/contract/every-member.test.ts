@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { sources } from '../../docs/generate.ts';
-import { dagIn, daguRun } from '../../src/connectors/dagu/fields.ts';
+import { dagIn, runIn } from '../../src/connectors/dagu/fields.ts';
 import { detailsIn } from '../../src/connectors/dagu/history.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
@@ -302,10 +302,7 @@ const wayOf = ({ name, transform }: Stream): ((record: unknown) => ReturnType<St
   const ways: Readonly<Record<string, (record: unknown) => ReturnType<Stream['transform']>>> = {
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
     dags: (record) => transform(dagIn(record), slice),
-    dag_runs: (record) => {
-      const details = detailsIn(record);
-      return transform(details && daguRun(details, 'd'), slice);
-    },
+    dag_runs: (record) => transform(runIn(detailsIn(record), 'd'), slice),
   };
   return ways[name] ?? ((record) => transform(record, slice));
 };

@@ -1,12 +1,11 @@
-/** The connection to one workflow engine, and what its streams share. */
+/** The connection to one workflow engine: its requests, and which of the three dialects it speaks. */
 
 import * as errors from '../../core/errors.ts';
-import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { isObject } from '../../core/record-object.ts';
 import type { Answer, Http, Json, Request } from '../../core/request.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
-import type { Dialect } from './fields.ts';
+import { currentRun, type Dialect } from './fields.ts';
 
 /** What is needed to reach an engine; `WorkflowConfig` of config.ts is one. */
 export interface EngineSettings {
@@ -17,28 +16,6 @@ export interface EngineSettings {
 
 export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
 
-/** What the first answers of an engine show. */
-export interface Found {
-  readonly dialect: Dialect;
-  /** The engine's clock, where it sends one. */
-  readonly clock: Date | undefined;
-  /** Whether its list had a DAG. False also where no list was read. */
-  readonly hasDags: boolean;
-}
-
-/** One opened engine, as its streams see it. */
-export interface Workflow {
-  readonly http: Http;
-  /** DAGs to read, by name or file name; empty: all that the engine lists. */
-  readonly dags: readonly string[];
-  /** Requests at once. */
-  readonly concurrency: number;
-  /** Reports a warning of the run. */
-  readonly note: (message: string) => void;
-  /** The dialect; the engine is asked once. */
-  readonly found: (signal: AbortSignal) => Promise<Found>;
-}
-
 /** Throws `Misconfigured` for a base URL that cannot be used. */
 export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}): Http => {
   const authorize = () => (token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` });
@@ -47,42 +24,45 @@ export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}
   return { origin, counters, send: (...args) => send(http, ...args), close: () => http.close() };
 };
 
-/**
- * The contract's envelope `{status: 'error', message}` is an error under any HTTP status. A token opens all of an engine or
- * nothing, so a 403 is about the token.
- */
+/** The contract's envelope `{status: 'error', message}` is an error under any HTTP status. */
 const send = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer> => {
-  const answer = await http.send(request, signal).catch((cause: unknown) => {
-    if (!(cause instanceof errors.Forbidden)) throw cause;
-    throw new errors.AuthFailed(`${http.origin} refuses these credentials (${cause.message})`, { cause });
-  });
+  const answer = await http.send(request, signal);
   const { body, status } = answer;
   if (!isObject(body) || body.status !== 'error' || typeof body.message !== 'string') return answer;
   const message = `${request.method} ${request.endpoint} answered ${status} with an error: ${body.message}`;
   throw new errors.Refused(message, status, [body.message]);
 };
 
-/** A request of a route whose `{…}` are filled in their order. Throws `Misconfigured` for a name that would leave its place. */
+/**
+ * A request of a route below the prefix of the dialect; the route's `{…}` are filled in their order. Throws
+ * `Misconfigured` for a name that would change the path.
+ */
 export const route = (
+  dialect: Dialect,
   method: Request['method'],
-  endpoint: string,
-  names: readonly string[],
+  path: string,
+  names: readonly string[] = [],
   more: Partial<Request> = {},
 ): Request => {
   const bad = names.find((name) => /^\.{0,2}$/.test(name));
-  if (bad !== undefined)
-    throw new errors.Misconfigured(`${JSON.stringify(bad)} cannot be part of an address`);
+  if (bad !== undefined) throw new errors.Misconfigured(`"${bad}" cannot be part of an address`);
+  const endpoint = `${dialect === '1.30' ? '/api/v2' : '/api/v1'}${path}`;
   const left = names.map(encodeURIComponent);
   return { method, path: endpoint.replaceAll(/\{\w+\}/g, () => left.shift() ?? ''), endpoint, ...more };
 };
 
-/** Whether an error is about one request alone (one DAG, one log), so that the engine may still answer others. */
-export const isOfOneRequest = (error: unknown): error is errors.TidemarkError =>
-  error instanceof errors.Refused ||
-  error instanceof errors.Missing ||
-  error instanceof errors.UnexpectedContent ||
-  error instanceof errors.TooLarge ||
-  (error instanceof errors.Transient && !(error instanceof errors.RateLimited));
+export const statusRequest = (dag: string): Request => route('contract', 'GET', '/dags/{dag}/status', [dag]);
+
+/** Dagu's list of DAGs; 100 is its largest page. The contract promises no list. */
+export const listRequest = (dialect: Dialect): Request =>
+  route(dialect, 'GET', '/dags', [], { query: { page: 1, perPage: 100 } });
+
+/** Dagu: `{dags, errors, pagination}`; an empty list is null. Throws `UnexpectedContent` for anything else. */
+export const daguList = (body: Json): readonly Json[] => {
+  const { dags, pagination } = isObject(body) ? body : {};
+  if (isObject(pagination) && (dags === null || Array.isArray(dags))) return dags ?? [];
+  throw new errors.UnexpectedContent('the answer is no list of DAGs');
+};
 
 /** The answer; undefined for a 404. */
 export const sendOptional = (
@@ -99,25 +79,63 @@ export const sendOptional = (
 export const confirmed = async <T>(ask: () => Promise<T | undefined>): Promise<T | undefined> =>
   (await ask()) ?? (await ask());
 
-/** A page of one record. Without an answer: a record that was made of the warehouse's own rows. */
-export const pageOf = (record: Json, answer?: Answer): Page => ({
-  ...{ records: [record], total: undefined, offset: undefined, last: false },
-  raw: answer?.raw ?? Buffer.from(JSON.stringify(record)),
-  date: answer?.date,
-  receivedAt: answer?.receivedAt ?? performance.now(),
-});
+/** About the engine or the run as a whole. */
+const general = [
+  errors.AuthFailed,
+  errors.Interrupted,
+  errors.OutOfTime,
+  errors.RateLimited,
+  errors.Unreachable,
+];
 
-/** Records are made of several answers, so a reject keeps the record as it was made: a replay maps the same. */
-export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading => ({
-  ...{ pages, id },
-  bytes: (record) => Buffer.from(JSON.stringify(record)),
-});
-
-/** The end of a reading that read `fetched` of `expected` records. */
-export const endOf = (expected: number, fetched: number): WalkEnd => ({
-  ...{ expected, fetched, matched: fetched === expected, passes: 1, moved: 0 },
-});
+/** The error, where it is about one request alone (one DAG, one log) and the engine may still answer others. Else throws it. */
+export const ofOneRequest = (error: unknown): errors.TidemarkError => {
+  if (error instanceof errors.TidemarkError && !general.some((one) => error instanceof one)) return error;
+  throw error;
+};
 
 /** The first five names, and how many more there are. */
 export const firstOf = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+
+/** The dialect of an engine, and its clock where it sends one. */
+export interface Found {
+  readonly dialect: Dialect;
+  readonly clock: Date | undefined;
+}
+
+/**
+ * The dialect of the first request that is answered in it: the status of a named DAG (the contract promises that
+ * alone), else Dagu's list. Throws `Missing` where all are answered with 404 although DAGs are named, `Misconfigured`
+ * where there is neither a list nor a name, and otherwise the first other error that was met.
+ */
+export const findDialect = async (
+  http: Http,
+  dags: readonly string[],
+  signal: AbortSignal,
+): Promise<Found> => {
+  const statuses = dags.map((dag) => ({
+    dialect: 'contract' as const,
+    request: statusRequest(dag),
+    check: (body: Json): unknown => currentRun(body, dag),
+  }));
+  const lists = (['2.x', '1.30'] as const).map((dialect) => ({
+    ...{ dialect, request: listRequest(dialect), check: daguList },
+  }));
+  let failure: errors.TidemarkError | undefined;
+  for (const { dialect, request, check } of [...statuses.slice(0, 1), ...lists, ...statuses.slice(1)])
+    try {
+      const { body, date } = await http.send(request, signal);
+      check(body);
+      return { dialect, clock: date };
+    } catch (error) {
+      const met = ofOneRequest(error);
+      if (failure === undefined || failure instanceof errors.Missing) failure = met;
+    }
+  const hint = 'Check WORKFLOW_BASE_URL and WORKFLOW_DAGS';
+  if (dags.length > 0 && failure instanceof errors.Missing)
+    throw new errors.Missing(`${http.origin} has none of the DAGs ${firstOf(dags)}. ${hint}`, 404);
+  if (dags.length > 0 || failure instanceof errors.Transient) throw failure;
+  const why = `shows no list of its DAGs (${failure?.message})`;
+  throw new errors.Misconfigured(`${http.origin} ${why}. ${hint}: an engine without a list needs names`);
+};

@@ -1,85 +1,87 @@
 /** Start and status of a DAG, for hand-offs (src/outbound), in all three dialects. */
 
 import type { Engine, EngineRun } from '../../core/dag-engine.ts';
-import { Misconfigured, Missing, Refused, Transient, UnexpectedContent } from '../../core/errors.ts';
+import { Misconfigured, Missing, Refused, Transient } from '../../core/errors.ts';
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import { isObject } from '../../core/record-object.ts';
 import type { Http } from '../../core/request.ts';
-import type { RunState } from '../../core/run-states.ts';
-import { instantToDate, parseInstant } from '../../core/time.ts';
 import { at } from '../../reading/offset-list.ts';
-import { type EngineSettings, type HttpDeps, openHttp, route, sendOptional } from './client.ts';
-import { findDialect, statusRequest } from './dialect.ts';
-import type { Run } from './fields.ts';
-import * as fields from './fields.ts';
-import { type Dagu, daguRoute, readRun } from './history.ts';
-
-type Control = Pick<Engine, 'start' | 'status'> & { readonly takesRunId: boolean };
+import * as client from './client.ts';
+import { currentRun, type Dialect, instantText, payloadOf, type Run, runIn, textOf } from './fields.ts';
+import { type Dagu, readRun } from './history.ts';
 
 /** Sends nothing yet; finds the dialect by `dags` at the first call. Throws `Misconfigured` for an unusable base URL. */
 export const openEngine = (
-  settings: EngineSettings,
+  settings: client.EngineSettings,
   dags: readonly string[],
-  deps: HttpDeps = {},
+  deps: client.HttpDeps = {},
 ): Engine & { close(): Promise<void> } => {
-  const http = openHttp(settings, deps);
-  const open = memoizeAsync(async (signal): Promise<Control> => {
-    const found = await findDialect(http, dags, signal).catch((cause: unknown) => {
+  const http = client.openHttp(settings, deps);
+  const dialectOf = memoizeAsync(async (signal): Promise<Dialect> => {
+    try {
+      return (await client.findDialect(http, dags, signal)).dialect;
+    } catch (cause) {
       // The contract promises no list, nor a status of a DAG that never ran: its start shows whether the DAG exists.
-      if (cause instanceof Missing) return { dialect: 'contract' as const };
+      if (cause instanceof Missing) return 'contract';
       throw cause;
-    });
-    return found.dialect === 'contract'
-      ? contractControl(http)
-      : daguControl({ http, dialect: found.dialect });
+    }
   });
   return {
-    takesRunId: async (signal) => (await open(signal)).takesRunId,
-    start: async (dag, how, signal) => (await open(signal)).start(dag, how, signal),
-    status: async (dag, runId, signal) => (await open(signal)).status(dag, runId, signal),
     close: () => http.close(),
+    takesRunId: async (signal) => (await dialectOf(signal)) !== 'contract',
+    async start(dag, how, signal) {
+      const dialect = await dialectOf(signal);
+      if (dialect === 'contract') return { runId: await startOnce(http, dag, how.params, signal) };
+      await startById({ http, dialect }, dag, how, signal);
+      return { runId: how.runId };
+    },
+    async status(dag, runId, signal) {
+      const dialect = await dialectOf(signal);
+      if (dialect === 'contract') return currentOf(http, dag, signal);
+      const run = await runOf({ http, dialect }, dag, runId, signal);
+      return run && engineRun(run);
+    },
   };
 };
 
-const contractControl = (http: Http): Control => ({
-  takesRunId: false,
-  /** Sent once. The contract wants no body where there are no parameters. */
-  async start(dag, { params }, signal) {
-    const more = { idempotent: false, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
-    const request = route('POST', '/api/v1/dags/{dag}/start', [dag], more);
-    const { body } = await http.send(request, signal).catch(ifBusy(dag));
-    return { runId: fields.textOf(fields.memberOf(fields.payloadOf(body), fields.runNames, 'told_run_id')) };
-  },
-  async status(dag, _, signal) {
-    const { body, date } = await http.send(statusRequest(dag), signal);
-    const run = fields.currentRun(body, dag);
-    return run.id === '' ? undefined : { ...engineRun(run), ...(date !== undefined && { answeredAt: date }) };
-  },
-});
+/** A start by the contract, sent once; without parameters it has no body. The id of the run, where the answer has one. */
+const startOnce = async (
+  http: Http,
+  dag: string,
+  params: string,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  const more = { idempotent: false, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
+  const request = client.route('contract', 'POST', '/dags/{dag}/start', [dag], more);
+  const { body } = await http.send(request, signal).catch(ifBusy(dag));
+  return runIn(payloadOf(body)).id || undefined;
+};
+
+const currentOf = async (http: Http, dag: string, signal: AbortSignal): Promise<EngineRun | undefined> => {
+  const { body, date } = await http.send(client.statusRequest(dag), signal);
+  const run = currentRun(body, dag);
+  return run.id === '' ? undefined : { ...engineRun(run), ...(date !== undefined && { answeredAt: date }) };
+};
 
 /** What Dagu takes as an id (its OpenAPI, DAGRunId). To a longer one 1.30.2 answers 200 and runs nothing (measured). */
 const daguRunId = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const daguControl = (dagu: Dagu): Control => ({
-  takesRunId: true,
-  /** Always with a body: without one 1.30.2 answers 500 (measured). The id makes it safe to send it again. */
-  async start(dag, { params, runId }, signal) {
-    if (!daguRunId.test(runId))
-      throw new Misconfigured(`${JSON.stringify(runId)} cannot be the id of a run at ${dagu.http.origin}`);
-    const body = { ...(params !== '' && { params }), dagRunId: runId };
-    try {
-      await dagu.http.send(daguRoute(dagu, 'POST', '/dags/{fileName}/start', [dag], { body }), signal);
-    } catch (cause) {
-      const isConflict = cause instanceof Refused && cause.status === 409;
-      if (!isConflict || (await runOf(dagu, dag, runId, signal)) === undefined) ifBusy(dag)(cause);
-    }
-    return { runId };
-  },
-  async status(dag, runId, signal) {
-    const run = await runOf(dagu, dag, runId, signal);
-    return run && engineRun(run);
-  },
-});
+/** Always with a body: without one 1.30.2 answers 500 (measured). The id makes it safe to send it again. */
+const startById = async (
+  dagu: Dagu,
+  dag: string,
+  { params, runId }: { readonly params: string; readonly runId: string },
+  signal: AbortSignal,
+): Promise<void> => {
+  if (!daguRunId.test(runId))
+    throw new Misconfigured(`${JSON.stringify(runId)} cannot be the id of a run at ${dagu.http.origin}`);
+  const body = { ...(params !== '' && { params }), dagRunId: runId };
+  const request = client.route(dagu.dialect, 'POST', '/dags/{fileName}/start', [dag], { body });
+  await dagu.http.send(request, signal).catch(async (cause: unknown) => {
+    const isConflict = cause instanceof Refused && cause.status === 409;
+    if (!isConflict || (await runOf(dagu, dag, runId, signal)) === undefined) ifBusy(dag)(cause);
+  });
+};
 
 /** A start is refused while the DAG runs: 409, and of the contract, which names no status for it, these words. */
 const ifBusy =
@@ -91,42 +93,35 @@ const ifBusy =
   };
 
 /**
- * The run of this id. By the name of the file 1.30.2 answers an id that it does not know with an active run, or with 500
- * (measured), so a run is asked for by the name of its DAG, which the newest run has.
+ * The run of this id. By the name of the file 1.30.2 answers an id that it does not know with an active run, or with
+ * 500 (measured), so a run is asked for by the name of its DAG, which the newest run has.
  */
 const runOf = async (
   dagu: Dagu,
-  dag: string,
+  file: string,
   runId: string,
   signal: AbortSignal,
 ): Promise<Run | undefined> => {
-  const request = daguRoute(dagu, 'GET', '/dags/{fileName}/dag-runs/latest', [dag]);
-  const answer = await sendOptional(dagu.http, request, signal);
-  const record = answer && at(answer.body, 'dagRun');
-  if (answer !== undefined && !isObject(record))
-    throw new UnexpectedContent(`${request.endpoint}: the answer has no dagRun`);
-  const newest = isObject(record) ? fields.daguRun(record) : undefined;
+  const request = client.route(dagu.dialect, 'GET', '/dags/{fileName}/dag-runs/latest', [file]);
+  const answer = await client.sendOptional(dagu.http, request, signal);
+  const record = at(answer?.body, 'dagRun');
+  const newest = isObject(record) ? runIn(record, 'dagu') : undefined;
   if (newest?.id === runId) return newest;
-  return (await readRun(dagu, newest?.dag || dag, runId, signal))?.run;
+  return (await readRun(dagu, newest?.dag || file, runId, signal))?.run;
 };
 
-/** `idle` is a run that was made and has not begun. */
-const meaning: Readonly<Record<RunState, EngineRun['state']>> = {
+/** What a state means for a hand-off: an idle run was made and has not begun. */
+const meanings: Readonly<Record<string, EngineRun['state']>> = {
   ...{ active: 'active', idle: 'active', succeeded: 'succeeded', failed: 'failed', aborted: 'failed' },
-  unknown: 'unknown',
 };
 
-const engineRun = (run: Run): EngineRun => {
-  const { word, state } = fields.stateOf(run);
-  const [id, params] = ['told_run_id', 'params'].map((column) =>
-    fields.memberOf(run.members, fields.runNames, column),
-  );
-  const started = fields.startOf(run);
+const engineRun = ({ values }: Run): EngineRun => {
+  const started = instantText(values.started_at);
   return {
-    runId: fields.textOf(id),
-    params: fields.textOf(params),
-    state: meaning[state],
-    label: word ?? 'unknown',
-    startedAt: started === undefined ? undefined : instantToDate(parseInstant(started)),
+    runId: textOf(values.told_run_id),
+    params: textOf(values.params),
+    state: meanings[String(values.state)] ?? 'unknown',
+    label: textOf(values.status) ?? 'unknown',
+    startedAt: started === undefined ? undefined : new Date(started),
   };
 };

@@ -3,33 +3,31 @@
 import { memoizeAsync } from '../../core/memoize-async.ts';
 import type { Observe } from '../../core/run.ts';
 import type { Source } from '../../core/stream.ts';
-import { type EngineSettings, type HttpDeps, openHttp, type Workflow } from './client.ts';
-import { about, findDialect } from './dialect.ts';
-import { dags } from './streams/dags.ts';
-import { runs } from './streams/runs.ts';
+import { type EngineSettings, findDialect, type HttpDeps, openHttp } from './client.ts';
+import { dags } from './dags.ts';
+import type { Workflow } from './engine.ts';
+import type { Dialect } from './fields.ts';
+import { runs } from './runs.ts';
 import * as tables from './tables.ts';
 import * as transforms from './transform.ts';
 
 export { openEngine } from './control.ts';
 
-/** What is needed to read a workflow engine; `WorkflowConfig` of config.ts is one. */
-export interface WorkflowSettings extends EngineSettings {
-  /** DAGs to read, by name or file name; empty: all that the engine lists. */
-  readonly dags: readonly string[];
-}
-
-export interface WorkflowDeps {
-  /** Receives warnings. */
-  readonly observe?: Observe;
-  /** Further settings of the HTTP client: version, deadlines, retries, its own events. */
-  readonly http?: HttpDeps;
-}
+/** In words, for `check`. */
+const about: Readonly<Record<Dialect, string>> = {
+  contract: 'API: status, start and stop of each DAG (contract); no history',
+  '1.30': 'API: runs, steps and logs (/api/v2, Dagu 1.17 to 1.30)',
+  '2.x': 'API: runs, steps and logs (/api/v1, Dagu 2)',
+};
 
 /**
  * Sends nothing yet. The dialect is found out once and kept while the source is open: open one for each run. Throws
  * `Misconfigured` for a base URL that cannot be used.
  */
-export const openWorkflow = (settings: WorkflowSettings, deps: WorkflowDeps = {}): Source => {
+export const openWorkflow = (
+  settings: EngineSettings & Pick<Workflow, 'dags'>,
+  deps: { readonly observe?: Observe; readonly http?: HttpDeps } = {},
+): Source => {
   const http = openHttp(settings, deps.http);
   const named = [...new Set(settings.dags)];
   const workflow: Workflow = {

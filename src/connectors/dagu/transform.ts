@@ -1,23 +1,22 @@
-/** Records of the workflow engine to rows: fields.ts names the columns, here each is read by its type. */
+/** Records of the workflow engine to rows: fields.ts gives each value its column, here it is read by the column's type. */
 
 import { BadData } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
-import { isObject, type JsonObject, own } from '../../core/record-object.ts';
+import { type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as read from '../../core/record-values.ts';
-import type { Mapped, Transform } from '../../core/stream.ts';
+import type { Transform } from '../../core/stream.ts';
 import type { ColumnType, Row, Value } from '../../core/table.ts';
 import { parseAnyInstant } from '../../core/time.ts';
-import { byColumn, type Columns, dagNames, runColumns, type Step, stateIn, stepsOf } from './fields.ts';
+import { type Columns, type Dag, isNoInstant, type Run, textOf } from './fields.ts';
 import { dagRunSteps, dagRuns, dags } from './tables.ts';
 
 type Read = (r: Reading, values: JsonObject, column: string) => Value;
 
-/** Null for what Dagu (`""`, `-`), Go (year 1) and counts (0) give for none. What cannot be read is kept with the reason. */
+/** What cannot be read as an instant is kept with the reason. */
 const moment: Read = (r, values, column) => {
   const value = own(values, column);
-  if (value === undefined || value === null || value === '' || value === '-' || value === 0) return null;
-  if (typeof value === 'string' && value.startsWith('0001-01-01T00:00:00')) return null;
+  if (isNoInstant(value)) return null;
   try {
     if (typeof value === 'string' || typeof value === 'number') return parseAnyInstant(value);
   } catch (error) {
@@ -26,17 +25,11 @@ const moment: Read = (r, values, column) => {
   return r.flip(column, value, 'an instant');
 };
 
-/** Text; a number or truth value as text, because the contract does not say what ids are. Empty text is null. */
+/** Text; a number as its digits, because the contract does not say what ids are. Empty text is null. */
 const scalar: Read = (r, values, column) => {
   const value = own(values, column);
-  const isOther = typeof value === 'number' || typeof value === 'boolean' || value instanceof ExactNumber;
-  return isOther ? String(value) : read.text(r, values, column) || null;
-};
-
-/** Lists and objects as JSON text: the contract does not say how parameters and errors are written. */
-const anyText: Read = (r, values, column) => {
-  const value = own(values, column);
-  return Array.isArray(value) || isObject(value) ? r.json(column, value) : scalar(r, values, column);
+  const isNumber = typeof value === 'number' || value instanceof ExactNumber;
+  return isNumber ? String(value) : read.text(r, values, column) || null;
 };
 
 const json: Read = (r, values, column) => {
@@ -44,106 +37,67 @@ const json: Read = (r, values, column) => {
   return value === undefined || value === null ? null : r.json(column, value);
 };
 
-/** A list of texts, or one text; anything else is kept with the reason. */
 const texts: Read = (r, values, column) => {
-  const value = own(values, column);
-  const found = typeof value === 'string' ? [value].filter(Boolean) : read.list(r, values, column);
+  const found = read.list(r, values, column);
   const good = found.filter((one) => typeof one === 'string');
   if (good.length < found.length) r.flip(column, found, 'a list of texts');
   return good;
 };
 
-const readers: Partial<Readonly<Record<ColumnType, Read>>> = {
-  ...{
-    text: scalar,
-    bigint: read.integer,
-    timestamptz: moment,
-    jsonb: json,
-    bool: read.bool,
-    'text[]': texts,
-  },
-};
+const readers = new Map<ColumnType, Read>([
+  ['text', scalar],
+  ['bigint', read.id],
+  ['timestamptz', moment],
+  ['jsonb', json],
+  ['bool', read.bool],
+  ['text[]', texts],
+]);
 
-/** The row of a table: the columns that are `given`, and all others from the record. */
+/** The row of a table: the columns that are `given`, and all others from the record. An unknown word for a state is noted (R17). */
 const rowOf = (r: Reading, columns: object, { values, rest }: Columns, given: Row): Row => {
   r.keepUnknown(rest, new Set());
+  if (values.state === 'unknown' && values.status !== null)
+    r.note(`status: an unknown word: ${textOf(values.status)?.slice(0, 60)}`);
   const row: Record<string, Value> = {};
-  for (const [column, type] of Object.entries(columns)) {
-    const value = column === 'params' || column === 'error' ? anyText : readers[type as ColumnType];
-    if (column !== '_extra') row[column] = given[column] ?? value?.(r, values, column) ?? null;
-  }
+  for (const [column, type] of Object.entries(columns))
+    if (column !== '_extra')
+      row[column] = given[column] ?? readers.get(type as ColumnType)?.(r, values, column) ?? null;
   return { ...row, _extra: r.extra() };
 };
 
-/** Status, its number and its meaning. An unknown word is kept (R17). */
-const stateColumns = (r: Reading, values: JsonObject, of: 'run' | 'step'): Row => {
-  const { word, state } = stateIn(values, of);
-  if (word !== null && state === 'unknown') r.note(`status: an unknown word: ${word.slice(0, 60)}`);
-  const status_code = typeof values.status === 'string' ? null : read.integer(r, values, 'status');
-  return { status: word, status_code, state };
-};
-
-const mapped = (r: Reading, row: Row, children: Mapped['children'] = {}): Mapped => {
-  const notes = r.notes();
-  return { row, children, ...(notes.length > 0 && { notes }) };
-};
-
 /** A `Dag` of fields.ts. Its status is that of its newest run. */
-export const dag: Transform = (value) => {
-  const r = new Reading('workflow.dags', 'DAG', value);
-  const record = read.requireRecord(r, value);
-  const { values, rest } = byColumn(read.object(r, record, 'members') ?? {}, dagNames);
-  const latest = read.object(r, record, 'latest');
-  const run = runColumns((latest && read.object(r, latest, 'members')) ?? {}).values;
-  const given = {
-    ...(latest === null ? { status: null, state: null } : stateColumns(r, run, 'run')),
-    name: read.requiredKey(r, record, 'name'),
-    latest_dag_run_id: (latest && read.text(r, latest, 'id', 'latest.id')) || null,
+export const dag: Transform = (record) => {
+  const { name, latest, ...columns } = record as Dag;
+  const r = new Reading('workflow.dags', 'DAG', record);
+  const { status = null, state = null } = latest?.values ?? {};
+  const values = { ...columns.values, status, state, latest_dag_run_id: latest?.id };
+  const row = rowOf(r, dags.columns, { ...columns, values }, { name: read.requiredKey(r, { name }, 'name') });
+  return { row, children: {}, notes: r.notes() };
+};
+
+/** A `Run` of fields.ts with its steps. */
+export const dagRun: Transform = (record) => {
+  const { dag, id, begun_at, steps, isPartial, ...columns } = record as Run;
+  const r = new Reading('workflow.dag_runs', 'run', record);
+  const key = {
+    dag_name: read.requiredKey(r, { dag }, 'dag'),
+    dag_run_id: read.requiredKey(r, { id }, 'id'),
   };
-  const odd = values.latest !== undefined && !isObject(values.latest) && { latestDAGRun: values.latest };
-  return mapped(r, rowOf(r, dags.columns, { values, rest: { ...rest, ...odd } }, given));
+  const row = rowOf(r, dagRuns.columns, { ...columns, values: { ...columns.values, begun_at } }, key);
+  const children = steps === undefined ? {} : { steps: stepRows(r, key, steps) };
+  return { row, children, notes: r.notes(), ...(isPartial && { partial: ['steps'] }) };
 };
 
-/** A `Run` of fields.ts with its steps. A step without a name stays with the run, in `_extra`. */
-export const dagRun: Transform = (value) => {
-  const r = new Reading('workflow.dag_runs', 'run', value);
-  const record = read.requireRecord(r, value);
-  const members = read.object(r, record, 'members') ?? {};
-  const key = { dag_name: read.requiredKey(r, record, 'dag'), dag_run_id: read.requiredKey(r, record, 'id') };
-  const { steps: found, isWhole } = stepsOf(members);
-  const steps = stepRows(r, key, found, read.object(r, record, 'logs') ?? {});
-  const columns = runColumns(members);
-  const instants = { begun_at: moment(r, record, 'begun_at'), gone_at: moment(r, record, 'gone_at') };
-  const row = rowOf(r, dagRuns.columns, columns, {
-    ...stateColumns(r, columns.values, 'run'),
-    ...instants,
-    ...key,
-  });
-  const isPartial = !isWhole || steps.length < found.length;
-  return { ...mapped(r, row, { steps }), ...(isPartial && { partial: ['steps'] }) };
-};
-
-const stepRows = (r: Reading, key: Row, steps: readonly Step[], logs: JsonObject): readonly Row[] => {
+/** A step without a name is called by its number, a handler by its kind. */
+const stepRows = (r: Reading, key: Row, steps: readonly Columns[]): readonly Row[] => {
   const seen = new Map<string, number>();
-  return steps.flatMap((step, position) => {
-    const { values, rest, kind } = step;
-    const name = values.step_name;
-    if (typeof name !== 'string' || name === '') {
-      r.keep(`steps[${position}]`, { ...values, ...rest });
-      r.note('steps[]: a step without a name');
-      return [];
-    }
-    const at = r.row('steps', position);
+  return steps.map((step, position) => {
+    const kind = String(step.values.kind);
+    const name = textOf(step.values.step_name) ?? (kind === 'step' ? `step ${position + 1}` : kind);
     const occurrence = seen.get(name) ?? 0;
     seen.set(name, occurrence + 1);
-    const log = read.object(at, logs, String(position)) ?? {};
-    const given = {
-      ...{ ...key, ...stateColumns(at, values, 'step'), occurrence, position, kind },
-      step_name: read.keyText(at, 'step_name', name),
-      stdout_tail: read.text(at, log, 'stdout'),
-      stderr_tail: read.text(at, log, 'stderr'),
-      log_problem: read.text(at, log, 'problem'),
-    };
-    return [rowOf(at, dagRunSteps.columns, step, given)];
+    const at = r.row('steps', position);
+    const step_name = read.keyText(at, 'step_name', name);
+    return rowOf(at, dagRunSteps.columns, step, { ...key, occurrence, position, step_name });
   });
 };

@@ -40,7 +40,6 @@ const told = (how: { runId?: string; params?: string } = {}) => ({
 
 describe.each([
   { tongue: 'the contract', options: { dialect: 'contract' }, ids: false },
-  { tongue: 'the first shapes', options: { dialect: 'pascal' }, ids: false },
   { tongue: 'the vendor until 1.30', options: { dialect: 'dagu-v2' }, ids: true },
   { tongue: 'the vendor since 2.0', options: { dialect: 'dagu-2.x' }, ids: true },
 ] as const)('an engine that speaks $tongue', ({ options, ids }) => {
