@@ -7,7 +7,6 @@ import { Misconfigured } from '../core/errors.ts';
 import { Secret } from '../core/secret.ts';
 import { address, connectionString, withoutTls } from './address.ts';
 import { isPassing, refusal, unreachable } from './pg-errors.ts';
-import { types } from './types.ts';
 import { withRetry } from './with-retry.ts';
 
 /** Tables and columns by name, values unknown: the warehouse has no compile-time schema, rows are typed where they are made. */
@@ -45,9 +44,10 @@ export interface ConnectOptions {
  * Throws `Unreachable` (after `retryMs`), `AuthFailed` or `Misconfigured` (at once) with what to do; no message holds the password.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Warehouse> {
+  const { retryMs = 30_000, signal } = options;
   let target = connectionString(url);
   const attempt = async (): Promise<Warehouse> => {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     const warehouse = open(target, url, options);
     try {
       await examine(warehouse);
@@ -60,82 +60,78 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       return attempt();
     }
   };
-  const { retryMs = 30_000, signal } = options;
-  return withRetry(attempt, { totalMs: retryMs, firstMs: 100, longestMs: 3_000 }, isPassing, signal).catch(
-    (error: unknown) => {
-      signal?.throwIfAborted();
-      throw isPassing(error) ? unreachable(error, address(target)) : refusal(error, address(target));
-    },
-  );
+  const pauses = { totalMs: retryMs, firstMs: 100, longestMs: 3_000 };
+  return withRetry(attempt, pauses, isPassing, signal).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    throw isPassing(error) ? unreachable(error, address(target)) : refusal(error, address(target));
+  });
 }
 
 function open(target: string, url: string, options: ConnectOptions): Warehouse {
-  const statementTimeout = options.statementTimeout ?? 300_000;
+  const { statementTimeout = 300_000, silenceMs = 10_000, max = 8, applicationName = 'tidemark' } = options;
   const sockets = new Set<net.Socket>();
+  const stream = (): net.Socket => {
+    const socket = new net.Socket();
+    sockets.add(socket);
+    return socket.once('close', () => sockets.delete(socket));
+  };
   const pool = new pg.Pool({
-    connectionString: target,
-    Client: CutOnSilence,
-    stream: () => remembered(new net.Socket(), sockets),
-    types,
-    max: options.max ?? 8,
-    application_name: options.applicationName ?? 'tidemark',
-    connectionTimeoutMillis: 15_000,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    ...(statementTimeout > 0 ? { query_timeout: statementTimeout + (options.silenceMs ?? 10_000) } : {}),
+    ...{ connectionString: target, Client: CutOnSilence, stream, types, max },
+    ...{ application_name: applicationName, connectionTimeoutMillis: 15_000, idleTimeoutMillis: 30_000 },
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+    ...(statementTimeout > 0 && { query_timeout: statementTimeout + silenceMs }),
     onConnect: (client) => prepare(client, statementTimeout),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const db = new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: waitingPool(pool, options) }) });
   let closed: Promise<void> | undefined;
-  return {
-    db,
-    pool,
-    url: new Secret(url),
-    address: address(target),
-    close: () => {
-      closed ??= Promise.race([pool.end(), sleep(longestEnd, undefined, { ref: false })]).finally(() => {
-        // pg forgets the connection of a login that fails half-way; the server would hold it, and it this process, for a minute.
-        for (const socket of sockets) socket.destroy();
-      });
-      return closed;
-    },
+  const close = (): Promise<void> => {
+    closed ??= Promise.race([pool.end(), sleep(longestEnd, undefined, { ref: false })]).finally(() => {
+      // pg forgets the connection of a login that fails half-way; the server would hold it, and it this process, for a minute.
+      for (const socket of sockets) socket.destroy();
+    });
+    return closed;
   };
+  return { db: databaseOver(pool, options), pool, url: new Secret(url), address: address(target), close };
 }
-
-/**
- * A statement of `db` waits while the server restarts or has no connection free: until it has a connection nothing was sent, so trying again is
- * safe. (Users of `pool` have retries of their own.) When the signal is aborted it throws its reason.
- */
-function waitingPool(pool: pg.Pool, { retryMs = 30_000, signal }: ConnectOptions): PostgresPool {
-  const pauses = { totalMs: retryMs, firstMs: 50, longestMs: 2_000 };
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    connect: () => withRetry(() => pool.connect(), pauses, isPassing, signal),
-  };
-}
-
-/** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
-export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
-  const { rows } = await sql<{
-    readonly: string;
-  }>`select current_setting('transaction_read_only') as readonly`.execute(db);
-  return rows[0]?.readonly === 'off';
-}
-
-/** A `db` over the same connections whose statements fail after `retryMs` ms without a connection, for callers that a person waits for. */
-export const withConnectLimit = ({ pool }: Warehouse, retryMs: number): Kysely<AnyDatabase> =>
-  new Kysely<AnyDatabase>({ dialect: new PostgresDialect({ pool: waitingPool(pool, { retryMs }) }) });
 
 /** How long `close` waits for statements under way, in milliseconds. */
 const longestEnd = 1_000;
 
-function remembered(socket: net.Socket, sockets: Set<net.Socket>): net.Socket {
-  sockets.add(socket);
-  return socket.once('close', () => sockets.delete(socket));
+/**
+ * How values come out of Postgres: exactly, or not as numbers at all.
+ * bigint and numeric: text · timestamptz: Date (its microseconds cut to milliseconds; read `::text` where they matter) ·
+ * date, timestamp, time, interval: text as Postgres writes it, never shifted into a local time zone · json, jsonb: parsed.
+ */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    format !== 'binary' && asText.has(oid) ? (value: string) => value : pg.types.getTypeParser(oid, format),
+};
+const { DATE, TIMESTAMP, TIME, TIMETZ, INTERVAL, INT8, NUMERIC } = pg.types.builtins;
+const asText: ReadonlySet<number> = new Set([DATE, TIMESTAMP, TIME, TIMETZ, INTERVAL, INT8, NUMERIC]);
+
+/**
+ * A statement waits while the server restarts or has no connection free: until it has a connection nothing was sent, so another try is safe.
+ * (Users of `pool` have retries of their own.) When the signal is aborted it throws its reason.
+ */
+function databaseOver(pool: pg.Pool, { retryMs = 30_000, signal }: ConnectOptions): Kysely<AnyDatabase> {
+  const pauses = { totalMs: retryMs, firstMs: 50, longestMs: 2_000 };
+  const waiting: PostgresPool = {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: () => withRetry(() => pool.connect(), pauses, isPassing, signal),
+  };
+  return new Kysely({ dialect: new PostgresDialect({ pool: waiting }) });
+}
+
+/** A `db` over the same connections whose statements fail after `retryMs` ms without a connection, for callers that a person waits for. */
+export const withConnectLimit = ({ pool }: Warehouse, retryMs: number): Kysely<AnyDatabase> =>
+  databaseOver(pool, { retryMs });
+
+/** Whether the server, which did when it was connected to, still takes writes: a primary can become a replica. */
+export async function takesWrites({ db }: Pick<Warehouse, 'db'>): Promise<boolean> {
+  const { rows } = await sql`select where current_setting('transaction_read_only') = 'off'`.execute(db);
+  return rows.length > 0;
 }
 
 /**
@@ -161,43 +157,31 @@ async function prepare(client: pg.ClientBase, statementTimeout: number): Promise
 
 /** What makes a server unfit, as an SQL condition, and what the user can do; the first that holds counts. */
 const demands: readonly (readonly [unfit: string, what: string])[] = [
-  [
-    `current_setting('server_version_num')::int < 140000`,
-    'it is older than Postgres 14: Tidemark needs 14 or newer',
-  ],
+  [`current_setting('server_version_num')::int < 140000`, 'Tidemark needs Postgres 14 or newer'],
   ['pg_is_in_recovery()', 'it is a read-only replica: set DATABASE_URL to its primary server'],
   [
     `current_setting('transaction_read_only') = 'on'`,
     'it is read-only for this user: set default_transaction_read_only to off, or take another user in DATABASE_URL',
   ],
-  // SQL_ASCII takes each byte as it comes.
   [
+    // SQL_ASCII takes each byte as it comes.
     `current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII')`,
-    'its encoding does not hold every text of a source: give the warehouse a database in UTF8 (createdb --encoding=UTF8 --template=template0) and name that in DATABASE_URL',
+    'it cannot hold every text: name a database in UTF8 in DATABASE_URL (createdb --encoding=UTF8 --template=template0)',
   ],
   [
     `not has_database_privilege(current_database(), 'temporary')`,
-    'this user may not make temporary tables, and every load needs them: let the owner run: grant temporary on database DATABASE to USER',
+    'every load needs temporary tables: let the owner run grant temporary on database … to this user',
   ],
 ];
 
 async function examine({ pool, address }: Warehouse): Promise<void> {
-  const { rows } = await pool.query<{
-    unfit: readonly boolean[];
-    user: string;
-    database: string;
-    server: string;
-  }>(
-    `select array[${demands.map(([unfit]) => unfit).join(', ')}] as unfit, quote_ident(current_user) as user,
-      quote_ident(current_database()) as database,
-      concat('Postgres ', current_setting('server_version'), ', ', current_setting('server_encoding')) as server`,
+  const { rows } = await pool.query<{ unfit: readonly boolean[]; server: string }>(
+    `select array[${demands.map(([unfit]) => unfit).join(', ')}] as unfit, concat('Postgres ',
+      current_setting('server_version'), ', ', current_setting('server_encoding'), ', user ', current_user) as server`,
   );
-  const { unfit = [], user = '', database = '', server = '' } = rows[0] ?? {};
+  const { unfit = [], server } = rows[0] ?? {};
   const [, what] = demands[unfit.indexOf(true)] ?? [];
-  if (what !== undefined)
-    throw new Misconfigured(
-      `${address} (${server}): ${what.replace('DATABASE to USER', `${database} to ${user}`)}`,
-    );
+  if (what !== undefined) throw new Misconfigured(`${address} (${server}): ${what}`);
 }
 
 /**

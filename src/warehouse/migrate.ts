@@ -1,20 +1,14 @@
 /** Brings the schema up to date: the steps of `migrations/`, then the declared tables, then the views of `migrations/views/`. */
 import fs from 'node:fs';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { Misconfigured, saidBy, Transient, Unreachable } from '../core/errors.ts';
 import type { DeclaredTable } from '../core/table.ts';
 import { type AnyDatabase, connect, type Warehouse } from './connect.ts';
 import { codeOf } from './pg-errors.ts';
-import {
-  applyTable,
-  applyViews,
-  type Definition,
-  ensureSchema,
-  filesIn,
-  tableDefinitions,
-  viewsIn,
-} from './tables.ts';
+import { type Definition, filesIn, tableDefinitions, viewsIn } from './tables.ts';
 import { isConnectionLoss, withRetry } from './with-retry.ts';
+
+type Db = Kysely<AnyDatabase>;
 
 export interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
@@ -30,7 +24,7 @@ export interface MigrateOptions {
  * Applies what is pending, in one transaction: a process that is killed half-way leaves nothing, and processes that start at once take turns.
  * Needs the right to create schemas, nothing more. Gives what it applied, as `pending` names it.
  * Throws `Misconfigured` if the schema is newer than this program or may not be changed, `Unreachable` if another process migrates for too
- * long, `Transient` if another session keeps a table locked or the connection breaks again and again.
+ * long, `Transient` if another session keeps a table locked or the connection breaks at each try.
  */
 export async function migrate(
   warehouse: Warehouse,
@@ -41,12 +35,8 @@ export async function migrate(
   const { waitMs = 600_000, signal } = options;
   const once = async (): Promise<readonly string[]> => {
     // A connection of its own: a step may build an index for longer than any statement of a sync may take.
-    const own = await connect(warehouse.url.reveal(), {
-      max: 1,
-      applicationName: 'tidemark migrate',
-      statementTimeout: 0,
-      ...(signal && { signal }),
-    });
+    const settings = { max: 1, applicationName: 'tidemark migrate', statementTimeout: 0 };
+    const own = await connect(warehouse.url.reveal(), { ...settings, ...(signal && { signal }) });
     const stop = (): void => void own.close();
     signal?.addEventListener('abort', stop);
     try {
@@ -59,89 +49,72 @@ export async function migrate(
       await own.close();
     }
   };
-  try {
-    return await withRetry(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 });
-  } catch (error) {
+  return withRetry(once, { totalMs: 3_000, firstMs: 50, longestMs: 1_000 }).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw explained(error, warehouse.address);
-  }
+  });
 }
 
 /**
  * What `migrate` would apply: names of steps, then `tables` and `views` if any of them is new or differs. Changes nothing.
  * Throws `Misconfigured` if the schema is newer than this program.
  */
-export async function pending(
+export const pending = async (
   { db }: Pick<Warehouse, 'db'>,
   tables: readonly DeclaredTable[],
   options: MigrateOptions = {},
-): Promise<readonly string[]> {
-  return namesOf(await planOf(db, tables, options));
-}
+): Promise<readonly string[]> => namesOf((await planOf(db, tables, options)).outdated);
 
 /** What has to be applied. */
 interface Plan {
   /** Steps in order, then tables, then views, each after those that it reads. */
   readonly outdated: readonly Definition[];
   readonly views: readonly Definition[];
-  /** Names of what earlier migrations applied. */
-  readonly known: ReadonlySet<string>;
+  /** Whether an earlier migration applied a definition of that name. */
+  readonly isApplied: (definition: Definition) => boolean;
   readonly version: string;
 }
 
-const namesOf = ({ outdated }: Plan): readonly string[] => [
-  ...new Set(outdated.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
+const namesOf = (definitions: readonly Definition[]): readonly string[] => [
+  ...new Set(definitions.map(({ kind, name }) => (kind === 'step' ? name : `${kind}s`))),
 ];
 
 async function planOf(
-  db: Kysely<AnyDatabase>,
+  db: Db,
   tables: readonly DeclaredTable[],
   { folder = new URL('../../migrations/', import.meta.url), version = ownVersion() }: MigrateOptions,
 ): Promise<Plan> {
   const views = viewsIn(new URL('views/', folder));
   const wanted = [...filesIn(folder, 'step'), ...tables.flatMap(tableDefinitions), ...views];
-  const byName = new Map(wanted.map((each) => [each.name, each]));
-  const stored = await storedIn(db);
-  const hashes = new Map(stored.map(({ name, hash }) => [name, hash]));
-  const newer = stored.filter(
-    (each) =>
-      byName.get(each.name)?.hash !== each.hash &&
-      (each.version.localeCompare(version, 'en', { numeric: true }) > 0 ||
-        (each.kind === 'step' && !byName.has(each.name))),
+  const hashes = new Map(wanted.map(({ name, hash }) => [name, hash]));
+  const applied = new Map<string, string>();
+  for (const { kind, name, hash, version: by } of await appliedIn(db)) {
+    applied.set(name, hash);
+    const isNewer = by.localeCompare(version, 'en', { numeric: true }) > 0;
+    if (hashes.get(name) !== hash && (isNewer || (kind === 'step' && !hashes.has(name))))
+      throw new Misconfigured(
+        `the warehouse was made by a newer Tidemark (it has ${name} of ${by}) than this version, ${version}: update Tidemark`,
+      );
+  }
+  const outdated = wanted.filter(({ kind, name, hash }) =>
+    kind === 'step' ? !applied.has(name) : applied.get(name) !== hash,
   );
-  if (newer.length > 0)
-    throw new Misconfigured(
-      `the warehouse was made by a newer Tidemark (it has ${newer.map((each) => `${each.name} of ${each.version}`).join(', ')}) ` +
-        `than this version, ${version}: update Tidemark`,
-    );
-  const isOutdated = ({ kind, name, hash }: Definition): boolean =>
-    kind === 'step' ? !hashes.has(name) : hashes.get(name) !== hash;
-  return { outdated: wanted.filter(isOutdated), views, known: new Set(hashes.keys()), version };
+  return { outdated, views, isApplied: ({ name }) => applied.has(name), version };
 }
 
-function ownVersion(): string {
-  const text = fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
-}
+const ownVersion = (): string =>
+  JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
-interface Stored {
-  readonly kind: Definition['kind'];
-  readonly name: string;
-  readonly hash: string;
-  readonly version: string;
-}
+type Applied = Pick<Definition, 'kind' | 'name' | 'hash'> & { readonly version: string };
 
-async function storedIn(db: Kysely<AnyDatabase>): Promise<readonly Stored[]> {
-  const { rows } = await sql<{
-    exists: boolean;
-  }>`select to_regclass('ops.definitions') is not null as exists`.execute(db);
-  if (!rows[0]?.exists) return [];
-  return (await sql<Stored>`select kind, name, hash, version from ops.definitions order by name`.execute(db))
-    .rows;
+async function appliedIn(db: Db): Promise<readonly Applied[]> {
+  const table = await sql`select where to_regclass('ops.definitions') is not null`.execute(db);
+  if (table.rows.length === 0) return [];
+  return (await sql<Applied>`select kind, name, hash, version from ops.definitions`.execute(db)).rows;
 }
 
 /** Waits for other processes that migrate; the lock ends with the transaction. */
-async function lock(trx: Transaction<AnyDatabase>, waitMs: number): Promise<void> {
+async function lock(trx: Db, waitMs: number): Promise<void> {
   await sql`select set_config('lock_timeout', ${`${Math.max(waitMs, 1)}ms`}, true)`.execute(trx);
   // Any number, as long as every version of this program uses the same.
   await sql`select pg_advisory_xact_lock(7236511094217)`.execute(trx).catch((cause: unknown) => {
@@ -152,44 +125,79 @@ async function lock(trx: Transaction<AnyDatabase>, waitMs: number): Promise<void
   await sql`set local lock_timeout = '60s'`.execute(trx);
 }
 
-async function apply(trx: Transaction<AnyDatabase>, plan: Plan): Promise<readonly string[]> {
-  const { outdated, views, known, version } = plan;
+async function apply(trx: Db, plan: Plan): Promise<readonly string[]> {
+  const { outdated, isApplied, version } = plan;
   await ensureSchema(trx, 'ops');
   await sql`create table if not exists ops.definitions (
-    kind text not null, name text primary key, hash text not null, version text not null, applied_at timestamptz not null default now())`.execute(
-    trx,
-  );
-  for (const each of outdated) {
-    if (each.kind === 'table') await applyTable(trx, each, known);
-    if (each.kind === 'step')
-      await sql
-        .raw(each.text)
-        .execute(trx)
-        .catch((cause: unknown) => {
-          throw new StepFailed(`migration ${each.name} failed and left no trace: ${saidBy(cause)}`, {
-            cause,
-          });
-        });
+    kind text not null, name text primary key, hash text not null, version text not null,
+    applied_at timestamptz not null default now())`.execute(trx);
+  for (const definition of outdated) {
+    const { kind, name, text, extension } = definition;
+    if (kind === 'step') await runStep(trx, definition);
+    if (kind !== 'table') continue;
+    await ensureSchema(trx, name.slice(0, name.indexOf('.')));
+    // A table of that name by another program fails as a duplicate.
+    await sql.raw((isApplied(definition) && extension) || text).execute(trx);
   }
-  await applyViews(
-    trx,
-    outdated.filter(({ kind }) => kind === 'view'),
-    views,
-    known,
-  );
+  await applyViews(trx, plan);
   for (const { kind, name, hash } of outdated)
-    await sql`insert into ops.definitions (kind, name, hash, version) values (${kind}, ${name}, ${hash}, ${version})
-      on conflict (name) do update set hash = excluded.hash, version = excluded.version, applied_at = now()`.execute(
-      trx,
-    );
-  return namesOf(plan);
+    await sql`insert into ops.definitions (kind, name, hash, version)
+      values (${kind}, ${name}, ${hash}, ${version}) on conflict (name)
+      do update set hash = excluded.hash, version = excluded.version, applied_at = now()`.execute(trx);
+  return namesOf(outdated);
 }
 
-class StepFailed extends Error {}
+/** `create schema if not exists` needs the right to create one also where it exists. */
+async function ensureSchema(trx: Db, schema: string): Promise<void> {
+  const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx);
+  if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(trx);
+}
 
+async function runStep(trx: Db, { name, text }: Definition): Promise<void> {
+  try {
+    await sql.raw(text).execute(trx);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    error.message = `migration ${name} failed and left no trace: ${error.message}`;
+    throw error;
+  }
+}
+
+/** Replaces outdated views in place. Where Postgres cannot, all views are dropped and made anew, with the grants that they had. */
+async function applyViews(trx: Db, { outdated, views, isApplied }: Plan): Promise<void> {
+  // A view of that name by another program fails as a duplicate.
+  const create = (text: string): RawBuilder<unknown> => sql.raw(text.replace('create or replace', 'create'));
+  await sql`savepoint views`.execute(trx);
+  try {
+    for (const view of outdated.filter(({ kind }) => kind === 'view'))
+      await (isApplied(view) ? sql.raw(view.text) : create(view.text)).execute(trx);
+  } catch (error) {
+    if (codeOf(error) !== otherColumns) throw error;
+    await sql`rollback to savepoint views`.execute(trx);
+    const made = views.filter(isApplied).map(({ name }) => name);
+    const grants = await grantsOn(trx, made);
+    for (const name of made.reverse()) await sql`drop view if exists ${sql.table(name)}`.execute(trx);
+    for (const { text } of views) await create(text).execute(trx);
+    for (const grant of grants) await sql.raw(grant).execute(trx);
+  }
+}
+
+async function grantsOn(trx: Db, views: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await sql<{ statement: string }>`
+    select format('grant %s on %s to %s', privilege_type, c.oid::regclass,
+      case grantee when 0 then 'public' else grantee::regrole::text end) as statement
+    from pg_class c cross join aclexplode(c.relacl)
+    where grantee <> relowner and c.oid = any (${views}::regclass[])`.execute(trx);
+  return rows.map(({ statement }) => statement);
+}
+
+/** SQLSTATEs: invalid_table_definition (a view whose columns were renamed, removed or changed in type), lock_not_available. */
+const otherColumns = '42P16';
 const lockNotAvailable = '55P03';
+
 const ownDatabase =
   'give the warehouse a database of its own (createdb tidemark) and name that in DATABASE_URL';
+
 const otherProgram = `another program keeps its tables where Tidemark's belong: ${ownDatabase}`;
 
 /** What the user can do about an error of Postgres, by its SQLSTATE. */
@@ -203,25 +211,17 @@ const advice: Readonly<Record<string, string>> = {
   '42501':
     'this user may not change the schema: let the owner run grant create on database … to this user, and give it the schemas and tables ' +
     `of Tidemark that another user made (alter … owner to …); where they are another program's, ${ownDatabase}`,
+  [lockNotAvailable]:
+    'another session keeps a table locked that must change, perhaps a transaction that a BI tool left open ' +
+    '(pg_stat_activity shows it): let it end, then migrate again',
 };
 
-function explained(error: unknown, address: string): unknown {
-  const cause = error instanceof StepFailed ? error.cause : error;
-  const detail =
-    cause instanceof Error && 'detail' in cause && cause.detail !== undefined
-      ? `; ${String(cause.detail)}`
-      : '';
-  const what = `${address}: ${saidBy(error)}${detail}`;
-  if (isConnectionLoss(cause))
-    return new Transient(`${what}: the connection broke each time; nothing was changed: migrate again`, {
-      cause,
-    });
+function explained(cause: unknown, address: string): unknown {
   const code = codeOf(cause) ?? '';
-  if (code === lockNotAvailable)
-    return new Transient(
-      `${what}: another session keeps a table locked that must change, perhaps a transaction that a BI tool left open ` +
-        '(pg_stat_activity shows it): let it end, then migrate again',
-      { cause },
-    );
-  return advice[code] === undefined ? error : new Misconfigured(`${what}: ${advice[code]}`, { cause });
+  const isLost = isConnectionLoss(cause);
+  const todo = isLost ? 'the connection broke each time; nothing was changed: migrate again' : advice[code];
+  if (todo === undefined) return cause;
+  const Kind = isLost || code === lockNotAvailable ? Transient : Misconfigured;
+  const detail = Reflect.get(Object(cause), 'detail');
+  return new Kind(`${address}: ${saidBy(cause)}${detail ? `; ${detail}` : ''}: ${todo}`, { cause });
 }

@@ -1,7 +1,7 @@
 /** What an error of Postgres or of the way to it means to the person who must do something about it. */
+import type { ErrorFacts } from '../core/errors.ts';
 import {
   AuthFailed,
-  type ErrorFacts,
   Misconfigured,
   saidBy,
   TidemarkError,
@@ -14,12 +14,11 @@ import {
  * admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections, configuration_limit_exceeded, connection exceptions (also of
  * poolers). ENOTFOUND: in a container world names appear late.
  */
-const passing: ReadonlySet<string> = new Set(
-  (
-    '57P01 57P02 57P03 53300 53400 08000 08001 08003 08004 08006 ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ' +
-    'ETIMEDOUT EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN ENOTFOUND EAI_AGAIN'
-  ).split(' '),
-);
+const passing =
+  '57P01 57P02 57P03 53300 53400 08000 08001 08003 08004 08006 ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ' +
+  'ETIMEDOUT EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN ENOTFOUND EAI_AGAIN';
+const passingCodes: ReadonlySet<string> = new Set(passing.split(' '));
+const passingMessage = /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/;
 
 /** The SQLSTATE of a server's error, the code of a network's, else undefined. */
 export const codeOf = (error: unknown): string | undefined =>
@@ -31,10 +30,8 @@ export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error) ?? '';
   // ENOENT: the unix socket of a server that has not started yet.
-  if (passing.has(code) || (code === 'ENOENT' && Reflect.get(error, 'syscall') === 'connect')) return true;
-  return /^Connection terminated|^timeout exceeded when trying to connect|^timeout expired/.test(
-    error.message,
-  );
+  const hasNoSocket = code === 'ENOENT' && Reflect.get(error, 'syscall') === 'connect';
+  return passingCodes.has(code) || hasNoSocket || passingMessage.test(error.message);
 }
 
 /** SQLSTATEs of a server that answers and takes no writes. */
@@ -53,11 +50,7 @@ const refusals: readonly (readonly [match: RegExp, kind: Kind, what: string])[] 
   [/client password must be a string/, AuthFailed, 'it asks for a password, and DATABASE_URL has none'],
   [/^3D000/, Misconfigured, 'there is no such database: create it (createdb) or correct DATABASE_URL'],
   [/^42501/, Misconfigured, 'grant this user CONNECT on the database, or take another user in DATABASE_URL'],
-  [
-    /does not support SSL/,
-    Misconfigured,
-    'it has no TLS, and sslmode in DATABASE_URL demands it: use sslmode=disable or prefer',
-  ],
+  [/does not support SSL/, Misconfigured, 'it has no TLS: use sslmode=disable or prefer in DATABASE_URL'],
   [
     /^\S*(CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL)/,
     Misconfigured,

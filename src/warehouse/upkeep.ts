@@ -11,18 +11,14 @@ import pg from 'pg';
  */
 export async function tidyTables(url: string, signal?: AbortSignal): Promise<readonly string[]> {
   const done: string[] = [];
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'tidemark upkeep',
-    connectionTimeoutMillis: 10_000,
-  });
+  const config = { connectionString: url, application_name: 'tidemark upkeep' };
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: 10_000 });
   // A connection that breaks fails the statement under way.
   client.on('error', () => undefined);
-  const cut = (): void => void client.end();
   try {
     if (signal?.aborted) return done;
     await client.connect();
-    signal?.addEventListener('abort', cut);
+    signal?.addEventListener('abort', () => void client.end(), { once: true });
     await othersEnded(client);
     for (const { name } of (await client.query<{ name: string }>(due)).rows) {
       await client.query(`vacuum (skip_locked, analyze) ${name}`);
@@ -31,7 +27,6 @@ export async function tidyTables(url: string, signal?: AbortSignal): Promise<rea
   } catch (error) {
     if (!signal?.aborted) throw error;
   } finally {
-    signal?.removeEventListener('abort', cut);
     await client.end();
   }
   return done;

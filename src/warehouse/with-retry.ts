@@ -48,7 +48,8 @@ export function isConnectionLoss(error: unknown): boolean {
   if (code.startsWith('53')) return false;
   // After the login every exception of the connection is its end: also a pooler's 08P01, which at the login is a refusal.
   if (isPassing(error) || code.startsWith('08')) return true;
-  const lost =
-    /connection (ended|terminated|timeout)|not queryable|client has encountered a connection error|query read timeout/i;
-  return error instanceof Error && lost.test(error.message);
+  return error instanceof Error && lossMessage.test(error.message);
 }
+
+const lossMessage =
+  /connection (ended|terminated|timeout)|not queryable|client has encountered a connection error|query read timeout/i;

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { inspect } from 'node:util';
 import { sql } from 'kysely';
 import { from as copyFrom } from 'pg-copy-streams';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   AuthFailed,
   Interrupted,
@@ -25,22 +25,34 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The test database under another user, password, host, port, name or query. */
-function variant(change: (url: URL) => void): string {
-  const url = new URL(database.url);
-  change(url);
-  return url.href;
-}
+/** The test database under another username, password, port, pathname or search. */
+const variant = (
+  parts: Partial<Record<'username' | 'password' | 'port' | 'pathname' | 'search', string>>,
+): string => Object.assign(new URL(database.url), parts).href;
 
-const failure = async (url: string, retryMs = 500): Promise<Error> => {
-  const began = performance.now();
+const failure = async (url: string, retryMs = 60_000): Promise<Error> => {
   const error: unknown = await connect(url, { retryMs }).then(
     (warehouse) => warehouse.close().then(() => new Error('it connected')),
     (e: unknown) => e,
   );
   if (!(error instanceof Error)) throw new Error(`not an error: ${inspect(error)}`);
-  return Object.assign(error, { took: performance.now() - began });
+  return error;
 };
+
+/** Runs statements as the owner of the cluster. */
+const asAdmin = async (...statements: readonly string[]): Promise<void> => {
+  await asOwner(async (client) => {
+    for (const text of statements) await client.query(text);
+  }, database.name);
+};
+
+/** A new role of the test, dropped at its end. */
+async function newRole(suffix: string, setUp: (role: string) => readonly string[]): Promise<string> {
+  const role = `${database.name}_${suffix}`;
+  onTestFinished(() => asAdmin(`drop owned by ${role}`, `drop role ${role}`));
+  await asAdmin(`create role ${role} login password 'r'`, ...setUp(role));
+  return role;
+}
 
 test('values come out exactly: big numbers and days as text, instants as Date, the session in UTC', async () => {
   const { rows } = await sql`
@@ -61,107 +73,67 @@ test('values come out exactly: big numbers and days as text, instants as Date, t
   ]);
 });
 
-test('no statement is compiled first, whatever the server does by itself: a load’s take a millisecond each', async () => {
-  const warehouse = await connect(database.url);
-  try {
-    const { rows } = await warehouse.pool.query<{ jit: string }>('show jit');
-    expect(rows).toEqual([{ jit: 'off' }]);
-  } finally {
-    await warehouse.close();
-  }
+test('no statement is compiled first', async () => {
+  expect((await database.warehouse.pool.query('show jit')).rows).toEqual([{ jit: 'off' }]);
 });
 
 test.each([
   ['off', 'on'],
   ['remote_apply', 'remote_apply'],
 ])(
-  'a commit that is answered is on the disk: where the server waits for it as %s, we do as %s',
+  'an answered commit is on the disk: synchronous_commit of the server is %s, of the session %s',
   async (theirs, ours) => {
-    const warehouse = await connect(
-      variant((url) => url.searchParams.set('options', `-c synchronous_commit=${theirs}`)),
-    );
-    try {
-      expect((await warehouse.pool.query('show synchronous_commit')).rows).toEqual([
-        { synchronous_commit: ours },
-      ]);
-    } finally {
-      await warehouse.close();
-    }
+    const warehouse = await connect(variant({ search: `?options=-c%20synchronous_commit%3D${theirs}` }));
+    const { rows } = await warehouse.pool.query('show synchronous_commit');
+    await warehouse.close();
+    expect(rows).toEqual([{ synchronous_commit: ours }]);
   },
 );
 
-test('a wrong password and an unknown user fail at once as credentials', async () => {
-  for (const url of [
-    variant((u) => {
-      u.password = 'wr0ng-secret';
-    }),
-    variant((u) => {
-      u.username = 'nobody_here';
-    }),
-    variant((u) => {
-      u.password = '';
-    }),
-  ]) {
-    const error = await failure(url, 60_000);
-    expect(error).toBeInstanceOf(AuthFailed);
-    expect(error).toHaveProperty(
-      'took',
-      expect.toSatisfy((ms: number) => ms < 5_000),
-    );
-    expect(`${error.message}${inspect(error.cause)}`).not.toContain('wr0ng-secret');
-  }
+test.each([
+  ['a wrong password', { password: 'wr0ng-secret' }, AuthFailed, /password is wrong/],
+  ['an unknown user', { username: 'nobody_here' }, AuthFailed, /password is wrong/],
+  ['no password', { password: '' }, AuthFailed, /asks for a password/],
+  ['a missing database', { pathname: '/not_there' }, Misconfigured, /not_there.*createdb/],
+  ['a server without TLS that must have it', { search: '?sslmode=require' }, Misconfigured, /sslmode/],
+])('%s fails at once, with what to do', async (_, parts, kind, message) => {
+  const error = await failure(variant(parts), 600_000);
+  expect(error).toBeInstanceOf(kind);
+  expect(error.message).toMatch(message);
+  expect(`${error.message}${inspect(error.cause)}`).not.toContain('wr0ng-secret');
+});
+
+test.each(['prefer', 'allow', 'disable'])('sslmode=%s connects without TLS, as psql does', async (mode) => {
+  const warehouse = await connect(variant({ search: `?sslmode=${mode}` }));
+  await warehouse.close();
 });
 
 test('a login that fails leaves no socket behind that would keep the process', async () => {
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
   const before = sockets();
-  await failure(
-    variant((u) => {
-      u.password = '';
-    }),
-  );
+  await failure(variant({ password: '' }));
   await until('the socket is gone', () => sockets() <= before, 3_000);
 });
 
-test('a missing database fails at once, with what to do', async () => {
-  const error = await failure(
-    variant((u) => {
-      u.pathname = '/not_there';
-    }),
-    60_000,
-  );
-  expect(error).toBeInstanceOf(Misconfigured);
-  expect(error.message).toMatch(/not_there.*createdb/);
-});
-
-test('a server that is down is tried again until the deadline, then it is unreachable', async () => {
+test('a server that is down is tried until the deadline, then it is unreachable', async () => {
   const port = await freePort();
   const error = await failure(`postgres://u:s3cret@127.0.0.1:${port}/d`, 700);
   expect(error).toBeInstanceOf(Unreachable);
   expect(error.message).toContain(`127.0.0.1:${port}/d`);
   expect(error.message).not.toContain('s3cret');
-  expect(error).toHaveProperty(
-    'took',
-    expect.toSatisfy((ms: number) => ms > 200 && ms < 5_000),
-  );
 });
 
 test('a server that comes up while it is being tried is connected to', async () => {
   const target = new URL(database.url);
   const port = await freePort();
-  const connecting = connect(
-    variant((u) => {
-      u.port = String(port);
-    }),
-    { retryMs: 15_000 },
-  );
+  const connecting = connect(variant({ port: String(port) }), { retryMs: 15_000 });
   let refused = 0;
   const probe = net.createServer((socket) => {
     refused++;
     socket.destroy();
   });
-  // First nobody listens, then somebody who hangs up, then the server.
+  // At first no server listens, then one that hangs up, then Postgres.
   await new Promise((resolve) => setTimeout(resolve, 150));
   probe.listen(port, '127.0.0.1');
   await until('a connection was hung up on', () => refused > 0);
@@ -180,84 +152,49 @@ test('a server that comes up while it is being tried is connected to', async () 
 });
 
 test('a warehouse that may not be written to is refused', async () => {
-  const role = `${database.name}_reader`;
-  await asOwner(async (client) => {
-    await client.query(`create role ${role} login password 'r'`);
-    await client.query(`alter role ${role} set default_transaction_read_only = on`);
-  });
-  try {
-    const error = await failure(
-      variant((u) => {
-        u.username = role;
-        u.password = 'r';
-      }),
-      60_000,
-    );
-    expect(error).toBeInstanceOf(Misconfigured);
-    expect(error.message).toContain('read-only');
-  } finally {
-    await asOwner((client) => client.query(`drop role ${role}`));
-  }
+  const username = await newRole('reader', (role) => [
+    `alter role ${role} set default_transaction_read_only = on`,
+  ]);
+  const error = await failure(variant({ username, password: 'r' }));
+  expect(error).toBeInstanceOf(Misconfigured);
+  expect(error.message).toContain('read-only');
 });
 
 test('a database that does not hold every text is refused, with what to do', async () => {
   const name = `${database.name}_latin`;
+  const encoding = `template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'`;
   await asOwner(async (client) => {
-    const { rows } = await client.query<{ version: number }>(
-      `select current_setting('server_version_num')::int as version`,
+    const { rows } = await client.query(
+      `select from pg_settings where name = 'server_version_num' and setting < '150000'`,
     );
     // Before 15 there was no other provider.
-    const provider = (rows[0]?.version ?? 0) < 150_000 ? '' : 'locale_provider libc';
     await client.query(
-      `create database ${name} template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' ${provider}`,
+      `create database ${name} ${encoding} ${rows.length > 0 ? '' : 'locale_provider libc'}`,
     );
   });
-  try {
-    const error = await failure(
-      variant((u) => {
-        u.pathname = `/${name}`;
-      }),
-      60_000,
-    );
-    expect(error).toBeInstanceOf(Misconfigured);
-    expect(error.message).toMatch(/LATIN1.*createdb --encoding=UTF8/);
-  } finally {
-    await asOwner((client) => client.query(`drop database ${name}`));
-  }
+  onTestFinished(() => asAdmin(`drop database ${name}`));
+  const error = await failure(variant({ pathname: `/${name}` }));
+  expect(error).toBeInstanceOf(Misconfigured);
+  expect(error.message).toMatch(/LATIN1.*createdb --encoding=UTF8/);
 });
 
 test('a user who may not make temporary tables is refused, with what to do', async () => {
-  const role = `${database.name}_staged`;
-  await asOwner(async (client) => {
-    await client.query(`create role ${role} login password 'r'`);
-    await client.query(`revoke temporary on database ${database.name} from public`);
-    await client.query(`grant create on database ${database.name} to ${role}`);
-  });
-  const url = variant((u) => {
-    u.username = role;
-    u.password = 'r';
-  });
-  try {
-    const error = await failure(url, 60_000);
-    expect(error).toBeInstanceOf(Misconfigured);
-    const [grant = ''] = /grant temporary on .*$/.exec(error.message) ?? [];
-    await asOwner((client) => client.query(grant));
-    expect(await failure(url, 60_000)).toMatchObject({ message: 'it connected' });
-  } finally {
-    await asOwner(async (client) => {
-      await client.query(`grant temporary on database ${database.name} to public`);
-      await client.query(`revoke all on database ${database.name} from ${role}`);
-      await client.query(`drop role ${role}`);
-    });
-  }
+  const { name } = database;
+  const username = await newRole('staged', (role) => [
+    `revoke temporary on database ${name} from public`,
+    `grant create on database ${name} to ${role}`,
+  ]);
+  onTestFinished(() => asAdmin(`grant temporary on database ${name} to public`));
+  const url = variant({ username, password: 'r' });
+  const error = await failure(url);
+  expect(error).toBeInstanceOf(Misconfigured);
+  expect(error.message).toMatch(/let the owner run grant temporary on database/);
+  await asAdmin(`grant temporary on database ${name} to ${username}`);
+  expect(await failure(url)).toMatchObject({ message: 'it connected' });
 });
 
 test('no printed form of a warehouse shows the password', async () => {
-  const warehouse = await connect(
-    variant((u) => {
-      u.searchParams.set('application_name', 'x');
-    }),
-  );
+  const warehouse = await connect(variant({ search: '?application_name=x' }));
   const { password } = new URL(database.url);
   const hidden = { url: warehouse.url, address: warehouse.address };
   expect(`${inspect(hidden)} ${JSON.stringify(hidden)} ${warehouse.url}`).not.toMatch(
@@ -269,23 +206,18 @@ test('no printed form of a warehouse shows the password', async () => {
   await warehouse.close();
 });
 
-test('a server that has no room even for a login has a full disk: nobody configured anything wrongly', async () => {
-  const words = Buffer.from('SFATAL\0C53100\0Mcould not write init file: No space left on device\0\0');
+test('a server that has no room even for a login has a full disk', async () => {
+  const message = Buffer.from('SFATAL\0C53100\0Mcould not write init file: No space left on device\0\0');
   const head = Buffer.from('E____');
-  head.writeInt32BE(words.length + 4, 1);
+  head.writeInt32BE(message.length + 4, 1);
   const server = net.createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(Buffer.concat([head, words])));
+    socket.once('data', () => socket.end(Buffer.concat([head, message])));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? String(address?.port) : '';
-  const error = await failure(
-    variant((url) => {
-      url.port = port;
-      url.searchParams.set('sslmode', 'disable');
-    }),
-  );
+  const error = await failure(variant({ port, search: '?sslmode=disable' }));
   server.close();
   expect(error).toBeInstanceOf(WarehouseFull);
   expect(error.message).toMatch(
@@ -295,12 +227,11 @@ test('a server that has no room even for a login has a full disk: nobody configu
 
 test('a connection that has gone silent is noticed within the time-out, and the next query gets a fresh one', async () => {
   const wire = await proxy({ host: '127.0.0.1', port: Number(new URL(database.url).port) });
-  const warehouse = await connect(
-    variant((u) => {
-      u.port = String(wire.port);
-    }),
-    { statementTimeout: 300, silenceMs: 200, max: 1 },
-  );
+  const warehouse = await connect(variant({ port: String(wire.port) }), {
+    statementTimeout: 300,
+    silenceMs: 200,
+    max: 1,
+  });
   const before = wire.connections;
   wire.freeze();
   const began = performance.now();
@@ -316,12 +247,11 @@ test('a connection that has gone silent is noticed within the time-out, and the 
 test('a connection that goes silent in a COPY is noticed too', async () => {
   await sql`create table copied (n int)`.execute(database.warehouse.db);
   const wire = await proxy({ host: '127.0.0.1', port: Number(new URL(database.url).port) });
-  const warehouse = await connect(
-    variant((u) => {
-      u.port = String(wire.port);
-    }),
-    { statementTimeout: 300, silenceMs: 200, max: 1 },
-  );
+  const warehouse = await connect(variant({ port: String(wire.port) }), {
+    statementTimeout: 300,
+    silenceMs: 200,
+    max: 1,
+  });
   const client = await warehouse.pool.connect();
   wire.freeze();
   const copying = pipeline(Readable.from(['1\n', '2\n']), client.query(copyFrom('copy copied from stdin')));
@@ -343,60 +273,30 @@ test('a connection that the server ends while idle does not end the process, and
   await warehouse.close();
 });
 
-test('who is told to end while the server is away ends with what it was told, within a moment', async () => {
-  const wire = await proxy({
-    host: new URL(database.url).hostname,
-    port: Number(new URL(database.url).port),
-  });
-  const through = new URL(database.url);
-  through.port = String(wire.port);
+test('a process that ends while the server is away ends with its reason, within a moment', async () => {
+  const wire = await proxy({ host: '127.0.0.1', port: Number(new URL(database.url).port) });
+  const through = variant({ port: String(wire.port) });
   const ending = new AbortController();
-  const warehouse = await connect(through.href, { signal: ending.signal });
+  const warehouse = await connect(through, { signal: ending.signal, retryMs: 600_000 });
   await wire.close();
   await until('the pool noticed', () => warehouse.pool.totalCount === 0);
-  const told = new Interrupted('told to end');
-  const ended = async (
-    work: Promise<unknown>,
-  ): Promise<{ readonly error: unknown; readonly inTime: boolean }> => {
-    const began = performance.now();
-    const error = await work.catch((cause: unknown) => cause);
-    return { error, inTime: performance.now() - began < 10_000 };
-  };
-  const waiting = ended(sql`select 1`.execute(warehouse.db));
-  const connecting = ended(connect(through.href, { signal: ending.signal }));
-  setTimeout(() => ending.abort(told), 200);
-  expect(await waiting).toEqual({ error: told, inTime: true });
-  expect(await connecting).toEqual({ error: told, inTime: true });
-  expect(await ended(sql`select 1`.execute(warehouse.db))).toEqual({ error: told, inTime: true });
+  const waiting = sql`select 1`.execute(warehouse.db).catch((cause: unknown) => cause);
+  const connecting = connect(through, { signal: ending.signal }).catch((cause: unknown) => cause);
+  const reason = new Interrupted('asked to end');
+  setTimeout(() => ending.abort(reason), 200);
+  expect(await waiting).toBe(reason);
+  expect(await connecting).toBe(reason);
+  await expect(sql`select 1`.execute(warehouse.db)).rejects.toBe(reason);
   await warehouse.close();
-});
-
-test('sslmode means what it means to psql', async () => {
-  const demanding = await failure(
-    variant((u) => {
-      u.searchParams.set('sslmode', 'require');
-    }),
-    60_000,
-  );
-  expect(demanding).toBeInstanceOf(Misconfigured);
-  expect(demanding.message).toContain('sslmode');
-  for (const mode of ['prefer', 'allow', 'disable']) {
-    const warehouse = await connect(
-      variant((u) => {
-        u.searchParams.set('sslmode', mode);
-      }),
-    );
-    await warehouse.close();
-  }
 });
 
 test.each([
   ['mysql://u:hunter2@h/d', /Postgres URL/],
   ['host=localhost password=hunter2', /Postgres URL/],
   ['postgres://u:hunter2@h/d?sslmode=maybe', /sslmode=maybe/],
-  ['postgres://u:hunter2@h/d?sslmode=verify-ca', /sslrootcert/],
+  ['postgres://u:hun/ter2@h/d', /percent-encoded/],
 ])('%s is refused without quoting its password', (url, why) => {
   expect(() => connectionString(url)).toThrow(Misconfigured);
   expect(() => connectionString(url)).toThrow(why);
-  expect(() => connectionString(url)).not.toThrow(/hunter2/);
+  expect(() => connectionString(url)).not.toThrow(/hunter2|ter2/);
 });

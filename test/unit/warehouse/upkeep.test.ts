@@ -10,7 +10,7 @@ import { tidyTables } from '../../../src/warehouse/upkeep.ts';
 
 let folder: string;
 let home: string;
-let placed: string | undefined;
+let data: string | undefined;
 
 beforeAll(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-upkeep-'));
@@ -19,13 +19,13 @@ beforeAll(() => {
 });
 
 afterAll(() => {
-  if (placed !== undefined) fs.rmSync(path.dirname(placed), { recursive: true, force: true, maxRetries: 5 });
+  if (data !== undefined) fs.rmSync(path.dirname(data), { recursive: true, force: true, maxRetries: 5 });
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 async function used<T>(work: (client: pg.Client) => Promise<T>, signal?: AbortSignal): Promise<T> {
   const embedded: Embedded = await openEmbedded(home, { ...(signal === undefined ? {} : { signal }) });
-  placed = embedded.data;
+  data = embedded.data;
   const client = new pg.Client({ connectionString: embedded.url, application_name: 'tidemark' });
   await client.connect();
   try {
@@ -46,15 +46,15 @@ const facts = async (client: pg.Client, table: string) =>
   ).rows[0];
 
 test('a server that runs for seconds leaves its tables vacuumed and analyzed, and only those that are due', async () => {
-  const told = new AbortController();
+  const stopping = new AbortController();
   await used(async (client) => {
     await client.query('create table large (n int primary key, words text)');
     await client.query('create table small (n int)');
     await client.query(`insert into large select n, repeat('words ', 60) from generate_series(1, 5000) n`);
     await client.query('insert into small select n from generate_series(1, 10) n');
-    // Whoever is told to stop does not stay for it.
-    told.abort();
-  }, told.signal);
+    // A process that was asked to end does not wait for it.
+    stopping.abort();
+  }, stopping.signal);
   await used(async (client) =>
     expect(await facts(client, 'large')).toMatchObject({ rows: -1, visible: false }),
   );
@@ -70,9 +70,9 @@ test('a server that runs for seconds leaves its tables vacuumed and analyzed, an
   );
 });
 
-test('a table that somebody else is at is passed by, and what is in order is left alone', async () => {
+test('a locked table is left out, and so is one that is in order', async () => {
   const embedded = await openEmbedded(home);
-  placed = embedded.data;
+  data = embedded.data;
   const other = new pg.Client({ connectionString: embedded.url });
   await other.connect();
   try {
@@ -91,7 +91,7 @@ test('a table that somebody else is at is passed by, and what is in order is lef
   }
 });
 
-test('a server that hangs keeps nobody who ends', async () => {
+test('a server that hangs keeps no process that ends', async () => {
   const hanging = net.createServer();
   const sockets = new Set<net.Socket>();
   hanging.on('connection', (socket) => sockets.add(socket));

@@ -18,7 +18,7 @@ test.each([
     failing('ENOENT', { syscall: 'open' }),
     { login: false, work: false, lost: false },
   ],
-  // PgBouncer says so of a database that it does not know, and of a server that is gone.
+  // PgBouncer says so of a database that it does not have, and of a server that is gone.
   ["a pooler's protocol violation", failing('08P01'), { login: false, work: true, lost: true }],
   ['too many connections', failing('53300'), { login: true, work: true, lost: false }],
   // `temp_file_limit`: the same statement reaches it again.
@@ -32,7 +32,7 @@ test.each([
   },
 );
 
-test('what passes is waited for, no longer than the patience lasts; of what does not pass nothing is repeated', async () => {
+test('a passing error is waited for until the limit; any other is thrown at once', async () => {
   let tries = 0;
   /** Fails until it is tried for the `last` time. */
   const work = (code: string, last: number) => async () => {
@@ -40,10 +40,10 @@ test('what passes is waited for, no longer than the patience lasts; of what does
     if (tries < last) throw failing(code);
     return 'done';
   };
-  const patience = { totalMs: 200, firstMs: 1, longestMs: 5 };
-  expect(await withRetry(work('57P03', 4), patience)).toBe('done');
-  await expect(withRetry(work('57P03', 1e9), patience)).rejects.toMatchObject({ code: '57P03' });
+  const limits = { totalMs: 200, firstMs: 1, longestMs: 5 };
+  expect(await withRetry(work('57P03', 4), limits)).toBe('done');
+  await expect(withRetry(work('57P03', 1e9), limits)).rejects.toMatchObject({ code: '57P03' });
   tries = 0;
-  await expect(withRetry(work('23505', 2), patience)).rejects.toMatchObject({ code: '23505' });
+  await expect(withRetry(work('23505', 2), limits)).rejects.toMatchObject({ code: '23505' });
   expect(tries).toBe(1);
 });
