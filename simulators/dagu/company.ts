@@ -38,25 +38,26 @@ export function inhabit(
   const now = Math.floor(clock.now().getTime() / 1000) * 1000;
   const down = Math.floor(now / day) * day - outage.daysAgo * day;
   const isDown = (at: number): boolean => at >= down && at < down + outage.hours * 3_600_000;
-  const places = new Map(jobs.map((job, place) => [job.file, { job, place }]));
+  const positions = new Map(jobs.map((job, position) => [job.file, { job, position }]));
   const fates = new Map<Run, Fate>();
   const plans = new Map<Run, Plan>();
   const ended = new WeakSet<Run>();
-  const diceOf = (place: number, at: number): Random => random(mix(mix(seed, place), Math.floor(at / 1000)));
+  const diceOf = (position: number, at: number): Random =>
+    random(mix(mix(seed, position), Math.floor(at / 1000)));
 
-  const begin = (job: Job, place: number, at: number, queued: boolean): Run => {
+  const begin = (job: Job, position: number, at: number, queued: boolean): Run => {
     const started = new Date(at);
     return state.start(job.file, {
-      id: idOf(at, diceOf(place + 100, at)),
+      id: idOf(at, diceOf(position + 100, at)),
       params: job.params?.(started.toISOString().slice(0, 10)) ?? '',
       ...{ queued, at: started },
     });
   };
 
-  const planned = (run: Run, job: Job, place: number): Plan => {
+  const planned = (run: Run, job: Job, position: number): Plan => {
     const found = plans.get(run);
     if (found !== undefined) return found;
-    const dice = diceOf(place, (ended.has(run) ? run.startedAt : run.madeAt)?.getTime() ?? 0);
+    const dice = diceOf(position, (ended.has(run) ? run.startedAt : run.madeAt)?.getTime() ?? 0);
     const wait = (1 + dice.int(20)) * 1000;
     const at = run.startedAt?.getTime() ?? run.madeAt.getTime() + wait;
     const broken = isDown(at) ? job.steps.find(({ database }) => database) : undefined;
@@ -69,15 +70,15 @@ export function inhabit(
   let lived = now - days * day;
   const live = (): void => {
     const at = clock.now().getTime();
-    for (const [place, job] of jobs.entries())
-      for (const tick of ticks(job, lived, at)) begin(job, place, tick, true);
+    for (const [position, job] of jobs.entries())
+      for (const tick of ticks(job, lived, at)) begin(job, position, tick, true);
     lived = Math.max(lived, at);
     for (const dag of state.dags.values()) {
-      const known = places.get(dag.fileName);
+      const known = positions.get(dag.fileName);
       if (known === undefined) continue;
       for (const run of dag.runs) {
         if (run.finishedAt !== undefined) continue;
-        carry(run, planned(run, known.job, known.place), at);
+        carry(run, planned(run, known.job, known.position), at);
         if (run.finishedAt === undefined) continue;
         // A retry is another try, with a plan and a fate of its own.
         plans.delete(run);
@@ -94,15 +95,15 @@ export function inhabit(
       steps: job.steps.map(({ name }) => name),
     });
   }
-  for (const { job, place } of places.values()) {
+  for (const { job, position } of positions.values()) {
     if (job.schedule !== undefined) continue;
     for (let at = lived + day; at < now - day; at += day) {
-      const dice = diceOf(place + 200, at);
+      const dice = diceOf(position + 200, at);
       if (dice.chance(0.15))
-        begin(job, place, Math.floor(at / day) * day + (9 * 60 + dice.int(480)) * minute, false);
+        begin(job, position, Math.floor(at / day) * day + (9 * 60 + dice.int(480)) * minute, false);
     }
     // One that fails could be over by now.
-    fates.set(begin(job, place, now - byHand, false), 'well');
+    fates.set(begin(job, position, now - byHand, false), 'well');
   }
   live();
   script.at({ times: Number.POSITIVE_INFINITY }, live);

@@ -33,8 +33,8 @@ export function planOf(job: Job, startsAt: number, dice: Random, fate: Fate): Pl
     fate === 'chance' ? (goesWrong ? unlucky : -1) : fate === 'well' ? -1 : placeOf(job, fate.fails);
   const steps: PlannedStep[] = [];
   let at = startsAt;
-  for (const [place, work] of job.steps.entries()) {
-    const fails = place === failing;
+  for (const [position, work] of job.steps.entries()) {
+    const fails = position === failing;
     const tried = tryOut(work, dice, fails);
     if (steps.some(({ status }) => status === 'failed') && !job.carriesOn) {
       steps.push(unreached);
@@ -48,9 +48,9 @@ export function planOf(job: Job, startsAt: number, dice: Random, fate: Fate): Pl
 }
 
 const placeOf = (job: Job, step: string): number => {
-  const place = job.steps.findIndex(({ name }) => name === step);
-  if (place < 0) throw new RangeError(`${job.file} has no step ${step}`);
-  return place;
+  const position = job.steps.findIndex(({ name }) => name === step);
+  if (position < 0) throw new RangeError(`${job.file} has no step ${step}`);
+  return position;
 };
 
 /** As the vendor tells it (measured on 1.30.2). */
@@ -85,8 +85,8 @@ export function carry(run: Run, plan: Plan, now: number): void {
   run.status = isOver ? plan.status : now >= plan.startsAt ? 'running' : 'queued';
   run.startedAt = now >= plan.startsAt ? new Date(plan.startsAt) : undefined;
   run.finishedAt = isOver ? new Date(plan.endsAt) : undefined;
-  for (const [place, step] of run.steps.entries()) {
-    const planned = plan.steps[place];
+  for (const [position, step] of run.steps.entries()) {
+    const planned = plan.steps[position];
     if (planned !== undefined) carryStep(step, planned, now, isOver);
   }
 }

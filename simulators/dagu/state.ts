@@ -57,9 +57,9 @@ export class WorkflowState {
     this.#clock = clock;
   }
 
-  add(fileName: string, told: Partial<Omit<Dag, 'fileName' | 'runs'>> = {}): Dag {
-    const { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = told;
-    const { group, tags = ['sim'], schedule, suspended = false, unfiled = false } = told;
+  add(fileName: string, reported: Partial<Omit<Dag, 'fileName' | 'runs'>> = {}): Dag {
+    const { name = fileName, steps = ['one', 'two'], description = `Does ${fileName}.` } = reported;
+    const { group, tags = ['sim'], schedule, suspended = false, unfiled = false } = reported;
     const dag: Dag = {
       name,
       fileName,
@@ -102,10 +102,10 @@ export class WorkflowState {
       queuedAt: queued ? now : undefined,
       startedAt: queued ? undefined : now,
       finishedAt: undefined,
-      steps: dag.steps.map((name, place) => ({
+      steps: dag.steps.map((name, position) => ({
         name,
-        status: place === 0 && !queued ? 'running' : 'not_started',
-        startedAt: place === 0 && !queued ? now : undefined,
+        status: position === 0 && !queued ? 'running' : 'not_started',
+        startedAt: position === 0 && !queued ? now : undefined,
         finishedAt: undefined,
         error: undefined,
         retries: 0,
@@ -130,9 +130,9 @@ export class WorkflowState {
     run.finishedAt = now;
     run.status = status;
     const at = run.steps.findIndex((step) => step.status !== 'succeeded');
-    for (const [place, step] of run.steps.entries()) {
+    for (const [position, step] of run.steps.entries()) {
       if (step.status === 'succeeded') continue;
-      const reached = place === at || status === 'succeeded';
+      const reached = position === at || status === 'succeeded';
       step.status = reached ? status : 'aborted';
       step.startedAt = reached ? (step.startedAt ?? now) : undefined;
       step.finishedAt = reached ? now : undefined;

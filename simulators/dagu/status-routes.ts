@@ -25,7 +25,7 @@ export const statusRoutes = (state: WorkflowState, rules: StatusRules): readonly
   const route = (method: 'GET' | 'POST', verb: string, handle: (call: Call, dag: Dag) => Answer): Route => ({
     method,
     path: `/api/v1/dags/{dagName}/${verb}`,
-    promised: true,
+    inContract: true,
     handle: (call) => handle(call, dagOf(call)),
   });
   return [

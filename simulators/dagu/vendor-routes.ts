@@ -29,7 +29,7 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
     return found;
   };
   const route = (method: 'GET' | 'POST', path: string, handle: (call: Call) => Answer): Route => ({
-    ...{ method, path: prefix + path, promised: true },
+    ...{ method, path: prefix + path, inContract: true },
     handle,
   });
   return [
@@ -50,9 +50,9 @@ export const vendorRoutes = (state: WorkflowState, { prefix, most }: VendorRules
     }),
     route('POST', '/dags/{fileName}/start', (call) => {
       // The vendor fails on a body that is missing or no JSON.
-      const told = bodyOf(call);
-      if (told === undefined) return { status: 500, headers: {}, body: [] };
-      const { dagRunId, params } = told;
+      const reported = bodyOf(call);
+      if (reported === undefined) return { status: 500, headers: {}, body: [] };
+      const { dagRunId, params } = reported;
       const dag = byFile(call);
       if (typeof dagRunId === 'string' && dag.runs.some((run) => run.id === dagRunId))
         throw refusal(409, 'already_exists', `dag-run ID ${dagRunId} already exists for DAG ${dag.name}`);
@@ -137,8 +137,8 @@ const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1000);
 const stamp = (at: Date | undefined): string =>
   at === undefined ? '' : at.toISOString().replace(/\.\d+Z$/, 'Z');
 const numberOf = (word: string, unknown = 42): number => {
-  const place = statuses.indexOf(word);
-  return place < 0 ? unknown : place;
+  const position = statuses.indexOf(word);
+  return position < 0 ? unknown : position;
 };
 
 const fileOf = (dag: Dag, paged: boolean): unknown => {

@@ -16,7 +16,7 @@ export function changeTracker({ state, clock }: TrackerSimulator): readonly Chan
   const done = '10004';
   const bug = '10103';
   const used = new Set<string>();
-  const keys = state.store.byKey.map((place) => state.store.keyOf(place));
+  const keys = state.store.byKey.map((position) => state.store.keyOf(position));
   /** An issue that fits and has no change yet; each search starts elsewhere in the company. */
   const chosen = (fits: (key: string) => boolean): string => {
     const start = Math.floor((keys.length * ((used.size * 5 + 2) % 13)) / 13);

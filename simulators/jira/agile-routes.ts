@@ -14,7 +14,7 @@ export const agileRoutes = (site: Site): readonly Route[] => {
 
   const values = (call: Call, items: readonly unknown[]): Answer => {
     if (!dialect.vendor) return dialect.values(call, size, items);
-    const at = dialect.place(call, size);
+    const at = dialect.position(call, size);
     const shown = items.slice(at.startAt, at.startAt + at.maxResults);
     return dialect.json({
       ...at,
@@ -47,7 +47,7 @@ export const agileRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/agile/1.0/board',
-      promised: true,
+      inContract: true,
       handle: (call) => {
         const type = call.query.get('type');
         const project = call.query.get('projectKeyOrId');
@@ -64,13 +64,13 @@ export const agileRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/agile/1.0/board/{boardId}',
-      promised: false,
+      inContract: false,
       handle: (call) => dialect.json(entities.board(boardOf(call))),
     },
     {
       method: 'GET',
       path: '/rest/agile/1.0/board/{boardId}/sprint',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const board = boardOf(call);
         if (board.type === 'kanban') throw dialect.refused(400, 'The board does not support sprints');
@@ -86,21 +86,21 @@ export const agileRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/agile/1.0/sprint/{sprintId}',
-      promised: false,
+      inContract: false,
       handle: (call) => dialect.json(entities.sprint(sprintOf(call))),
     },
     {
       method: 'GET',
       path: '/rest/agile/1.0/sprint/{sprintId}/issue',
-      promised: true,
+      inContract: true,
       handle: (call) => {
         const sprint = sprintOf(call);
-        const { startAt, maxResults } = dialect.place(call, size);
+        const { startAt, maxResults } = dialect.position(call, size);
         const jql = site.bare ? null : call.query.get('jql');
         const members = site.members(sprint.id);
         const { hits } = jql === null || jql.trim() === '' ? { hits: members } : site.find(jql);
-        const inside = new Set(members.map((one) => one.place));
-        const shown = hits === members ? members : hits.filter((one) => inside.has(one.place));
+        const inside = new Set(members.map((one) => one.position));
+        const shown = hits === members ? members : hits.filter((one) => inside.has(one.position));
         const fields = call.query
           .getAll('fields')
           .flatMap((one) => one.split(','))

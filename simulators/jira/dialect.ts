@@ -1,6 +1,6 @@
 import { type Answer, type Body, type Call, Refusal } from '../shared/http.ts';
 
-/** A place in a list as the client asked for it and the server granted it. */
+/** A position in a list as the client asked for it and the server granted it. */
 export interface Place {
   readonly startAt: number;
   readonly maxResults: number;
@@ -21,7 +21,7 @@ export interface Dialect {
   refused(status: number, ...messages: readonly string[]): Refusal;
   /** A refusal before the request reached the tracker's code. */
   problem(status: number, title: string, detail: string): Refusal;
-  place(call: Call, size: PageSize): Place;
+  position(call: Call, size: PageSize): Place;
   /** A page of a list under `values`. */
   values(call: Call, size: PageSize, items: readonly unknown[]): Answer;
 }
@@ -34,7 +34,7 @@ const contract = (): Dialect => {
   });
   const refused = (status: number, ...errorMessages: readonly string[]): Refusal =>
     new Refusal(json({ errorMessages, errors: {} }, status));
-  const place = (call: Call, size: PageSize): Place =>
+  const position = (call: Call, size: PageSize): Place =>
     placeOf(call, size, (name, value) => refused(400, `${name} is not a whole number from 0 up: ${value}`));
   return {
     vendor: false,
@@ -42,9 +42,9 @@ const contract = (): Dialect => {
     written: (body) => ({ status: 200, headers: { 'content-type': 'application/json' }, body }),
     refused,
     problem: (status, _title, detail) => refused(status, detail),
-    place,
+    position,
     values: (call, size, items) => {
-      const at = place(call, size);
+      const at = position(call, size);
       return json({
         ...at,
         total: items.length,
@@ -66,7 +66,7 @@ const vendor = (base: string): Dialect => {
       headers: { 'content-type': 'application/problem+json' },
       body: [Buffer.from(JSON.stringify({ type: 'about:blank', title, status, detail }))],
     });
-  const place = (call: Call, size: PageSize): Place =>
+  const position = (call: Call, size: PageSize): Place =>
     placeOf(call, size, (name, value) =>
       problem(400, 'Bad Request', `Failed to convert '${name}' with value: '${value}'`),
     );
@@ -76,9 +76,9 @@ const vendor = (base: string): Dialect => {
     written: (body) => ({ status: 200, headers: { 'content-type': 'application/json;charset=UTF-8' }, body }),
     refused: (status, ...errorMessages) => new Refusal(json({ errorMessages, errors: {} }, status)),
     problem,
-    place,
+    position,
     values: (call, size, items) => {
-      const at = place(call, size);
+      const at = position(call, size);
       const link = (startAt: number): string => {
         const query = new URLSearchParams(call.query);
         query.set('startAt', String(startAt));

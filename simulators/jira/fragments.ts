@@ -47,17 +47,17 @@ export const createFragments = (state: TrackerState, writer: IssueWriter, budget
   };
 
   const fragment = (list: (Kept | undefined)[], hit: Hit, projection: Projection): Kept => {
-    const version = state.store.version(hit.place);
+    const version = state.store.version(hit.position);
     if (hit.stale !== undefined)
       return { ...keep(writer.write(hit.stale, projection)), version, facts: state.facts };
-    const known = list[hit.place];
+    const known = list[hit.position];
     if (known !== undefined && known.version === version && known.facts === state.facts) return known;
     const made = {
-      ...keep(writer.write(state.store.at(hit.place), projection)),
+      ...keep(writer.write(state.store.at(hit.position), projection)),
       version,
       facts: state.facts,
     };
-    list[hit.place] = made;
+    list[hit.position] = made;
     return made;
   };
 

@@ -130,11 +130,11 @@ export const issueWriter = (
 
   /** Another issue as it is shown inside this one. */
   const brief = (id: string): string => {
-    const place = state.store.find(id);
-    if (place === undefined || !state.store.isLive(place)) return 'null';
+    const position = state.store.find(id);
+    if (position === undefined || !state.store.isLive(position)) return 'null';
     return once(`i${id}`, () => {
-      if (lean) return { id, key: state.store.keyOf(place) };
-      const other = state.store.at(place);
+      if (lean) return { id, key: state.store.keyOf(position) };
+      const other = state.store.at(position);
       const parse = (part: string): unknown => JSON.parse(part);
       return {
         id,

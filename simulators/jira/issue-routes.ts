@@ -16,7 +16,7 @@ export const issueRoutes = (site: Site): readonly Route[] => {
   };
   /** An offset page whose list has a name of its own. */
   const page = (call: Call, name: string, standard: number, items: readonly string[]) => {
-    const { startAt, maxResults } = dialect.place(call, { standard, max: Math.max(standard, 100) });
+    const { startAt, maxResults } = dialect.position(call, { standard, max: Math.max(standard, 100) });
     const shown = items.slice(startAt, startAt + maxResults);
     return dialect.written(
       pieces(
@@ -29,7 +29,7 @@ export const issueRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/issue/{issueIdOrKey}',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const issue = issueOf(call);
         const fields = call.query
@@ -48,14 +48,14 @@ export const issueRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/issue/{issueIdOrKey}/changelog',
-      promised: false,
+      inContract: false,
       handle: (call) =>
         dialect.values(call, { standard: 100, max: 100 }, parsed(writer.changes(issueOf(call).history))),
     },
     {
       method: 'GET',
       path: '/rest/api/3/issue/{issueIdOrKey}/comment',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const order = call.query.get('orderBy') ?? 'created';
         // The vendor looks at the order before it looks for the issue.
@@ -68,7 +68,7 @@ export const issueRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/issue/{issueIdOrKey}/worklog',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const issue = issueOf(call);
         const after = epoch(call.query.get('startedAfter'), Number.NEGATIVE_INFINITY);

@@ -23,10 +23,10 @@ import { circumstances, labels, sentences, things, verbs } from './words.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** The id of the issue at this place; ids grow with the time of creation. */
+/** The id of the issue at this position; ids grow with the time of creation. */
 export const idOf = (index: number): string => String(10001 + index);
 
-/** The place of an issue id; NaN for what is no such id. */
+/** The position of an issue id; NaN for what is no such id. */
 export const placeOf = (id: string): number => (/^\d+$/.test(id) ? Number(id) - 10001 : Number.NaN);
 
 /** Ids of the children of one issue: so many are kept free for the issue's generated history, comments and worklogs. */

@@ -61,8 +61,8 @@ const tokens = (jql: string): readonly Token[] => {
 /** Reads a query. Throws JqlError. An empty text is a query that restricts nothing. */
 export const parseJql = (jql: string): Query => {
   const list = tokens(jql);
-  let place = 0;
-  const peek = (ahead = 0): Token | undefined => list[place + ahead];
+  let position = 0;
+  const peek = (ahead = 0): Token | undefined => list[position + ahead];
   const isWord = (word: string, ahead = 0): boolean => {
     const token = peek(ahead);
     return token?.kind === 'word' && token.value.toLowerCase() === word;
@@ -79,20 +79,20 @@ export const parseJql = (jql: string): Query => {
   const take = (wanted: string): Token => {
     const token = peek();
     if (token === undefined) throw wrong(wanted);
-    place += 1;
+    position += 1;
     return token;
   };
   const sign = (wanted: string): void => {
     if (!isSign(wanted)) throw wrong(`'${wanted}'`);
-    place += 1;
+    position += 1;
   };
 
   const operand = (): Operand => {
     const token = peek();
     if (token === undefined || token.kind === 'sign') throw wrong('a value');
-    place += 1;
+    position += 1;
     if (token.kind === 'word' && isSign('(') && isSign(')', 1)) {
-      place += 2;
+      position += 2;
       return { text: `${token.value.toLowerCase()}()`, quoted: false };
     }
     return { text: token.value, quoted: token.kind === 'text' };
@@ -101,7 +101,7 @@ export const parseJql = (jql: string): Query => {
     sign('(');
     const values = [operand()];
     while (isSign(',')) {
-      place += 1;
+      position += 1;
       values.push(operand());
     }
     sign(')');
@@ -116,32 +116,32 @@ export const parseJql = (jql: string): Query => {
     } else if (token.kind === 'word') {
       if (word === 'in') return 'in';
       if (word === 'not' && isWord('in')) {
-        place += 1;
+        position += 1;
         return 'not in';
       }
       if (word === 'is') {
         if (!isWord('not')) return 'is';
-        place += 1;
+        position += 1;
         return 'is not';
       }
     }
-    place -= 1;
+    position -= 1;
     throw wrong("an operator ('=', '!=', '<', '>', '<=', '>=', 'IN', 'NOT IN', 'IS', 'IS NOT')");
   };
   const clause = (): Condition => {
     if (isWord('not')) {
-      place += 1;
+      position += 1;
       return { kind: 'not', part: clause() };
     }
     if (isSign('(')) {
-      place += 1;
+      position += 1;
       const inner = either();
       sign(')');
       return inner;
     }
     const field = take('a field name');
     if (field.kind === 'sign') {
-      place -= 1;
+      position -= 1;
       throw wrong('a field name');
     }
     const op = operator();
@@ -156,7 +156,7 @@ export const parseJql = (jql: string): Query => {
     const first = part();
     const parts = [first];
     while (isWord(kind)) {
-      place += 1;
+      position += 1;
       parts.push(part());
     }
     return parts.length === 1 ? first : { kind, parts };
@@ -166,13 +166,13 @@ export const parseJql = (jql: string): Query => {
 
   const orders = (): readonly OrderTerm[] => {
     if (!(isWord('order') && isWord('by', 1))) return [];
-    place += 2;
+    position += 2;
     const terms: OrderTerm[] = [];
     do {
-      if (terms.length > 0) place += 1;
+      if (terms.length > 0) position += 1;
       const field = take('a field name').value.toLowerCase();
       const descending = isWord('desc');
-      if (descending || isWord('asc')) place += 1;
+      if (descending || isWord('asc')) position += 1;
       terms.push({ field, descending });
     } while (isSign(','));
     if (terms.length > 7) throw new JqlError('The maximum number of fields allowed in ORDER BY is 7.');
@@ -181,6 +181,6 @@ export const parseJql = (jql: string): Query => {
 
   const where = list.length === 0 || (isWord('order') && isWord('by', 1)) ? undefined : either();
   const order = orders();
-  if (place < list.length) throw wrong("'AND', 'OR', 'ORDER BY' or the end");
+  if (position < list.length) throw wrong("'AND', 'OR', 'ORDER BY' or the end");
   return { where, order };
 };

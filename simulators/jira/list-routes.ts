@@ -9,7 +9,7 @@ const fieldPage: PageSize = { standard: 50, max: 50 };
 const fieldSearch = (site: Site): Route => ({
   method: 'GET',
   path: '/rest/api/3/field/search',
-  promised: true,
+  inContract: true,
   handle: (call) => {
     const { dialect, entities, state, base } = site;
     const fields = call.anonymous ? [] : [...state.fields.values()];
@@ -17,7 +17,7 @@ const fieldSearch = (site: Site): Route => ({
       const shared = fields.filter(({ scope }) => scope === undefined);
       return dialect.values(call, fieldPage, shared.map(entities.field));
     }
-    const { maxResults } = dialect.place(call, fieldPage);
+    const { maxResults } = dialect.position(call, fieldPage);
     const cursor = call.query.get('cursor') ?? call.query.get('after');
     // The cursor holds the last field shown, so that fields added meanwhile move nothing.
     const last = cursor === null ? undefined : Buffer.from(cursor, 'base64url').toString();
@@ -52,7 +52,7 @@ const matches = (one: User, query: string): boolean =>
 const userSearch = (site: Site): Route => ({
   method: 'GET',
   path: '/rest/api/3/user/search',
-  promised: true,
+  inContract: true,
   handle: (call) => {
     const { dialect, entities, state } = site;
     const query = call.query.get('query');
@@ -66,7 +66,7 @@ const userSearch = (site: Site): Route => ({
     if (call.anonymous) return dialect.json([]);
     if (query === null && accountId === null && !call.query.has('property'))
       throw dialect.refused(400, 'Either the query, the accountId or the property parameter must be given.');
-    const { startAt, maxResults } = dialect.place(call, { standard: 50, max: 1000 });
+    const { startAt, maxResults } = dialect.position(call, { standard: 50, max: 1000 });
     return dialect.json(
       wanted
         .slice(0, 1000)
@@ -79,7 +79,7 @@ const userSearch = (site: Site): Route => ({
 const groupMember = (site: Site): Route => ({
   method: 'GET',
   path: '/rest/api/3/group/member',
-  promised: true,
+  inContract: true,
   handle: (call) => {
     const { dialect, entities, state } = site;
     const size = { standard: 50, max: 50 };
@@ -104,7 +104,7 @@ const groupMember = (site: Site): Route => ({
 const projectSearch = (site: Site): Route => ({
   method: 'GET',
   path: '/rest/api/3/project/search',
-  promised: true,
+  inContract: true,
   handle: (call) => {
     const { dialect, entities, state } = site;
     const expand = new Set((call.query.get('expand') ?? '').split(','));
@@ -130,7 +130,7 @@ const projectSearch = (site: Site): Route => ({
 const whole = (site: Site, path: string, items: (call: Call) => readonly unknown[]): Route => ({
   method: 'GET',
   path,
-  promised: false,
+  inContract: false,
   handle: (call) => site.dialect.json(call.anonymous ? [] : items(call)),
 });
 
@@ -147,13 +147,13 @@ export const listRoutes = (site: Site): readonly Route[] => {
     whole(site, '/rest/api/3/issuetype', () => [...state.issueTypes.values()].map(entities.issueType)),
     whole(site, '/rest/api/3/priority', () => [...state.priorities.values()].map(entities.priorityDetails)),
     whole(site, '/rest/api/3/users/search', (call) => {
-      const { startAt, maxResults } = dialect.place(call, { standard: 50, max: 1000 });
+      const { startAt, maxResults } = dialect.position(call, { standard: 50, max: 1000 });
       return [...state.users.values()].slice(startAt, startAt + maxResults).map(entities.user);
     }),
     {
       method: 'GET',
       path: '/rest/api/3/group/bulk',
-      promised: false,
+      inContract: false,
       handle: (call) =>
         dialect.values(
           call,
@@ -164,7 +164,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/myself',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         if (!call.anonymous)
           return dialect.json({
@@ -179,7 +179,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/serverInfo',
-      promised: false,
+      inContract: false,
       handle: () =>
         dialect.json({
           baseUrl: base,
@@ -196,7 +196,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/user',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const id = call.query.get('accountId');
         const found = id === null || call.anonymous ? undefined : entities.userOf(id);
@@ -208,7 +208,7 @@ export const listRoutes = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/project/{projectIdOrKey}',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const wanted = call.params.projectIdOrKey;
         const found = [...state.projects.values()].find((one) => one.key === wanted || one.id === wanted);

@@ -56,14 +56,14 @@ export interface Tally {
   readonly oldKeys: number;
 }
 
-const truthOf = (state: TrackerState, place: number): OracleIssue => {
-  const issue = state.store.at(place);
+const truthOf = (state: TrackerState, position: number): OracleIssue => {
+  const issue = state.store.at(position);
   const project = state.projects.get(issue.projectId);
   return {
     ...issue,
-    key: state.store.keyOf(place),
+    key: state.store.keyOf(position),
     projectKey: project?.key ?? '',
-    deleted: !state.store.isLive(place),
+    deleted: !state.store.isLive(position),
     visible: project?.hidden !== true,
     spentSeconds: issue.worklogs.reduce((all, one) => all + one.seconds, 0),
   };
@@ -72,8 +72,8 @@ const truthOf = (state: TrackerState, place: number): OracleIssue => {
 /** Takes the truth down. Holds every issue in memory: for 200,000 ask for the tally instead. */
 export const oracle = (state: TrackerState): Oracle => {
   const issues = new Map<string, OracleIssue>();
-  for (let place = 0; place < state.store.size; place++) {
-    const issue = truthOf(state, place);
+  for (let position = 0; position < state.store.size; position++) {
+    const issue = truthOf(state, position);
     issues.set(issue.id, issue);
   }
   const seen = [...issues.values()].filter((one) => one.visible && !one.deleted);
@@ -120,10 +120,10 @@ export const tally = (state: TrackerState): Tally => {
     links: 0,
     oldKeys: 0,
   };
-  for (let place = 0; place < state.store.size; place++) {
-    if (!state.store.isLive(place) || state.projects.get(state.store.projectId(place))?.hidden === true)
+  for (let position = 0; position < state.store.size; position++) {
+    if (!state.store.isLive(position) || state.projects.get(state.store.projectId(position))?.hidden === true)
       continue;
-    const issue = state.store.at(place);
+    const issue = state.store.at(position);
     counts.issues += 1;
     counts.changes += issue.history.length;
     counts.changeItems += sum<Change>(issue.history, (one) => one.items.length);

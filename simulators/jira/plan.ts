@@ -82,20 +82,20 @@ const sketching = (company: Company, seed: number, count: number): ((index: numb
     if (own.length > 0 && type !== 'Epic' && r.chance(0.75)) {
       const from = created + r.int(21 * DAY);
       const found = own.findIndex((one) => one.end === undefined || one.end > from);
-      let place = found === -1 ? own.length - 1 : found;
+      let position = found === -1 ? own.length - 1 : found;
       let at = created + 60_000;
       for (;;) {
-        const sprint = own[place];
+        const sprint = own[position];
         if (sprint === undefined) break;
         const soonest = Math.min(at, end - 1);
         const planned = Math.max(soonest, (sprint.start ?? soonest) - r.int(2 * DAY));
         // Into a sprint that is still ahead an issue was put at some time until now.
         at = planned < end ? planned : Math.floor(soonest + r.next() * (end - soonest));
         joined.push({ sprint, at });
-        const following = own[place + 1];
+        const following = own[position + 1];
         if (following === undefined || following.state === 'future' || joined.length > 4 || !r.chance(0.18))
           break;
-        place += 1;
+        position += 1;
         at = following.start ?? at;
       }
     }

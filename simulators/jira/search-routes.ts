@@ -40,7 +40,7 @@ export const wantsChangelog = (expand: unknown): boolean =>
 export const contractSearch = (site: Site): Route => ({
   method: 'POST',
   path: '/rest/api/3/search/jql',
-  promised: true,
+  inContract: true,
   handle: (call) => {
     const { dialect } = site;
     const body = bodyOf(site, call);

@@ -5,7 +5,7 @@ import type { TrackerState } from './state.ts';
 
 /** What the search index knows of one issue. */
 interface Entry {
-  readonly place: number;
+  readonly position: number;
   readonly created: number;
   readonly updated: number;
   readonly projectId: string;
@@ -18,7 +18,7 @@ type Test = (entry: Entry) => boolean;
 
 /** One found issue. `stale` is what the index shows instead of its newest state. */
 export interface Hit {
-  readonly place: number;
+  readonly position: number;
   readonly stale: Issue | undefined;
 }
 
@@ -89,13 +89,13 @@ const membership = (
 
 const compile = (state: TrackerState, rules: SearchRules, dates: DateTongue) => {
   const byKey = (name: string, operator: Operator, operands: readonly Operand[]): Test => {
-    const places = operands.map(({ text }) => {
-      const place = /^\d+$/.test(text) ? state.store.find(text) : state.store.findKey(text.toUpperCase());
+    const positions = operands.map(({ text }) => {
+      const position = /^\d+$/.test(text) ? state.store.find(text) : state.store.findKey(text.toUpperCase());
       const seen =
-        place !== undefined &&
-        state.store.isLive(place) &&
-        state.projects.get(state.store.projectId(place))?.hidden !== true;
-      if (seen) return place;
+        position !== undefined &&
+        state.store.isLive(position) &&
+        state.projects.get(state.store.projectId(position))?.hidden !== true;
+      if (seen) return position;
       if (rules.strictKeys)
         throw new JqlError(
           /^\d+$/.test(text)
@@ -105,20 +105,20 @@ const compile = (state: TrackerState, rules: SearchRules, dates: DateTongue) => 
       return -1;
     });
     if (operator === '=' || operator === 'in') {
-      const wanted = new Set(places);
-      return (entry) => wanted.has(entry.place);
+      const wanted = new Set(positions);
+      return (entry) => wanted.has(entry.position);
     }
     if (operator === '!=' || operator === 'not in') {
-      const wanted = new Set(places);
-      return (entry) => !wanted.has(entry.place);
+      const wanted = new Set(positions);
+      return (entry) => !wanted.has(entry.position);
     }
     const compare = compares[operator];
-    const place = places[0] ?? -1;
+    const position = positions[0] ?? -1;
     if (compare === undefined) throw unsupported(name, operator);
     // Keys are compared by number, within the project of the key.
-    if (place === -1) return () => false;
-    const projectId = state.store.projectId(place);
-    const number = state.store.number(place);
+    if (position === -1) return () => false;
+    const projectId = state.store.projectId(position);
+    const number = state.store.number(position);
     return (entry) => entry.projectId === projectId && compare(entry.number, number);
   };
 
@@ -188,7 +188,7 @@ const compile = (state: TrackerState, rules: SearchRules, dates: DateTongue) => 
 
 type Rank = readonly (string | number)[];
 
-/** Where an issue stands: one value a term, the id last so that no two stand at the same place. */
+/** Where an issue stands: one value a term, the id last so that no two stand at the same position. */
 const ranking = (state: TrackerState, order: readonly OrderTerm[]): ((entry: Entry) => Rank) => {
   const key = (entry: Entry): Rank => [state.projects.get(entry.projectId)?.key ?? '', entry.number];
   const terms = order.map((term): ((entry: Entry) => Rank) => {
@@ -196,13 +196,13 @@ const ranking = (state: TrackerState, order: readonly OrderTerm[]): ((entry: Ent
     if (field === 'key') return key;
     if (field === 'created') return (entry) => [entry.created];
     if (field === 'updated') return (entry) => [entry.updated];
-    if (field === 'rank') return (entry) => [entry.place];
+    if (field === 'rank') return (entry) => [entry.position];
     throw new JqlError(
       `Field '${term.field}' does not exist or this field cannot be used in the ORDER BY clause.`,
     );
   });
   if (terms.length === 0) terms.push(key);
-  return (entry) => [...terms.flatMap((term) => term(entry)), entry.place];
+  return (entry) => [...terms.flatMap((term) => term(entry)), entry.position];
 };
 
 /** The direction of each value of a rank. */
@@ -223,7 +223,7 @@ const compareRanks = (a: Rank, b: Rank, signs: readonly number[]): number => {
   return 0;
 };
 
-/** Runs a query over what the index shows now; issues at the places in `fresh` are looked at as they really are. Throws JqlError. */
+/** Runs a query over what the index shows now; issues at the positions in `fresh` are looked at as they really are. Throws JqlError. */
 export const find = (
   state: TrackerState,
   jql: string,
@@ -241,27 +241,27 @@ export const find = (
   const hidden = new Set([...state.projects.values()].filter((one) => one.hidden).map((one) => one.id));
 
   // One entry moved along: 200,000 objects a query would cost more than the query.
-  let place = 0;
+  let position = 0;
   const cursor: Entry = {
-    get place() {
-      return place;
+    get position() {
+      return position;
     },
     get created() {
-      return store.created(place);
+      return store.created(position);
     },
     get updated() {
-      return store.updated(place);
+      return store.updated(position);
     },
     get projectId() {
-      return store.projectId(place);
+      return store.projectId(position);
     },
     get number() {
-      return store.number(place);
+      return store.number(position);
     },
-    issue: () => store.at(place),
+    issue: () => store.at(position),
   };
   const frozen = (at: number, issue: Issue): Entry => ({
-    place: at,
+    position: at,
     created: issue.created,
     updated: issue.updated,
     projectId: issue.projectId,
@@ -269,23 +269,23 @@ export const find = (
     issue: () => issue,
   });
   const entryOf = (hit: Hit): Entry => {
-    if (hit.stale !== undefined) return frozen(hit.place, hit.stale);
-    place = hit.place;
+    if (hit.stale !== undefined) return frozen(hit.position, hit.stale);
+    position = hit.position;
     return cursor;
   };
 
   let hits: Hit[] = [];
   for (const at of store.byKey) {
     if (lagging.size > 0 && lagging.has(at)) continue;
-    place = at;
+    position = at;
     if (hidden.size > 0 && hidden.has(store.projectId(at))) continue;
-    if (test(cursor)) hits.push({ place: at, stale: undefined });
+    if (test(cursor)) hits.push({ position: at, stale: undefined });
   }
   let sorted = true;
   for (const [at, issue] of lagging) {
     if (issue === undefined || hidden.has(issue.projectId)) continue;
     if (!test(frozen(at, issue))) continue;
-    hits.push({ place: at, stale: issue });
+    hits.push({ position: at, stale: issue });
     sorted = false;
   }
   const onlyKey =

@@ -193,8 +193,8 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     epochDates: options.epochDates ?? true,
     strictKeys: dialect.vendor,
   });
-  const hiddenPlace = (place: number): boolean =>
-    state.projects.get(state.store.projectId(place))?.hidden === true;
+  const hiddenPlace = (position: number): boolean =>
+    state.projects.get(state.store.projectId(position))?.hidden === true;
   const site: Site = {
     state,
     clock,
@@ -216,13 +216,13 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     members: (sprintId) =>
       state.store
         .inSprint(sprintId)
-        .filter((place) => !hiddenPlace(place))
-        .map((place) => ({ place, stale: undefined })),
+        .filter((position) => !hiddenPlace(position))
+        .map((position) => ({ position, stale: undefined })),
     visible: (idOrKey) => {
-      const place = state.store.find(idOrKey) ?? state.store.findKey(idOrKey);
-      if (place === undefined || !state.store.isLive(place) || hiddenPlace(place))
+      const position = state.store.find(idOrKey) ?? state.store.findKey(idOrKey);
+      if (position === undefined || !state.store.isLive(position) || hiddenPlace(position))
         throw dialect.refused(404, 'Issue does not exist or you do not have permission to see it.');
-      return state.store.at(place);
+      return state.store.at(position);
     },
   };
   const all: readonly Route[] = [
@@ -231,7 +231,7 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
     ...issueRoutes(site),
     ...agileRoutes(site),
   ];
-  const routes = bare ? all.filter((one) => one.promised) : all;
+  const routes = bare ? all.filter((one) => one.inContract) : all;
 
   const answerOf = (call: Call, matched: ReturnType<typeof routeOf>): Answer => {
     try {
@@ -333,10 +333,10 @@ export const startTracker = async (options: TrackerOptions = {}): Promise<Tracke
         agile: false,
         sparse: dialect.vendor,
       };
-      const places = state.store.byKey;
-      for (let at = 0; at < places.length; at += 1000)
+      const positions = state.store.byKey;
+      for (let at = 0; at < positions.length; at += 1000)
         fragments.list(
-          places.slice(at, at + 1000).map((place) => ({ place, stale: undefined })),
+          positions.slice(at, at + 1000).map((position) => ({ position, stale: undefined })),
           projection,
         );
     },

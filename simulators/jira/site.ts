@@ -18,7 +18,7 @@ export interface Site {
   readonly base: string;
   /** True: only the contract's endpoints exist, and nothing they do not promise is understood. */
   readonly bare: boolean;
-  /** Runs a query over what the search index shows now, but for the places in `fresh`. Throws a refusal for one it cannot run. */
+  /** Runs a query over what the search index shows now, but for the positions in `fresh`. Throws a refusal for one it cannot run. */
   find(jql: string, fresh?: readonly number[]): Found;
   /** The issues of a sprint that the account may see, in board order. */
   members(sprintId: number): readonly Hit[];

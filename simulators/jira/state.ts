@@ -121,17 +121,17 @@ export class TrackerState {
     return need(this.projects.get(id), `project ${id}`);
   }
 
-  /** The place of an issue by id, key or old key, deleted ones by id only. */
-  place(idOrKey: string): number {
+  /** The position of an issue by id, key or old key, deleted ones by id only. */
+  position(idOrKey: string): number {
     return need(this.store.find(idOrKey) ?? this.store.findKey(idOrKey), `issue ${idOrKey}`);
   }
 
   issue(idOrKey: string): Issue {
-    return this.store.at(this.place(idOrKey));
+    return this.store.at(this.position(idOrKey));
   }
 
   keyOf(idOrKey: string): string {
-    return this.store.keyOf(this.place(idOrKey));
+    return this.store.keyOf(this.position(idOrKey));
   }
 
   projectByKey(key: string): Project {
@@ -145,11 +145,11 @@ export class TrackerState {
   lagging(): ReadonlyMap<number, Issue | undefined> {
     const now = this.#clock.now().getTime();
     const seen = new Map<number, Issue | undefined>();
-    for (const [place, entries] of this.#lagging) {
+    for (const [position, entries] of this.#lagging) {
       const waiting = entries.filter((one) => one.until > now);
       const first = waiting[0];
-      if (first === undefined) this.#lagging.delete(place);
-      else seen.set(place, first.issue);
+      if (first === undefined) this.#lagging.delete(position);
+      else seen.set(position, first.issue);
     }
     return seen;
   }
@@ -165,21 +165,21 @@ export class TrackerState {
     return String(this.#nextChild);
   }
 
-  #lag(place: number | undefined): void {
+  #lag(position: number | undefined): void {
     if (this.indexLagMs <= 0) return;
-    const at = place ?? this.store.size;
-    const issue = place !== undefined && this.store.isLive(place) ? this.store.at(place) : undefined;
+    const at = position ?? this.store.size;
+    const issue = position !== undefined && this.store.isLive(position) ? this.store.at(position) : undefined;
     this.#lagging.set(at, [
       ...(this.#lagging.get(at) ?? []),
       { until: this.#now() + this.indexLagMs, issue },
     ]);
   }
 
-  #write(place: number, next: Issue): Issue {
-    this.#lag(place);
-    const was = this.store.at(place);
+  #write(position: number, next: Issue): Issue {
+    this.#lag(position);
+    const was = this.store.at(position);
     const shown = ['summary', 'statusId', 'priorityId', 'typeId', 'projectId', 'number'] as const;
-    this.store.put(place, next);
+    this.store.put(position, next);
     if (shown.some((name) => was[name] !== next[name])) this.facts += 1;
     this.changes += 1;
     return next;
@@ -305,12 +305,12 @@ export class TrackerState {
 
   /** Changes fields of an issue; unless told otherwise `updated` is now and the changelog tells of it. */
   update(idOrKey: string, patch: IssuePatch, options: WriteOptions = {}): Issue {
-    const place = this.place(idOrKey);
-    const issue = this.store.at(place);
-    if (options.bump === false) return this.#write(place, { ...issue, ...patch });
+    const position = this.position(idOrKey);
+    const issue = this.store.at(position);
+    if (options.bump === false) return this.#write(position, { ...issue, ...patch });
     const now = this.#now();
     const history = this.#log(issue, this.#said(issue, patch), now);
-    return this.#write(place, { ...issue, updated: now, ...patch, history });
+    return this.#write(position, { ...issue, updated: now, ...patch, history });
   }
 
   /** Nothing changes but `updated`. */
@@ -319,35 +319,35 @@ export class TrackerState {
   }
 
   delete(idOrKey: string): void {
-    const place = this.place(idOrKey);
-    this.#lag(place);
-    this.store.remove(place);
+    const position = this.position(idOrKey);
+    this.#lag(position);
+    this.store.remove(position);
     this.facts += 1;
     this.changes += 1;
   }
 
   /** Brings a deleted issue back as it was, by id. */
   restore(id: string): void {
-    const place = this.place(id);
-    this.#lag(place);
-    this.store.restore(place);
+    const position = this.position(id);
+    this.#lag(position);
+    this.store.restore(position);
     this.facts += 1;
     this.changes += 1;
   }
 
   /** Moves an issue to another project: same id, new key; the old key still finds it. */
   move(idOrKey: string, projectKey: string): Issue {
-    const place = this.place(idOrKey);
-    const issue = this.store.at(place);
+    const position = this.position(idOrKey);
+    const issue = this.store.at(position);
     const from = this.#project(issue.projectId);
     const to = this.projectByKey(projectKey);
     const number = this.#nextNumbers.get(to.id) ?? 1;
     this.#nextNumbers.set(to.id, number + 1);
     const now = this.#now();
-    const oldKey = this.store.keyOf(place);
+    const oldKey = this.store.keyOf(position);
     const history = this.#log(issue, moveItems(from, oldKey, to, `${to.key}-${number}`), now);
     const oldKeys = [...issue.oldKeys, oldKey];
-    return this.#write(place, {
+    return this.#write(position, {
       ...issue,
       projectId: to.id,
       number,
@@ -388,7 +388,7 @@ export class TrackerState {
       created: now,
       updated: now,
     };
-    this.#write(this.place(issue.id), { ...issue, updated: now, comments: [...issue.comments, comment] });
+    this.#write(this.position(issue.id), { ...issue, updated: now, comments: [...issue.comments, comment] });
     return comment;
   }
 
@@ -403,7 +403,7 @@ export class TrackerState {
     const comments = issue.comments.map((one) =>
       one.id === commentId ? { ...one, body: document, updated: now, updateAuthorId: this.accountId } : one,
     );
-    this.#write(this.place(issue.id), { ...issue, updated: now, comments });
+    this.#write(this.position(issue.id), { ...issue, updated: now, comments });
   }
 
   deleteComment(idOrKey: string, commentId: string): void {
@@ -413,7 +413,7 @@ export class TrackerState {
       `comment ${commentId}`,
     );
     const comments = issue.comments.filter((one) => one.id !== commentId);
-    this.#write(this.place(issue.id), { ...issue, updated: this.#now(), comments });
+    this.#write(this.position(issue.id), { ...issue, updated: this.#now(), comments });
   }
 
   addWorklog(idOrKey: string, seconds: number, authorId: string = this.accountId): Worklog {
@@ -428,7 +428,7 @@ export class TrackerState {
       seconds,
       ...times,
     };
-    this.#write(this.place(issue.id), { ...issue, updated: now, worklogs: [...issue.worklogs, worklog] });
+    this.#write(this.position(issue.id), { ...issue, updated: now, worklogs: [...issue.worklogs, worklog] });
     return worklog;
   }
 
@@ -442,7 +442,7 @@ export class TrackerState {
     const worklogs = issue.worklogs.map((one) =>
       one.id === worklogId ? { ...one, seconds, updated: now } : one,
     );
-    this.#write(this.place(issue.id), { ...issue, updated: now, worklogs });
+    this.#write(this.position(issue.id), { ...issue, updated: now, worklogs });
   }
 
   deleteWorklog(idOrKey: string, worklogId: string): void {
@@ -452,7 +452,7 @@ export class TrackerState {
       `worklog ${worklogId}`,
     );
     const worklogs = issue.worklogs.filter((one) => one.id !== worklogId);
-    this.#write(this.place(issue.id), { ...issue, updated: this.#now(), worklogs });
+    this.#write(this.position(issue.id), { ...issue, updated: this.#now(), worklogs });
   }
 
   /**
@@ -461,13 +461,13 @@ export class TrackerState {
    * (though the text served for it may be another).
    */
   setRaw(idOrKey: string, field: string, json: string | Buffer | undefined): void {
-    const place = this.place(idOrKey);
-    const { raw: was, ...issue } = this.store.at(place);
+    const position = this.position(idOrKey);
+    const { raw: was, ...issue } = this.store.at(position);
     const raw = new Map(was ?? []);
     if (json === undefined) raw.delete(field);
     else raw.set(field, json);
     const next = { ...issue, updated: this.#now() };
-    this.#write(place, raw.size === 0 ? next : { ...next, raw });
+    this.#write(position, raw.size === 0 ? next : { ...next, raw });
   }
 
   // Sprints and boards
@@ -496,8 +496,8 @@ export class TrackerState {
   /** Its issues leave it first, each by a change of its own. */
   deleteSprint(id: number): void {
     need(this.sprints.get(id), `sprint ${id}`);
-    for (const place of this.store.inSprint(id)) {
-      const issue = this.store.at(place);
+    for (const position of this.store.inSprint(id)) {
+      const issue = this.store.at(position);
       this.update(issue.id, { sprintIds: issue.sprintIds.filter((one) => one !== id) });
     }
     for (const board of [...this.boards.values()].filter(({ shows }) => shows.includes(id)))

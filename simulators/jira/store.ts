@@ -3,38 +3,38 @@ import type { Issue } from './model.ts';
 import type { Plan } from './plan.ts';
 
 /**
- * The issues, by place (creation order). Only those that were changed are kept; the others are made again from their seed when
+ * The issues, by position (creation order). Only those that were changed are kept; the others are made again from their seed when
  * they are asked for. What search and order need of every issue stands in plain arrays.
  */
 export interface Store {
   readonly size: number;
-  /** The issue at this place as it is now; throws RangeError beyond the end. Deleted ones are as they last were. */
-  at(place: number): Issue;
-  isLive(place: number): boolean;
-  /** The place of an issue by id, deleted ones too; undefined if there never was one. */
+  /** The issue at this position as it is now; throws RangeError beyond the end. Deleted ones are as they last were. */
+  at(position: number): Issue;
+  isLive(position: number): boolean;
+  /** The position of an issue by id, deleted ones too; undefined if there never was one. */
   find(id: string): number | undefined;
   /** The live issue that has, or ever had, this key. */
   findKey(key: string): number | undefined;
   /** The key it has now. */
-  keyOf(place: number): string;
-  created(place: number): number;
-  updated(place: number): number;
-  projectId(place: number): string;
-  number(place: number): number;
+  keyOf(position: number): string;
+  created(position: number): number;
+  updated(position: number): number;
+  projectId(position: number): string;
+  number(position: number): number;
   /** Grows with each change of this issue. */
-  version(place: number): number;
+  version(position: number): number;
   /** Grows with each change of any issue. */
   readonly generation: number;
   /** The live issues ordered by (project key as text, number): the order of `ORDER BY key ASC`. */
   readonly byKey: readonly number[];
   /** The live issues that are or were in this sprint, in the order of their creation. */
   inSprint(sprintId: number): readonly number[];
-  put(place: number, issue: Issue): void;
+  put(position: number, issue: Issue): void;
   /** Appends a new issue; its id must be `nextId`. */
   add(issue: Issue): number;
   readonly nextId: string;
-  remove(place: number): void;
-  restore(place: number): void;
+  remove(position: number): void;
+  restore(position: number): void;
 }
 
 /** Builds the store over a plan. `keyOfProject` gives the key by project id. */
@@ -55,40 +55,40 @@ export const createStore = (
   const old = new Map<string, number>();
   let generation = 0;
 
-  const need = (list: readonly (number | string)[], place: number): void => {
-    if (!(place >= 0 && place < list.length)) throw new RangeError(`there is no issue at ${place}`);
+  const need = (list: readonly (number | string)[], position: number): void => {
+    if (!(position >= 0 && position < list.length)) throw new RangeError(`there is no issue at ${position}`);
   };
-  const keyOf = (place: number): string => {
-    need(project, place);
-    return `${keyOfProject(project[place] ?? '')}-${number[place]}`;
+  const keyOf = (position: number): string => {
+    need(project, position);
+    return `${keyOfProject(project[position] ?? '')}-${number[position]}`;
   };
   const compare = (a: number, b: number): number => {
     if (project[a] === project[b]) return (number[a] ?? 0) - (number[b] ?? 0);
     return keyOfProject(project[a] ?? '') < keyOfProject(project[b] ?? '') ? -1 : 1;
   };
-  for (let place = 0; place < created.length; place++) keys.set(keyOf(place), place);
-  for (const [place, moves] of plan.moves)
+  for (let position = 0; position < created.length; position++) keys.set(keyOf(position), position);
+  for (const [position, moves] of plan.moves)
     for (const { from } of moves)
-      old.set(`${keyOfProject(projectIds[from.project] ?? '')}-${from.number}`, place);
-  const byKey = created.map((_, place) => place).sort(compare);
+      old.set(`${keyOfProject(projectIds[from.project] ?? '')}-${from.number}`, position);
+  const byKey = created.map((_, position) => position).sort(compare);
 
-  /** Where the place stands in `byKey`, or would stand. */
-  const rank = (place: number): number => {
+  /** Where the position is in `byKey`, or would be. */
+  const rank = (position: number): number => {
     let low = 0;
     let high = byKey.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (compare(byKey[middle] ?? 0, place) < 0) low = middle + 1;
+      if (compare(byKey[middle] ?? 0, position) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   };
-  const unrank = (place: number): void => {
-    const found = rank(place);
-    if (byKey[found] === place) byKey.splice(found, 1);
+  const unrank = (position: number): void => {
+    const found = rank(position);
+    if (byKey[found] === position) byKey.splice(found, 1);
   };
-  const bump = (place: number): void => {
-    versions.set(place, (versions.get(place) ?? 0) + 1);
+  const bump = (position: number): void => {
+    versions.set(position, (versions.get(position) ?? 0) + 1);
     generation += 1;
   };
 
@@ -103,77 +103,77 @@ export const createStore = (
       return idOf(created.length);
     },
     byKey,
-    at: (place) => {
-      need(created, place);
-      return changed.get(place) ?? make(place);
+    at: (position) => {
+      need(created, position);
+      return changed.get(position) ?? make(position);
     },
-    isLive: (place) => place >= 0 && place < created.length && !dead.has(place),
+    isLive: (position) => position >= 0 && position < created.length && !dead.has(position),
     find: (id) => {
-      const place = placeOf(id);
-      return place >= 0 && place < created.length ? place : undefined;
+      const position = placeOf(id);
+      return position >= 0 && position < created.length ? position : undefined;
     },
     findKey: (key) => {
-      const place = keys.get(key) ?? old.get(key);
-      return place === undefined || dead.has(place) ? undefined : place;
+      const position = keys.get(key) ?? old.get(key);
+      return position === undefined || dead.has(position) ? undefined : position;
     },
     keyOf,
-    created: (place) => created[place] ?? Number.NaN,
-    updated: (place) => updated[place] ?? Number.NaN,
-    projectId: (place) => project[place] ?? '',
-    number: (place) => number[place] ?? Number.NaN,
-    version: (place) => versions.get(place) ?? 0,
+    created: (position) => created[position] ?? Number.NaN,
+    updated: (position) => updated[position] ?? Number.NaN,
+    projectId: (position) => project[position] ?? '',
+    number: (position) => number[position] ?? Number.NaN,
+    version: (position) => versions.get(position) ?? 0,
     inSprint: (sprintId) => {
       const planned = (plan.members.get(sprintId) ?? []).filter(
-        (place) => !changed.has(place) && !dead.has(place),
+        (position) => !changed.has(position) && !dead.has(position),
       );
-      const joined = [...changed].flatMap(([place, issue]) =>
-        issue.sprintIds.includes(sprintId) && !dead.has(place) ? [place] : [],
+      const joined = [...changed].flatMap(([position, issue]) =>
+        issue.sprintIds.includes(sprintId) && !dead.has(position) ? [position] : [],
       );
       return joined.length === 0 ? planned : [...planned, ...joined].sort((a, b) => a - b);
     },
-    put: (place, issue) => {
-      need(created, place);
-      const moves = issue.projectId !== project[place] || issue.number !== number[place];
+    put: (position, issue) => {
+      need(created, position);
+      const moves = issue.projectId !== project[position] || issue.number !== number[position];
       if (moves) {
-        unrank(place);
-        old.set(keyOf(place), place);
-        keys.delete(keyOf(place));
+        unrank(position);
+        old.set(keyOf(position), position);
+        keys.delete(keyOf(position));
       }
-      changed.set(place, issue);
-      created[place] = issue.created;
-      updated[place] = issue.updated;
-      project[place] = issue.projectId;
-      number[place] = issue.number;
+      changed.set(position, issue);
+      created[position] = issue.created;
+      updated[position] = issue.updated;
+      project[position] = issue.projectId;
+      number[position] = issue.number;
       if (moves) {
-        keys.set(keyOf(place), place);
-        if (!dead.has(place)) byKey.splice(rank(place), 0, place);
+        keys.set(keyOf(position), position);
+        if (!dead.has(position)) byKey.splice(rank(position), 0, position);
       }
-      bump(place);
+      bump(position);
     },
     add: (issue) => {
-      const place = created.length;
+      const position = created.length;
       created.push(issue.created);
       updated.push(issue.updated);
       project.push(issue.projectId);
       number.push(issue.number);
-      changed.set(place, issue);
-      keys.set(keyOf(place), place);
-      byKey.splice(rank(place), 0, place);
-      bump(place);
-      return place;
+      changed.set(position, issue);
+      keys.set(keyOf(position), position);
+      byKey.splice(rank(position), 0, position);
+      bump(position);
+      return position;
     },
-    remove: (place) => {
-      need(created, place);
-      if (dead.has(place)) return;
-      unrank(place);
-      dead.add(place);
-      bump(place);
+    remove: (position) => {
+      need(created, position);
+      if (dead.has(position)) return;
+      unrank(position);
+      dead.add(position);
+      bump(position);
     },
-    restore: (place) => {
-      need(created, place);
-      if (!dead.delete(place)) return;
-      byKey.splice(rank(place), 0, place);
-      bump(place);
+    restore: (position) => {
+      need(created, position);
+      if (!dead.delete(position)) return;
+      byKey.splice(rank(position), 0, position);
+      bump(position);
     },
   };
 };

@@ -29,7 +29,7 @@ const invalid = (site: Site): Refusal =>
   );
 
 interface Token {
-  /** The place of the last issue of the page before. */
+  /** The position of the last issue of the page before. */
   readonly position: string;
   /** When it was given out, epoch ms. */
   readonly at: number;
@@ -135,7 +135,7 @@ export const vendorSearch = (site: Site): readonly Route[] => {
     {
       method: 'POST',
       path: '/rest/api/3/search/jql',
-      promised: true,
+      inContract: true,
       handle: (call) => {
         const body = bodyOf(site, call);
         if (Object.keys(body).some((name) => !known.has(name))) throw invalid(site);
@@ -145,7 +145,7 @@ export const vendorSearch = (site: Site): readonly Route[] => {
     {
       method: 'GET',
       path: '/rest/api/3/search/jql',
-      promised: true,
+      inContract: true,
       // Unlike the body, the query string may hold anything: `startAt` and other unknown names are ignored.
       handle: (call) => {
         const body: Record<string, unknown> = {};
@@ -161,7 +161,7 @@ export const vendorSearch = (site: Site): readonly Route[] => {
     {
       method: 'POST',
       path: '/rest/api/3/search/approximate-count',
-      promised: false,
+      inContract: false,
       handle: (call) => {
         const { jql = '' } = bodyOf(site, call);
         if (typeof jql !== 'string') throw invalid(site);
@@ -170,7 +170,7 @@ export const vendorSearch = (site: Site): readonly Route[] => {
         return dialect.json({ count: call.anonymous ? 0 : found.hits.length });
       },
     },
-    { method: 'GET', path: '/rest/api/3/search', promised: false, handle: gone },
-    { method: 'POST', path: '/rest/api/3/search', promised: false, handle: gone },
+    { method: 'GET', path: '/rest/api/3/search', inContract: false, handle: gone },
+    { method: 'POST', path: '/rest/api/3/search', inContract: false, handle: gone },
   ];
 };

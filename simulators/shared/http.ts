@@ -39,7 +39,7 @@ export interface Route {
   /** With `{placeholders}`, as the contract writes it. */
   readonly path: string;
   /** True for the endpoints of the contract. */
-  readonly promised: boolean;
+  readonly inContract: boolean;
   handle(call: Call): Answer;
 }
 

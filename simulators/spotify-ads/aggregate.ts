@@ -1,5 +1,5 @@
 /**
- * Aggregate reports (vendor-facts 2.3). A continuation token holds the question and the place reached, so a page costs what its own rows cost:
+ * Aggregate reports (vendor-facts 2.3). A continuation token holds the question and the position reached, so a page costs what its own rows cost:
  * nothing is kept between two pages.
  */
 
@@ -39,22 +39,23 @@ interface Row {
 export const aggregateRoute = (site: Site): Route => ({
   method: 'GET',
   path: '/ad_accounts/{id}/aggregate_reports',
-  promised: true,
+  inContract: true,
   handle: (call) => answer(site, call),
 });
 
 function answer(site: Site, call: Call): Answer {
   const token = call.query.get('continuation_token');
-  const place = token === null || token === '' ? undefined : decoded(site, token);
-  const query = place === undefined ? call.query : new URLSearchParams(place.query);
+  const position = token === null || token === '' ? undefined : decoded(site, token);
+  const query = position === undefined ? call.query : new URLSearchParams(position.query);
   const asked = understood(site, call, query);
-  const { rows, next } = rowsFrom(site.state, asked, place?.at ?? 0);
+  const { rows, next } = rowsFrom(site.state, asked, position?.at ?? 0);
   const write = rowWriter(site.state, asked);
   const more = next === undefined ? undefined : encoded({ query: query.toString(), at: next });
   const last = { empty: '"continuation_token":"",', null: '"continuation_token":null,', absent: '' }[
     site.lastToken
   ];
-  const ignored = place !== undefined && [...call.query.keys()].some((name) => name !== 'continuation_token');
+  const ignored =
+    position !== undefined && [...call.query.keys()].some((name) => name !== 'continuation_token');
   const body = [
     '{',
     more === undefined ? last : `"continuation_token":"${more}",`,
@@ -73,12 +74,12 @@ interface Place {
   readonly at: number;
 }
 
-const encoded = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+const encoded = (position: Place): string => Buffer.from(JSON.stringify(position)).toString('base64url');
 
 const decoded = (site: Site, token: string): Place => {
   try {
-    const place: Place = JSON.parse(Buffer.from(token, 'base64url').toString());
-    if (Number.isInteger(place.at)) return place;
+    const position: Place = JSON.parse(Buffer.from(token, 'base64url').toString());
+    if (Number.isInteger(position.at)) return position;
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
   }
@@ -123,7 +124,7 @@ function understood(site: Site, call: Call, query: URLSearchParams): Asked {
   return { level, ids, granularity, fields, parents, limit, ...spanOf(site, query, granularity) };
 }
 
-/** The metrics asked for; one that is asked for twice is told twice. */
+/** The metrics asked for; one that is asked for twice is reported twice. */
 export function fieldsIn(site: Site, query: URLSearchParams): readonly string[] {
   const fields = query.getAll('fields');
   if (fields.length === 0) throw site.refused(400, 'fields is required', 'ILLEGAL.FIELDS');
@@ -173,7 +174,7 @@ const instantOf = (text: string | null): number | undefined => {
   return Number.isNaN(at) ? undefined : at;
 };
 
-/** A page of rows from the `at`-th place on: every entity has a place for each day or hour, whether it has a row there or not. */
+/** A page of rows from the `at`-th position on: every entity has a position for each day or hour, whether it has a row there or not. */
 function rowsFrom(
   state: AdsState,
   asked: Asked,
@@ -182,23 +183,23 @@ function rowsFrom(
   const { ids, level, granularity, from, to } = asked;
   const length = granularity === 'LIFETIME' ? Number.POSITIVE_INFINITY : granularity === 'DAY' ? day : hour;
   const each = granularity === 'LIFETIME' ? 1 : Math.max(0, (to - from) / length);
-  const rowAt = (place: number): Row | undefined => {
-    const id = ids[Math.floor(place / each)] ?? '';
+  const rowAt = (position: number): Row | undefined => {
+    const id = ids[Math.floor(position / each)] ?? '';
     if (granularity === 'LIFETIME') {
       const sums = to === 0 ? lifetimeOf(state, level, id) : sumsOf(state, level, id, from, to);
       return sums === undefined ? undefined : { id, start: undefined, end: 0, sums };
     }
-    const start = from + (place % each) * length;
+    const start = from + (position % each) * length;
     const sums =
       granularity === 'DAY' ? sumsOf(state, level, id, start, start + day) : hourOf(state, level, id, start);
     return sums === undefined ? undefined : { id, start, end: start + length, sums };
   };
   const rows: Row[] = [];
-  for (let place = at; place < ids.length * each; place += 1) {
-    const row = rowAt(place);
+  for (let position = at; position < ids.length * each; position += 1) {
+    const row = rowAt(position);
     if (row === undefined) continue;
     // One row more than the page holds shows that there is another page.
-    if (rows.length === asked.limit) return { rows, next: place };
+    if (rows.length === asked.limit) return { rows, next: position };
     rows.push(row);
   }
   return { rows, next: undefined };
@@ -248,9 +249,9 @@ function rowWriter(state: AdsState, asked: Asked): (row: Row) => string {
     return head;
   };
   return ({ id, start, end, sums }) => {
-    const told = toldOf(state, level, id, granularity, start);
+    const reported = reportedOf(state, level, id, granularity, start);
     let stats = '';
-    for (const { field, before, of } of tell) stats += `${before}${told?.get(field) ?? of(sums)}}`;
+    for (const { field, before, of } of tell) stats += `${before}${reported?.get(field) ?? of(sums)}}`;
     const times =
       start === undefined
         ? '"start_time":null,"end_time":null'
@@ -260,15 +261,15 @@ function rowWriter(state: AdsState, asked: Asked): (row: Row) => string {
 }
 
 /** What this row was told to say otherwise. */
-const toldOf = (
+const reportedOf = (
   state: AdsState,
   level: Level,
   id: string,
   granularity: Asked['granularity'],
   start: number | undefined,
 ): ReadonlyMap<string, string> | undefined =>
-  state.told.size === 0 || start === undefined
+  state.reported.size === 0 || start === undefined
     ? undefined
-    : state.told.get(
+    : state.reported.get(
         `${level} ${id} ${new Date(start).toISOString().slice(0, granularity === 'DAY' ? 10 : 13)}`,
       );

@@ -91,10 +91,10 @@ export function* csvLines(state: AdsState, job: Job, copies: number, spoiling: S
       if (column === 'MYSTERY') return '42';
       return cell(names.get(column) ?? numbers(column) ?? '');
     });
-    const place = shown.indexOf('AD_NAME');
+    const position = shown.indexOf('AD_NAME');
     for (let copy = 0; copy < copies; copy += 1) {
       count += 1;
-      if (copy > 0 && place >= 0) row[place] = cell(`${names.get('AD_NAME') ?? ''} ${copy}`);
+      if (copy > 0 && position >= 0) row[position] = cell(`${names.get('AD_NAME') ?? ''} ${copy}`);
       yield (spoiling.ragged === count ? row.slice(0, -1) : row).join(',');
     }
   }

@@ -28,7 +28,7 @@ export const draftRoutes = (site: Site): readonly Route[] => {
   const route = (method: Route['method'], path: string, handle: Route['handle']): Route => ({
     method,
     path: `${account}/${path}`,
-    promised: true,
+    inContract: true,
     handle,
   });
   return [
@@ -86,7 +86,7 @@ function create(site: Site, call: Call, kind: Draft['kind']): Draft {
 
 const kindAbove = { campaign: undefined, ad_set: 'campaign', ad: 'ad_set' } as const;
 
-/** Name and status as told, else as a new draft has them; whose and since when is not the client's to say. */
+/** Name and status as given, else as a new draft has them; whose and since when is not the client's to say. */
 const keep = <T extends { readonly name: string; readonly status: string }>(stamp: T, body: Body): T => ({
   ...stamp,
   ...(typeof body.name === 'string' && { name: body.name }),

@@ -7,10 +7,10 @@ import type { Account } from './model.ts';
 import type { Site } from './site.ts';
 
 const account = '/ad_accounts/{id}';
-const route = (method: Route['method'], path: string, handle: Route['handle'], promised = true): Route => ({
+const route = (method: Route['method'], path: string, handle: Route['handle'], inContract = true): Route => ({
   method,
   path,
-  promised,
+  inContract,
   handle,
 });
 

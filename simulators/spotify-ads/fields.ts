@@ -68,7 +68,7 @@ const derived: Readonly<Record<string, (sums: Sums) => string>> = {
         : units((sums.revenue * 1_000_000n) / sums.spend),
 };
 
-/** How each metric is told: all 49 of the vendor's `ReportFieldType`. */
+/** How each metric is reported: all 49 of the vendor's `ReportFieldType`. */
 export const metrics: ReadonlyMap<string, (sums: Sums) => string> = new Map([
   ...counted.map((name) => [name, hidden.has(name) ? private_(name) : plain(name)] as const),
   ...people.map((name) => [name, persons(name)] as const),
@@ -110,7 +110,7 @@ const csvOnly: Readonly<Record<string, (sums: Sums) => string>> = {
   APPSFLYER_APP_INSTALLS: () => '0.0',
 };
 
-/** How a metric of a CSV report is told; undefined for one it does not have. */
+/** How a metric of a CSV report is reported; undefined for one it does not have. */
 export const csvMetric = (name: string): ((sums: Sums) => string) | undefined =>
   csvOnly[name] ?? (notInCsv.has(name) ? undefined : metrics.get(csvNames[name] ?? name));
 

@@ -23,13 +23,13 @@ export const helperRoutes = (site: Site): readonly Route[] => {
   const post = (path: string, handle: Route['handle']): Route => ({
     method: 'POST',
     path,
-    promised: true,
+    inContract: true,
     handle,
   });
   const get = (path: string, handle: Route['handle']): Route => ({
     method: 'GET',
     path,
-    promised: true,
+    inContract: true,
     handle,
   });
   const found = (call: Call): string => (call.query.get('q') ?? '').toLowerCase();

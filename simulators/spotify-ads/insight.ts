@@ -44,7 +44,7 @@ const enough = 1000;
 export const insightRoute = (site: Site): Route => ({
   method: 'GET',
   path: '/ad_accounts/{id}/insight_reports',
-  promised: true,
+  inContract: true,
   handle: (call) => answer(site, call),
 });
 
@@ -74,26 +74,26 @@ function answer(site: Site, call: Call): Answer {
   const entity = (level === 'AD_SET' ? state.adSets : state.campaigns).get(id.toLowerCase());
   if (entity?.accountId !== owner.id)
     throw site.refused(400, `${id} is not of this account`, 'ILLEGAL.ENTITY_IDS');
-  const told = insightOf(state, level, entity.id, dimension);
-  if (told === undefined)
+  const reported = insightOf(state, level, entity.id, dimension);
+  if (reported === undefined)
     throw site.refused(
       422,
       'There are not enough impressions for this report.',
       'ILLEGAL.INSIGHT_REPORT.INSUFFICIENT_IMPRESSIONS',
     );
-  const rows = [...told.parts].map(([value, part]) => {
+  const rows = [...reported.parts].map(([value, part]) => {
     const stats = fields.map(
       (field) => `{"field_type":"${field}","field_value":${metrics.get(field)?.(part)}}`,
     );
     return `{"id":"${entity.id}","name":${JSON.stringify(entity.name)},"status":${JSON.stringify(entity.status)},"insight_value":${JSON.stringify(value)},"stats":[${stats.join(',')}]}`;
   });
   const body = `{"granularity":"LIFETIME","entity":"${level}","insight":"${dimension}","rows":[${rows.join(',')}],"summary_totals":[${fields
-    .map((field) => `{"stat":"${field}","value":${metrics.get(field)?.(told.sums)}}`)
+    .map((field) => `{"stat":"${field}","value":${metrics.get(field)?.(reported.sums)}}`)
     .join(',')}]}`;
   return { status: 200, headers: { 'content-type': 'application/json' }, body: [Buffer.from(body)] };
 }
 
-/** What is told in all and of each value of a dimension; undefined where there is too little to tell. */
+/** What is reported in all and of each value of a dimension; undefined where there is too little to tell. */
 export function insightOf(
   state: AdsState,
   level: 'AD_SET' | 'CAMPAIGN',

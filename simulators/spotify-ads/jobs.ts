@@ -34,8 +34,8 @@ const day = 86_400_000;
 const path = '/ad_accounts/{id}/async_reports';
 
 export const jobRoutes = (site: Site, storage: Storage): readonly Route[] => [
-  { method: 'POST', path, promised: true, handle: (call) => create(site, storage, call) },
-  { method: 'GET', path: `${path}/{report}`, promised: true, handle: (call) => look(site, storage, call) },
+  { method: 'POST', path, inContract: true, handle: (call) => create(site, storage, call) },
+  { method: 'GET', path: `${path}/{report}`, inContract: true, handle: (call) => look(site, storage, call) },
 ];
 
 function create(site: Site, storage: Storage, call: Call): Answer {

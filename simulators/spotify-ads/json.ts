@@ -165,7 +165,7 @@ export const draft = (state: AdsState, of: Draft) => {
 const instants: ReadonlySet<string> = new Set(['start', 'end']);
 
 /** A value of the history, as an object of its own. */
-const told = (field: string, value: unknown) =>
+const reported = (field: string, value: unknown) =>
   value === undefined
     ? {}
     : { value: instants.has(field) && typeof value === 'number' ? time(value) : value };
@@ -189,8 +189,8 @@ export const change = (of: Change) => ({
       field_type: of.field.replace(/[A-Z]/g, '_$&').toUpperCase(),
       display_label: of.field,
       change_category: of.category,
-      before: told(of.field, of.before),
-      after: told(of.field, of.after),
+      before: reported(of.field, of.before),
+      after: reported(of.field, of.after),
     },
   ],
 });

@@ -47,10 +47,10 @@ const named = {
 };
 const byId = (one: { readonly id: string }, value: string): boolean => one.id === value.toLowerCase();
 
-const list = <T>(site: Site, path: string, listed: Listed<T>, promised = true): Route => ({
+const list = <T>(site: Site, path: string, listed: Listed<T>, inContract = true): Route => ({
   method: 'GET',
   path: `/ad_accounts/{id}/${path}`,
-  promised,
+  inContract,
   handle: (call) => page(site, call, listed, listed.of(site.owner(call))),
 });
 

@@ -11,7 +11,7 @@ export interface Stamp {
 }
 
 /** Without what is not told: it must not hide a default. */
-const told = (given: object): Readonly<Record<string, unknown>> =>
+const reported = (given: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
 export type Given<T> = { readonly [K in keyof T]?: T[K] | undefined };
@@ -21,7 +21,7 @@ export const campaign = (stamp: Stamp, name: string, given: Given<Campaign> = {}
   objective: 'REACH',
   goal: 'AWARENESS',
   purchaseOrder: undefined,
-  ...told(given),
+  ...reported(given),
   ...stamp,
   name,
   pauses: [],
@@ -51,7 +51,7 @@ export const adSet = (
   end: undefined,
   targets: {},
   caps: usualCaps,
-  ...told(given),
+  ...reported(given),
   ...stamp,
   campaignId: given.campaignId,
   budget: given.budget,
@@ -68,7 +68,7 @@ export const ad = (stamp: Stamp, name: string, given: Given<Ad> & Pick<Ad, 'adSe
   advertiser: 'Northwind',
   delivery: 'ON',
   callToAction: { key: 'LEARN_MORE', url: 'https://northwind.example/' },
-  ...told(given),
+  ...reported(given),
   ...stamp,
   adSetId: given.adSetId,
   assetId: given.assetId,
@@ -94,7 +94,7 @@ export const audience = (
   seedId: undefined,
   lookbackDays: undefined,
   size: 1000,
-  ...told(given),
+  ...reported(given),
   ...stamp,
   name,
   type,

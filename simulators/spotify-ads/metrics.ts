@@ -14,7 +14,7 @@ export { fieldsOf, units } from './fields.ts';
 const day = 86_400_000;
 const minute = 60_000;
 
-/** How much of a day's final number is told so many whole days after its end, in thousandths. */
+/** How much of a day's final number is reported so many whole days after its end, in thousandths. */
 const toldAfter = (age: number): number => (age < 3 ? 900 + 30 * age : age < 10 ? 990 : 1000);
 
 /** How much is played in each hour of a day, and in all hours before it. */
@@ -48,7 +48,7 @@ const shares: readonly number[] = [1000, 0, 970, 930, 890, 850, 800, 60, 90, 400
 const clicks = counted.indexOf('CLICKS');
 const purchases = counted.indexOf('PURCHASES');
 
-/** One ad's numbers of one whole day (its midnight, epoch ms), as told now; undefined where it did not deliver. */
+/** One ad's numbers of one whole day (its midnight, epoch ms), as reported now; undefined where it did not deliver. */
 function wholeDay(state: AdsState, ad: Ad, at: number, now: number): Sums | undefined {
   if (at + day <= ad.createdAt || at >= now || !delivered(state, ad, at)) return undefined;
   const own = seedOf(ad.id);
@@ -108,14 +108,14 @@ function partOf(sums: Sums, from: number, to: number): Sums | undefined {
 const minutesOf = (midnight: number, now: number): number =>
   Math.min(1440, Math.floor((now - midnight) / minute));
 
-/** One ad's numbers of one day (its midnight, epoch ms), as told now: of today, what is played so far. Undefined where there are none. */
+/** One ad's numbers of one day (its midnight, epoch ms), as reported now: of today, what is played so far. Undefined where there are none. */
 export function adDay(state: AdsState, ad: Ad, at: number): Sums | undefined {
   const now = state.clock.now().getTime();
   const sums = wholeDay(state, ad, at, now);
   return sums === undefined || now >= at + day ? sums : partOf(sums, 0, minutesOf(at, now));
 }
 
-/** One ad's numbers of one hour (its beginning, epoch ms), as told now. The hours of a day add up to it. Undefined where there are none. */
+/** One ad's numbers of one hour (its beginning, epoch ms), as reported now. The hours of a day add up to it. Undefined where there are none. */
 export function adHour(state: AdsState, ad: Ad, at: number): Sums | undefined {
   const now = state.clock.now().getTime();
   const midnight = Math.floor(at / day) * day;
@@ -196,7 +196,7 @@ export const lifetimeOf = (state: AdsState, level: Level, id: string): Sums | un
     }),
   );
 
-/** What all ads together spent on all days that are over, as told now, and how many days of ads have numbers. */
+/** What all ads together spent on all days that are over, as reported now, and how many days of ads have numbers. */
 export function spentByDay(state: AdsState): { readonly days: number; readonly micros: bigint } {
   const today = Math.floor(state.clock.now().getTime() / day) * day;
   let days = 0;
@@ -205,9 +205,11 @@ export function spentByDay(state: AdsState): { readonly days: number; readonly m
     for (let at = Math.floor(ad.createdAt / day) * day; at < today; at += day) {
       const sums = adDay(state, ad, at);
       if (sums === undefined) continue;
-      const told = state.told.get(`AD ${ad.id} ${new Date(at).toISOString().slice(0, 10)}`)?.get('SPEND');
+      const reported = state.reported
+        .get(`AD ${ad.id} ${new Date(at).toISOString().slice(0, 10)}`)
+        ?.get('SPEND');
       days += 1;
-      micros += told === undefined ? sums.spend : microsOf(told);
+      micros += reported === undefined ? sums.spend : microsOf(reported);
     }
   return { days, micros };
 }

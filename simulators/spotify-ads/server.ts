@@ -73,7 +73,7 @@ export interface AdsSimulator {
   readonly storage: Storage;
   /** How many requests were refused with 429 by the limits. */
   readonly limited: number;
-  /** The truth as told now: lists as plain data of their own, numbers worked out as they are asked for. */
+  /** The truth as reported now: lists as plain data of their own, numbers worked out as they are asked for. */
   truth(): AdsTruth;
   close(): Promise<void>;
 }

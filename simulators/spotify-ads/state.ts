@@ -86,7 +86,7 @@ export class AdsState {
   readonly drafts = new Map<string, Draft>();
   readonly changes: Change[] = [];
   /** Numbers that were told otherwise than they are made: `LEVEL id YYYY-MM-DD` → field → JSON number text. */
-  readonly told = new Map<string, Map<string, string>>();
+  readonly reported = new Map<string, Map<string, string>>();
   /** By ad and midnight (epoch ms). */
   readonly corrections = new Map<string, Map<number, Correction>>();
   readonly clock: Clock;
@@ -416,9 +416,9 @@ export class AdsState {
    */
   restate(level: Level, id: string, when: string, field: string, text: string): void {
     const key = `${level} ${id} ${when}`;
-    const fields = this.told.get(key) ?? new Map<string, string>();
+    const fields = this.reported.get(key) ?? new Map<string, string>();
     fields.set(field, text);
-    this.told.set(key, fields);
+    this.reported.set(key, fields);
   }
 
   /** Adds to the numbers of an ad on a day that it delivered (YYYY-MM-DD), for good: every level above tells it too. Micros. */

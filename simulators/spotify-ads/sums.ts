@@ -85,11 +85,11 @@ export const copyOf = (sums: Sums): Sums => ({
   largest: [...sums.largest],
 });
 
-const place: ReadonlyMap<string, number> = new Map(counted.map((name, index) => [name, index]));
+const position: ReadonlyMap<string, number> = new Map(counted.map((name, index) => [name, index]));
 const placeOfPeople: ReadonlyMap<string, number> = new Map(people.map((name, index) => [name, index]));
 
 /** One of the counts. */
-export const count = (sums: Sums, name: Counted): number => sums.counts[place.get(name) ?? -1] ?? 0;
+export const count = (sums: Sums, name: Counted): number => sums.counts[position.get(name) ?? -1] ?? 0;
 
 /** How many people: fewer than the parts together, not fewer than the largest of them. */
 export function heads(sums: Sums, name: People): number {

@@ -1,4 +1,4 @@
-/** What a warehouse must hold, exactly: amounts as bigint micros, metrics as the JSON text that is told. */
+/** What a warehouse must hold, exactly: amounts as bigint micros, metrics as the JSON text that is reported. */
 
 import { metrics } from './fields.ts';
 import { hourOf, lifetimeOf, sumsOf } from './metrics.ts';
@@ -20,7 +20,7 @@ import type { Sums } from './sums.ts';
 const day = 86_400_000;
 const hour = 3_600_000;
 
-/** One row of a report: what every metric is told as. */
+/** One row of a report: what every metric is reported as. */
 export interface TrueRow {
   readonly level: Level;
   readonly id: string;
@@ -56,14 +56,14 @@ const own = <T>(all: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
 
 /** Takes the lists down as they are. Reports are worked out row by row: nothing of them is held. */
 export const adsTruth = (state: AdsState): AdsTruth => {
-  const told = (
+  const reported = (
     level: Level,
     id: string,
     key: string | undefined,
     sums: Sums,
   ): ReadonlyMap<string, string> => {
     const fields = new Map([...metrics].map(([name, tell]) => [name, tell(sums)]));
-    const otherwise = key === undefined ? undefined : state.told.get(`${level} ${id} ${key}`);
+    const otherwise = key === undefined ? undefined : state.reported.get(`${level} ${id} ${key}`);
     for (const [name, text] of otherwise ?? []) fields.set(name, text);
     return fields;
   };
@@ -73,7 +73,7 @@ export const adsTruth = (state: AdsState): AdsTruth => {
     const key = start.toISOString().slice(0, length === day ? 10 : 13);
     return sums === undefined
       ? undefined
-      : { level, id, accountId: accountOf(state, level, id), start, fields: told(level, id, key, sums) };
+      : { level, id, accountId: accountOf(state, level, id), start, fields: reported(level, id, key, sums) };
   };
   function* rows(level: Level, from: Date, to: Date, length: number): Generator<TrueRow> {
     for (const id of entitiesOf(state, level))
@@ -98,7 +98,7 @@ export const adsTruth = (state: AdsState): AdsTruth => {
       for (const id of entitiesOf(state, level)) {
         const sums = lifetimeOf(state, level, id);
         if (sums === undefined) continue;
-        const fields = told(level, id, undefined, sums);
+        const fields = reported(level, id, undefined, sums);
         yield { level, id, accountId: accountOf(state, level, id), start: undefined, fields };
       }
     },

@@ -210,7 +210,7 @@ async function inTheEnd({ words, truth, clock }: Told, rows: Rows): Promise<read
 
 const idsOf = (state: TrackerSimulator['state']): readonly string[] =>
   Array.from({ length: state.store.size }, (_, place) => state.store.at(place).id).filter((id) =>
-    state.store.isLive(state.place(id)),
+    state.store.isLive(state.position(id)),
   );
 
 /** Changes of every kind that bump `updated`, to a third of the issues. */

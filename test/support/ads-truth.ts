@@ -24,8 +24,8 @@ export function dailyLines(state: AdsState, from: Date, to: Date): readonly stri
         const sums = sumsOf(state, level, id, at, at + day);
         if (sums === undefined) continue;
         const date = new Date(at).toISOString().slice(0, 10);
-        const told = state.told.get(`${level} ${id} ${date}`);
-        const fields = { ...fieldsOf(sums), ...(told === undefined ? {} : Object.fromEntries(told)) };
+        const reported = state.reported.get(`${level} ${id} ${date}`);
+        const fields = { ...fieldsOf(sums), ...(reported === undefined ? {} : Object.fromEntries(reported)) };
         const leads = fields.LEADS === '-5' ? 'none true' : `${Number(fields.LEADS)} false`;
         lines.push(
           `${level} ${id} ${date} ${six(fields.SPEND ?? '')} ${Number(fields.IMPRESSIONS)} ${Number(fields.CLICKS)} ${leads}`,
