@@ -17,10 +17,14 @@ export abstract class TidemarkError extends Error {
   }
 }
 
+/** The base of the classes that differ in their code alone. */
+const withCode = <C extends string>(code: C) =>
+  class extends TidemarkError {
+    readonly code: C = code;
+  };
+
 /** The user must change a flag, a variable or a file. Exit code 2. */
-export class Misconfigured extends TidemarkError {
-  readonly code = 'misconfigured';
-}
+export class Misconfigured extends withCode('misconfigured') {}
 
 /** The source or the warehouse cannot be reached at all (refused, DNS, TLS). Exit code 4 when nothing could be done. */
 export class Unreachable extends TidemarkError {
@@ -28,14 +32,10 @@ export class Unreachable extends TidemarkError {
 }
 
 /** The credentials are wrong, expired or not accepted. Exit code 4; never retried. */
-export class AuthFailed extends TidemarkError {
-  readonly code = 'auth';
-}
+export class AuthFailed extends withCode('auth') {}
 
 /** This part of the source is closed to these credentials (403). Only this slice or stream suffers. */
-export class Forbidden extends TidemarkError {
-  readonly code = 'forbidden';
-}
+export class Forbidden extends withCode('forbidden') {}
 
 /** The endpoint or the entity is not there (404, 405, 410, 501). */
 export class Missing extends TidemarkError {
@@ -83,9 +83,7 @@ export class Refused extends TidemarkError {
 }
 
 /** The server says, by refusing the question, that an owner has no list of this kind (a board without sprints). */
-export class HasNone extends TidemarkError {
-  readonly code = 'has_none';
-}
+export class HasNone extends withCode('has_none') {}
 
 /** A passing fault that outlived its retries (5xx, network, time-out). `retryAfterMs`: the source's own wish, if it had one. */
 export class Transient extends TidemarkError {
@@ -106,24 +104,16 @@ export class RateLimited extends Transient {
 }
 
 /** An answer that is not what the endpoint promises (HTML page, redirect, wrong content type, list field absent). Never "end of data". */
-export class UnexpectedContent extends TidemarkError {
-  readonly code = 'unexpected_content';
-}
+export class UnexpectedContent extends withCode('unexpected_content') {}
 
 /** An answer beyond the size limits (wire bytes, decompressed bytes, ratio, depth). */
-export class TooLarge extends TidemarkError {
-  readonly code = 'page_too_large';
-}
+export class TooLarge extends withCode('page_too_large') {}
 
 /** The server sends us round in circles: repeated token, repeated page, no new key for several pages, or the page cap. */
-export class PagingLoop extends TidemarkError {
-  readonly code = 'paging_loop';
-}
+export class PagingLoop extends withCode('paging_loop') {}
 
 /** A URL of the answer points away from the configured origin; no socket was opened to it. */
-export class ForeignOrigin extends TidemarkError {
-  readonly code = 'foreign_origin';
-}
+export class ForeignOrigin extends withCode('foreign_origin') {}
 
 /** One record cannot become rows. It goes to `ops.rejects`; the rest of its page lands. */
 export class BadData extends TidemarkError {
@@ -137,39 +127,25 @@ export class BadData extends TidemarkError {
 }
 
 /** More records were rejected than the thresholds allow (guarantee G12): the run fails, the checkpoint stays. */
-export class TooManyRejects extends TidemarkError {
-  readonly code = 'too_many_rejects';
-}
+export class TooManyRejects extends withCode('too_many_rejects') {}
 
 /** Another run holds the pipeline. Exit code 5. The message says who, since when and where. */
-export class LockHeld extends TidemarkError {
-  readonly code = 'lock_held';
-}
+export class LockHeld extends withCode('lock_held') {}
 
 /** This process lost its lease (it was frozen or cut off, and another took over). Nothing more may be written. */
-export class Fenced extends TidemarkError {
-  readonly code = 'fenced';
-}
+export class Fenced extends withCode('fenced') {}
 
 /** A signal or an API call asked to stop. Exit code 130 or 143. */
-export class Interrupted extends TidemarkError {
-  readonly code = 'interrupted';
-}
+export class Interrupted extends withCode('interrupted') {}
 
 /** The run's time is over (guarantee G14). What was committed stays; the next run goes on. */
-export class OutOfTime extends TidemarkError {
-  readonly code = 'deadline';
-}
+export class OutOfTime extends withCode('deadline') {}
 
 /** The warehouse has no room left. Waiting does not help: free some space; the next run goes on. */
-export class WarehouseFull extends TidemarkError {
-  readonly code = 'warehouse_full';
-}
+export class WarehouseFull extends withCode('warehouse_full') {}
 
 /** The received, written and rejected records do not add up (guarantee G13): a defect of ours; nothing is committed. */
-export class AccountsDoNotBalance extends TidemarkError {
-  readonly code = 'accounts_do_not_balance';
-}
+export class AccountsDoNotBalance extends withCode('accounts_do_not_balance') {}
 
 /** So long (ms) the source asks to be left alone, 0 where it does not say, where the error may pass by itself; undefined where it will not. */
 export const passesAfter = (error: unknown): number | undefined => {

@@ -1,8 +1,5 @@
 /** Finds the number literals of a JSON document that a double cannot hold, without parsing the rest. */
 
-const quote = 0x22;
-const backslash = 0x5c;
-
 /** 1 for the bytes a number is made of: 0-9 . e E + - */
 const inNumber = new Uint8Array(256);
 for (const char of '0123456789.eE+-') inNumber[char.charCodeAt(0)] = 1;
@@ -38,16 +35,6 @@ const stands = (bytes: Uint8Array, start: number, end: number): boolean =>
   end - start >= stride &&
   (start === 0 || beside[bytes[start - 1] ?? 0] === 1) &&
   (end === bytes.length || beside[bytes[end] ?? 0] === 1);
-
-/** The place after the string that opens at `at`; the document's end where it is not closed. */
-export const endOfString = (bytes: Buffer, at: number): number => {
-  for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
-    let backslashes = 0;
-    while (bytes[close - 1 - backslashes] === backslash) backslashes++;
-    if (backslashes % 2 === 0) return close + 1;
-  }
-  return bytes.length;
-};
 
 const ascii = (bytes: Uint8Array, start: number, end: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');

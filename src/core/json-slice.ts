@@ -1,8 +1,6 @@
 /** Finds the source bytes of one element of a JSON document, without parsing the rest: what a reject keeps. */
 
-import { endOfString } from './json-numbers.ts';
-
-const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
@@ -11,47 +9,40 @@ const [openObject, closeObject, openArray, closeArray] = [0x7b, 0x7d, 0x5b, 0x5d
  * Counts brackets, so that depth does not matter. Meant for documents that were parsed before; of others it may give nonsense, never loop.
  */
 export const elementSlice = (raw: Buffer, path: readonly string[], index: number): Buffer | undefined => {
-  const list = path.reduce<number | undefined>(
-    (at, key) => (at === undefined ? undefined : member(raw, at, key)),
-    start(raw),
-  );
-  if (list === undefined || raw[list] !== openArray || index < 0) return undefined;
-  let at = skipSpace(raw, list + 1);
-  for (let i = 0; at < raw.length && raw[at] !== closeArray; i++) {
-    const end = endOfValue(raw, at);
-    if (i === index) return raw.subarray(at, end);
-    at = skipSpace(raw, end);
-    if (raw[at] === comma) at = skipSpace(raw, at + 1);
-    else if (raw[at] !== closeArray) return undefined;
+  let at = afterSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
+  for (const key of path) {
+    if (raw[at] !== openObject) return undefined;
+    let found = raw.length;
+    for (const member of inside(raw, at)) if (isKey(member.key, key)) found = member.from;
+    at = found;
   }
+  if (raw[at] !== openArray) return undefined;
+  let left = index;
+  for (const { from, to } of inside(raw, at)) if (left-- === 0) return raw.subarray(from, to);
   return undefined;
 };
 
-/** The place after the byte order mark and white space. */
-const start = (raw: Buffer): number =>
-  skipSpace(raw, raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0);
-
-/** Where the value of `key` begins in the object that opens at `at`: of a key given twice the last one. */
-const member = (raw: Buffer, at: number, key: string): number | undefined => {
-  if (raw[at] !== openObject) return undefined;
-  let found: number | undefined;
-  for (let next = skipSpace(raw, at + 1); raw[next] === quote; ) {
-    const keyEnd = endOfString(raw, next);
-    const value = skipSpace(raw, skipSpace(raw, keyEnd) + 1);
-    if (raw[skipSpace(raw, keyEnd)] !== colon) return undefined;
-    if (isKey(raw, next, keyEnd, key)) found = value;
-    next = skipSpace(raw, endOfValue(raw, value));
-    if (raw[next] !== comma) break;
-    next = skipSpace(raw, next + 1);
+/** The elements or members of the container that opens at `start`: where their values lie, and their keys as written. */
+function* inside(raw: Buffer, start: number): Generator<{ key: string; from: number; to: number }> {
+  let from = afterSpace(raw, start + 1);
+  while (from < raw.length && raw[from] !== closeArray && raw[from] !== closeObject) {
+    let key = '';
+    if (raw[start] === openObject) {
+      const keyEnd = endOfValue(raw, from);
+      key = raw.toString('utf8', from, keyEnd);
+      from = afterSpace(raw, afterSpace(raw, keyEnd) + 1);
+    }
+    const to = endOfValue(raw, from);
+    yield { key, from, to };
+    from = afterSpace(raw, to);
+    if (raw[from] === comma) from = afterSpace(raw, from + 1);
   }
-  return found;
-};
+}
 
-const isKey = (raw: Buffer, from: number, to: number, key: string): boolean => {
-  const text = raw.toString('utf8', from, to);
-  if (!text.includes('\\')) return text === `"${key}"`;
+const isKey = (written: string, key: string): boolean => {
+  if (!written.includes('\\')) return written === `"${key}"`;
   try {
-    return JSON.parse(text) === key;
+    return JSON.parse(written) === key;
   } catch {
     // Not a string of JSON, hence not this key.
     return false;
@@ -61,31 +52,35 @@ const isKey = (raw: Buffer, from: number, to: number, key: string): boolean => {
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** The place of the first byte that is no white space, from `at` on. */
-const skipSpace = (raw: Buffer, at: number): number => {
+/** The position of the first byte that is no white space, from `at` on. */
+const afterSpace = (raw: Buffer, at: number): number => {
   let next = at;
   while (isSpace(raw[next])) next++;
   return next;
 };
 
-/** The place after the value that begins at `at`. */
+/** The position after the value that begins at `at`. */
 const endOfValue = (raw: Buffer, at: number): number => {
   let depth = 0;
-  let next = at;
-  while (next < raw.length) {
+  for (let next = at; next < raw.length; next++) {
     const byte = raw[next];
-    if (byte === quote) {
-      next = endOfString(raw, next);
-      if (depth === 0) return next;
-      continue;
-    }
-    if (byte === openObject || byte === openArray) depth++;
-    else if (byte === closeObject || byte === closeArray) {
-      if (depth === 0) return next;
-      depth--;
-      if (depth === 0) return next + 1;
-    } else if (depth === 0 && (byte === comma || isSpace(byte))) return next;
-    next++;
+    if (byte === quote) next = closingQuote(raw, next);
+    else if (byte === openObject || byte === openArray) depth++;
+    else if (byte === closeObject || byte === closeArray) depth--;
+    else if (depth > 0 || !(byte === comma || isSpace(byte))) continue;
+    else return next;
+    if (depth < 0) return next;
+    if (depth === 0) return next + 1;
   }
-  return next;
+  return raw.length;
+};
+
+/** The position of the quote that ends the string which opens at `at`; the document's end where it is not closed. */
+const closingQuote = (raw: Buffer, at: number): number => {
+  for (let close = raw.indexOf(quote, at + 1); close >= 0; close = raw.indexOf(quote, close + 1)) {
+    let backslashes = 0;
+    while (raw[close - 1 - backslashes] === backslash) backslashes++;
+    if (backslashes % 2 === 0) return close;
+  }
+  return raw.length;
 };

@@ -3,15 +3,11 @@ import { membersToJson, toJson } from './json.ts';
 import { isObject, type JsonObject, own, put, unknownIn } from './record-object.ts';
 import type { Json } from './request.ts';
 
-/** Where in a record a reading stands; only errors and notes ever look at it. */
-interface Place {
+/** A reading within another: of an element of a list. Only errors and notes need the list and the index. */
+interface Inside {
+  readonly of: Reading;
   readonly list: string;
   readonly index: number;
-}
-
-/** A reading within another. */
-interface Inside extends Place {
-  readonly of: Reading;
   readonly ownExtra: boolean;
 }
 
@@ -25,7 +21,7 @@ export class Reading {
   readonly #record: Json;
   /** The part of paths that columns are spoken of without, e.g. `fields.`. */
   readonly #prefix: string;
-  readonly #place: Place | undefined;
+  readonly #inside: Inside | undefined;
   /** The reading of the record itself, which collects the notes. */
   readonly #whole: Reading;
   /** The reading whose `_extra` gets what is kept here. */
@@ -38,30 +34,21 @@ export class Reading {
     this.#noun = noun;
     this.#record = record;
     this.#prefix = prefix;
-    this.#place = inside;
+    this.#inside = inside;
     this.#whole = inside === undefined ? this : inside.of.#whole;
     this.#keeper = inside === undefined || inside.ownExtra ? this : inside.of.#keeper;
   }
 
   /** The element of a list of this record; what it keeps lands in this record's `_extra`. */
   element(list: string, index: number): Reading {
-    return new Reading(this.#stream, this.#noun, this.#record, this.#prefix, {
-      of: this,
-      list,
-      index,
-      ownExtra: false,
-    });
+    const inside = { of: this, list, index, ownExtra: false };
+    return new Reading(this.#stream, this.#noun, this.#record, this.#prefix, inside);
   }
 
   /** The element of a list of this record that becomes a row with an `_extra` of its own. */
   row(list: string, index: number): Reading {
-    const prefix = `${list}[${index}].`;
-    return new Reading(this.#stream, this.#noun, this.#record, prefix, {
-      of: this,
-      list,
-      index,
-      ownExtra: true,
-    });
+    const inside = { of: this, list, index, ownExtra: true };
+    return new Reading(this.#stream, this.#noun, this.#record, `${list}[${index}].`, inside);
   }
 
   /** The error that rejects the record: `tracker.issues: issue PROJ-7 has no fields.updated`. */
@@ -76,7 +63,7 @@ export class Reading {
     const reason = `expected ${expected}, got ${kindOf(raw)}`;
     this.#keeper.#put(this.#key(path), { _raw: raw, _reason: reason });
     // Without the index: one note a field, however many elements have it.
-    this.note(`${this.#place === undefined ? path : `${this.#place.list}[].${path}`}: ${reason}`);
+    this.note(`${this.#inside === undefined ? path : `${this.#inside.list}[].${path}`}: ${reason}`);
     return null;
   }
 
@@ -152,7 +139,7 @@ export class Reading {
   }
 
   #path(path: string): string {
-    return this.#place === undefined ? path : `${this.#place.list}[${this.#place.index}].${path}`;
+    return this.#inside === undefined ? path : `${this.#inside.list}[${this.#inside.index}].${path}`;
   }
 }
 

@@ -22,33 +22,17 @@ export type RunStatus =
 
 /**
  * What happened to the records of a batch, a stream or a run. `received = inserted + updated + unchanged +
- * deduplicated + superseded + rejected`.
+ * deduplicated + superseded + rejected`. deduplicated: the same key again in one batch, the newer one was taken.
+ * superseded: older than what the warehouse holds.
  */
-export interface Counts {
-  /** Records that the transform was given. */
-  readonly received: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  /** The same key again in one batch; the newer one was taken. */
-  readonly deduplicated: number;
-  /** Older than what the warehouse holds. */
-  readonly superseded: number;
-  readonly rejected: number;
-}
-
-export const noCounts: Counts = {
-  received: 0,
-  inserted: 0,
-  updated: 0,
-  unchanged: 0,
-  deduplicated: 0,
-  superseded: 0,
-  rejected: 0,
+export const noCounts = {
+  ...{ received: 0, inserted: 0, updated: 0, unchanged: 0, deduplicated: 0, superseded: 0, rejected: 0 },
 };
 
+export type Counts = Readonly<typeof noCounts>;
+
 export const addCounts = (a: Counts, b: Counts): Counts => {
-  const sum = { ...a } as Record<keyof Counts, number>;
+  const sum = { ...a };
   for (const name of Object.keys(noCounts) as (keyof Counts)[]) sum[name] += b[name];
   return sum;
 };
@@ -112,40 +96,30 @@ export interface RunReport {
 }
 
 /** The longest of several; undefined where none of them may pass. */
-export const longestOf = (all: readonly (number | undefined)[]): number | undefined => {
-  const known = all.filter((each) => each !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
-};
+export const longestOf = (all: readonly (number | undefined)[]): number | undefined =>
+  all.reduce((longest, each) => ((each ?? -1) > (longest ?? -1) ? each : longest), undefined);
 
-/** What a run tells while it goes. The CLI draws it, `--json` prints it, the log keeps a part of it. */
-export type RunEvent =
+/** What happens in a run. The CLI draws it, `--json` prints it, the log keeps a part of it. */
+export type RunEvent = { readonly pipeline: string } & (
   | {
       readonly type: 'run.started';
-      readonly pipeline: string;
       readonly runId: string;
       readonly kind: RunKind;
       readonly resumed: boolean;
     }
-  | { readonly type: 'stream.started'; readonly pipeline: string; readonly stream: string }
+  | { readonly type: 'stream.started'; readonly stream: string }
   | {
       readonly type: 'stream.progress';
-      readonly pipeline: string;
       readonly stream: string;
       /** Records received so far. */
       readonly received: number;
-      /** The total as far as it is known. */
+      /** The total, if it is known. */
       readonly expected: number | undefined;
       readonly retries: number;
-      /** Until when (epoch ms) requests wait for the source's rate limit, if they do. */
-      readonly waitingUntil?: number;
     }
-  | { readonly type: 'stream.finished'; readonly pipeline: string; readonly report: StreamReport }
-  | {
-      readonly type: 'note';
-      readonly pipeline: string;
-      readonly level: 'info' | 'warn';
-      readonly message: string;
-    }
-  | { readonly type: 'run.finished'; readonly pipeline: string; readonly report: RunReport };
+  | { readonly type: 'stream.finished'; readonly report: StreamReport }
+  | { readonly type: 'note'; readonly level: 'info' | 'warn'; readonly message: string }
+  | { readonly type: 'run.finished'; readonly report: RunReport }
+);
 
 export type Observe = (event: RunEvent) => void;

@@ -93,27 +93,31 @@ export const texts = builder('text[]', { defaultSql: "'{}'" });
 /** Columns by name. */
 export type Columns = Readonly<Record<string, Column>>;
 
-/** What the loader must know of a table. */
-export interface Table<R extends Row = Row> {
-  readonly schema: string;
-  readonly name: string;
-  readonly columns: { readonly [C in keyof R]-?: ColumnType };
-  /** The key columns after `source_id`. */
-  readonly key: readonly (keyof R & string)[];
+/** Behaviour that a declaration may ask for. */
+interface Behaviour {
   /** The column that orders versions (the source's own `updated`), where it has one. */
-  readonly order?: keyof R & string;
-  /** True where the table has `_deleted_at`: rows are tombstoned, never removed. */
-  readonly tombstones: boolean;
-  /** True where rows have `_row_hash` and `_extra` (entities); false for pure relations and history. */
-  readonly entity: boolean;
-  /** True where Postgres keeps it in partitions. */
-  readonly partitioned?: true;
+  readonly order?: string;
   /** Keeps the versions of some columns, because the source forgets them. */
   readonly versions?: Versions;
   /** Keeps the earlier values of numbers that the source restates. */
   readonly revisions?: Revisions;
   /** A key column (int) that tells rows apart which repeat the rest of the key within one slice; transforms give 0. */
-  readonly occurrence?: keyof R & string;
+  readonly occurrence?: string;
+}
+
+/** What the loader must know of a table. */
+export interface Table<R extends Row = Row> extends Behaviour {
+  readonly schema: string;
+  readonly name: string;
+  readonly columns: { readonly [C in keyof R]-?: ColumnType };
+  /** The key columns after `source_id`. */
+  readonly key: readonly (keyof R & string)[];
+  /** True where the table has `_deleted_at`: rows are tombstoned, never removed. */
+  readonly tombstones: boolean;
+  /** True where rows have `_row_hash` and `_extra` (entities); false for pure relations and history. */
+  readonly entity: boolean;
+  /** Of a table that Postgres keeps in partitions. */
+  readonly partitions?: Partitions;
 }
 
 /**
@@ -162,10 +166,9 @@ export interface Partitions {
 }
 
 /** What a table is besides its columns. Without any option it is an entity: tombstones, a content hash and `_extra`. */
-export interface TableOptions {
+export interface TableOptions extends Behaviour {
   /** Pure relations, history and facts: no tombstones, no content hash, no `_extra` unless they declare it. */
   readonly relation?: true;
-  readonly order?: string;
   /** Adds `_first_synced_at`, when the row first came here, with this comment. */
   readonly firstSynced?: string;
   /** Columns that the loader does not write: a statement after the load does. */
@@ -177,7 +180,6 @@ export interface TableOptions {
   readonly wide?: true;
   readonly versions?: Versions & { readonly about: string };
   readonly revisions?: Revisions & { readonly about: string };
-  readonly occurrence?: string;
 }
 
 /** A table with everything that its DDL is made from. */
@@ -205,36 +207,25 @@ export const extra = jsonb(
 
 /** Declares a table, e.g. `table('tracker.projects', 'Projects, one row each.', { id: bigint('Project id.').key() })`. */
 export function table<C extends Columns, const O extends TableOptions>(
-  name: `${string}.${string}`,
-  about: string,
-  content: C,
-  options?: O,
+  ...declaration: [name: `${string}.${string}`, about: string, content: C, options?: O]
 ): DeclaredTable<RowFor<C, O>>;
-export function table(
-  name: string,
-  about: string,
-  content: Columns,
-  options: TableOptions = {},
-): DeclaredTable {
+export function table(name: string, about: string, content: Columns, options: TableOptions = {}) {
   const [schema = '', own = ''] = name.split('.');
   const entity = options.relation !== true;
   const declared: Columns = { ...content, ...(entity && { _extra: extra }) };
-  const { order, versions, revisions, occurrence, partitions } = options;
+  const columns = Object.fromEntries(Object.entries(declared).map(([column, { type }]) => [column, type]));
+  const key = Object.keys(declared).filter((column) => declared[column]?.isKey);
   return {
+    ...options,
     schema,
     name: own,
     about,
     declared,
     options,
-    columns: Object.fromEntries(Object.entries(declared).map(([column, { type }]) => [column, type])),
-    key: Object.keys(declared).filter((column) => declared[column]?.isKey),
+    columns,
+    key,
     tombstones: entity,
     entity,
-    ...(order !== undefined && { order }),
-    ...(versions && { versions }),
-    ...(revisions && { revisions }),
-    ...(occurrence !== undefined && { occurrence }),
-    ...(partitions && { partitioned: true }),
   };
 }
 

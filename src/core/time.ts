@@ -69,20 +69,14 @@ const fromText = (text: string): Instant => {
 const leastLikelyMs = 1e11;
 
 /** A whole number of milliseconds since 1970 UTC. Throws `BadData('bad_instant')` for anything else. */
-export const epochMs = (value: number): Instant => {
+const epochMs = (value: number): Instant => {
   if (!Number.isInteger(value) || value < firstMs || value >= endMs) throw badInstant(value);
   return BigInt(value) * 1000n;
 };
 
-/** A whole number of seconds since 1970 UTC. Throws `BadData('bad_instant')` for anything else. */
-export const epochSeconds = (value: number): Instant => {
-  if (!Number.isInteger(value)) throw badInstant(value);
-  return epochMs(value * 1000);
-};
-
 /**
  * An instant of a source, exactly: `2020-06-12T08:13:13.360+0800`, `Z`, an offset with colon, up to six fractional digits (more if they
- * are zeros), or a number of epoch milliseconds (a caller whose source counts seconds says `epochSeconds`). Days and times must exist;
+ * are zeros), or a number of epoch milliseconds (a caller whose source may count seconds takes `parseInstantOrSeconds`). Days and times must exist;
  * offsets reach ±18:00; years 0001 to 9999. Throws `BadData('bad_instant')` for everything else, above all for a missing offset.
  */
 export const parseInstant = (value: string | number): Instant =>
@@ -113,7 +107,9 @@ export const parseAnyInstant = (value: string | number): Instant => {
 
 /** As `parseInstant`, but a number is of seconds where milliseconds would lie before 1973. */
 export const parseInstantOrSeconds = (value: string | number): Instant =>
-  typeof value === 'number' && value > 0 && value < leastLikelyMs ? epochSeconds(value) : parseInstant(value);
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value < leastLikelyMs
+    ? epochMs(value * 1000)
+    : parseInstant(value);
 
 const wholeDay = new RegExp(`^${dayText}$`);
 

@@ -145,7 +145,7 @@ function counted(
 ): RawBuilder<{ inserted: string; written: string }> {
   const staged = sql`${stageOf(table)} s`;
   // Rows of a partitioned table have no `xmax` that says whether they were there: a look-up before counts them.
-  if (table.partitioned)
+  if (table.partitions)
     return sql`
     with found as materialized (
       select s.*, t.source_id is null as is_new from ${staged} left join ${target(table)} t on ${sameKey}

@@ -38,7 +38,7 @@ const facts = plainTable({
   entity: false,
   revisions: { into: 'lab.revisions', columns: ['spend', 'clicks'], extra: 'extra' },
   occurrence: 'nth',
-  partitioned: true,
+  partitions: { by: 'day', each: 'year', from: 2020, to: 2030 },
 });
 
 const owners = plainTable({

@@ -61,7 +61,7 @@ describe.each(adsTables.map((table) => [nameOf(table as Table), table as Declare
       select relkind as kind from pg_class where oid = ${nameOf(table)}::regclass`.execute(
         database.warehouse.db,
       );
-      expect(rows[0]?.kind).toBe(table.partitioned ? 'p' : 'r');
+      expect(rows[0]?.kind).toBe(table.partitions ? 'p' : 'r');
     });
   },
 );
