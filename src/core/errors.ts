@@ -38,18 +38,15 @@ export class AuthFailed extends withCode('auth') {}
 export class Forbidden extends withCode('forbidden') {}
 
 /** The endpoint or the entity is not there (404, 405, 410, 501). */
-export class Missing extends TidemarkError {
-  readonly code = 'missing';
+export class Missing extends withCode('missing') {
   readonly status: number;
-  readonly #body: unknown;
+  /** The server's answer, where that was JSON. */
+  declare readonly body: unknown;
   constructor(message: string, status: number, facts: ErrorFacts & { readonly body?: unknown } = {}) {
     super(message, facts);
     this.status = status;
-    this.#body = facts.body;
-  }
-  /** What the server answered, where that was JSON: the caller may know the server's own words for it. Shown in no log: it may echo secrets. */
-  get body(): unknown {
-    return this.#body;
+    // Not enumerable: it may echo secrets, and loggers print an error's own properties.
+    Object.defineProperty(this, 'body', { value: facts.body });
   }
 }
 
@@ -61,24 +58,16 @@ export class TooOld extends Missing {
 }
 
 /**
- * The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own, cut for
- * people; `whole` are the same uncut, for code that looks for names in them.
+ * The server understood and said no (400, 413, 414, 415, 422): asking again the same way is pointless. `messages` are the server's own,
+ * uncut: code looks for names in them.
  */
-export class Refused extends TidemarkError {
-  readonly code = 'refused';
+export class Refused extends withCode('refused') {
   readonly status: number;
   readonly messages: readonly string[];
-  readonly whole: readonly string[];
-  constructor(
-    message: string,
-    status: number,
-    messages: readonly string[],
-    facts: ErrorFacts & { readonly whole?: readonly string[] } = {},
-  ) {
+  constructor(message: string, status: number, messages: readonly string[], facts?: ErrorFacts) {
     super(message, facts);
     this.status = status;
     this.messages = messages;
-    this.whole = facts.whole ?? messages;
   }
 }
 

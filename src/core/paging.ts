@@ -45,20 +45,18 @@ export interface PageWalk {
 /** One page as it arrived. */
 export interface Page {
   readonly records: readonly Json[];
-  /** Where `records[i]` stands in the answer's list (`core/json.ts` `elementSlice`); absent: at `i`. */
-  readonly places?: readonly number[];
   /** The answer's bytes, for rejects. */
   readonly raw: Buffer;
   /** What the server said the total is, if it did. */
   readonly total: number | undefined;
+  /** Where `records[i]` lies in the answer's list (`core/json.ts` `elementSlice`); absent: at `i`. */
+  readonly places?: readonly number[];
   /** The source's clock when it answered. */
   readonly date: Date | undefined;
   /** `performance.now()` when the body was complete. */
   readonly receivedAt: number;
   /** The offset of the first record, for schemes that have one. */
   readonly offset: number | undefined;
-  /** True when the scheme says that this is the last page. */
-  readonly last: boolean;
 }
 
 /** How a walk ended. */
@@ -69,8 +67,6 @@ export interface WalkEnd {
   readonly fetched: number;
   /** How often the list was walked from its beginning; 0: there was nothing to ask for. */
   readonly passes: number;
-  /** How often the list was seen to move: seams that did not fit. */
-  readonly moved: number;
   /**
    * True where the last pass hangs together without a gap and met at least `expected` records. In a list of stable order then no record
    * is missing that was there during that whole pass.

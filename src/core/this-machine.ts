@@ -13,11 +13,7 @@ export const isLoopback = (address: string): boolean => {
 };
 
 /** A host of a URL as a bare name or address: without brackets, in lower case, without the root's dot. */
-export const bareHost = (hostname: string): string =>
-  hostname
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '');
+export const bareHost = (hostname: string): string => hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 
 /** Whether a host, as URLs and settings write it, is this machine: `localhost` and all names below it (RFC 6761), or a loopback address. */
 export const isThisMachine = (hostname: string): boolean => {

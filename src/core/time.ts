@@ -83,24 +83,13 @@ export const parseInstant = (value: string | number): Instant =>
   typeof value === 'number' ? epochMs(value) : fromText(value);
 
 /**
- * The same of a source that writes nanoseconds, as Go does for whatever instant it is given: rounded down to the microsecond, which is as fine as
- * the warehouse keeps any.
- */
-const parseNanoInstant = (value: string | number): Instant =>
-  parseInstant(typeof value === 'string' ? value.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1') : value);
-
-/** A day, a time and an offset with blanks between them; Go adds the zone's name, which repeats the offset. */
-const spacedInstant = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?) ?(Z|[+-]\d\d:?\d\d)(?: [A-Z]{3,5})?$/;
-
-/**
  * The same of a source that does not say how it writes instants: also counts of seconds, whole or with a fraction, and counts as text. A
- * count that as milliseconds would lie before 1973 is one of seconds. Blanks may stand between day, time and offset (RFC 3339, 5.6, allows the
- * first; `2020-06-12 08:13:13.36 +0800 CST` is how Go prints an instant).
+ * count that as milliseconds would lie before 1973 is one of seconds. Nanoseconds, as Go writes them, are rounded down to microseconds.
  */
 export const parseAnyInstant = (value: string | number): Instant => {
   const count = typeof value === 'string' && /^\d{9,15}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
-  if (typeof count === 'string') return parseNanoInstant(count.replace(spacedInstant, '$1T$2$3'));
-  if (count >= leastLikelyMs) return parseNanoInstant(count);
+  if (typeof count === 'string') return parseInstant(count.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1'));
+  if (count >= leastLikelyMs) return parseInstant(count);
   if (count < leastLikelyMs / 1000) throw badInstant(value);
   return BigInt(Math.round(count * 1_000_000));
 };

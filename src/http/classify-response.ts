@@ -71,27 +71,26 @@ const readStatus = (request: Request, got: Received, context: ClassifyContext): 
   if (status >= 300 && status < 400)
     return { error: redirected(answered, headers.location, clean), retry: 'no' };
   const body = bodyOf(got.raw, headers['content-type']);
-  const whole = serverMessages(body, clean);
-  const messages = whole.map(clip);
+  const messages = serverMessages(body, clean);
   const trace = traceOf(body, headers, clean);
-  const line = [answered, messages.join('; ')].filter(Boolean).join(': ');
+  const line = [answered, messages.map(clip).join('; ')].filter(Boolean).join(': ');
   const message = trace === undefined ? line : `${line} (trace ${trace})`;
   if (late.has(status)) return { error: new errors.TimedOut(message, facts), retry: 'yes', afterMs };
   if (status === 425 || request.passing === status || (status >= 500 && !missing.has(status)))
     return { error: new errors.Transient(message, facts), retry: 'yes', afterMs };
-  return { error: refusal(status, message, { messages, whole, body }), retry: 'no' };
+  return { error: refusal(status, message, { messages, body }), retry: 'no' };
 };
 
 /** What a status means that the same request will get again. */
 const refusal = (
   status: number,
   message: string,
-  said: { readonly messages: readonly string[]; readonly whole: readonly string[]; readonly body: unknown },
+  said: { readonly messages: readonly string[]; readonly body: unknown },
 ): errors.TidemarkError => {
   if (status === 401) return new errors.AuthFailed(`${message}; are the credentials right, and still valid?`);
   if (status === 403) return new errors.Forbidden(message);
   if (missing.has(status)) return new errors.Missing(message, status, { body: said.body });
-  return new errors.Refused(message, status, said.messages, { whole: said.whole });
+  return new errors.Refused(message, status, said.messages);
 };
 
 /** Without the query of the location, which may carry anything. */

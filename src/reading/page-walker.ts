@@ -78,7 +78,6 @@ export class PageWalker {
   /** Records of the last page that counted: how far to step back at first. */
   #size = 1;
   #mends = 0;
-  #moved = 0;
   #gap = false;
   #total: number | undefined;
 
@@ -120,7 +119,6 @@ export class PageWalker {
       date: answer.date,
       receivedAt: answer.receivedAt,
       offset: paging.offset?.(answer.body, sent),
-      last: following === undefined,
     };
     return { page, next };
   }
@@ -147,7 +145,6 @@ export class PageWalker {
       expected: this.#total ?? null,
       fetched: this.#met.size + this.#nameless,
       passes: this.#pass,
-      moved: this.#moved,
       matched: this.#matched(),
     };
   }
@@ -158,7 +155,6 @@ export class PageWalker {
     if (this.#total !== undefined && total > this.#total)
       this.#loopGuard.grew(Math.ceil((total - this.#total) / Math.max(1, this.#size - 1)));
     if (this.#head.is === 'unseen' && total !== this.#total) {
-      this.#moved++;
       this.#gap = true;
     }
     this.#total = total;
@@ -185,7 +181,6 @@ export class PageWalker {
       (head.is === 'seam' && first === head.id)
     )
       return undefined;
-    if (head.is === 'seam') this.#moved++;
     const { rewind, offset } = this.#walk.paging;
     // The beginning of the list joins on to everything, and a record that was met lies before all that was not.
     if ((first !== undefined && this.#isMet(first)) || (head.is === 'met' && offset?.(undefined, sent) === 0))

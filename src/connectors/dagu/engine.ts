@@ -21,7 +21,7 @@ export interface Workflow {
 
 /** A page of these records. Without an answer: of records that were made of the warehouse's own rows. */
 export const pageOf = (records: readonly Json[], answer?: Answer): Page => ({
-  ...{ records, total: undefined, offset: undefined, last: false },
+  ...{ records, total: undefined, offset: undefined },
   raw: answer?.raw ?? Buffer.from(JSON.stringify(records)),
   date: answer?.date,
   receivedAt: answer?.receivedAt ?? performance.now(),
@@ -34,7 +34,7 @@ export const readingOf = (pages: Reading['pages'], id: Reading['id']): Reading =
 
 /** The end of a reading of `fetched` out of `expected` records. */
 export const endOf = (fetched: number, expected = fetched): WalkEnd => ({
-  ...{ expected, fetched, matched: fetched === expected, passes: 1, moved: 0 },
+  ...{ expected, fetched, matched: fetched === expected, passes: 1 },
 });
 
 /** The result, or the failure of this one DAG or run, which keeps no other out. */

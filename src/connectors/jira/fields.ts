@@ -100,7 +100,6 @@ const readBoth = async (http: Http, isVendor: boolean, signal: AbortSignal) => {
     expected: one.end.expected === null ? null : one.end.expected + fetched - one.end.fetched,
     fetched,
     passes: Math.max(one.end.passes, other?.end.passes ?? 0),
-    moved: one.end.moved + (other?.end.moved ?? 0),
     matched: one.end.matched && (other?.end.matched ?? reasons.every(isNotGiven)),
     ...(reasons.some((reason) => !(reason instanceof Missing)) && { lacks: true }),
   };

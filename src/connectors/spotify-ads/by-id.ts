@@ -44,7 +44,7 @@ async function* pagesOf(
       );
       const records = [entityOf(endpoint, id, body)];
       failed.answered();
-      return { records, raw, date, receivedAt, total: ids.length, offset: undefined, last: false };
+      return { records, raw, date, receivedAt, total: ids.length, offset: undefined };
     } catch (cause) {
       const isAbsent = cause instanceof Missing && (cause.status === 404 || cause.status === 410);
       if (isAbsent && known(id)) {
@@ -72,5 +72,5 @@ async function* pagesOf(
   if (failure !== undefined) throw failure;
   const expected = ids.length - absent.size;
   const passes = ids.length === 0 ? 0 : 1;
-  return { expected, fetched, passes, moved: 0, matched: true, ...(absent.size > 0 && { lacks: true }) };
+  return { expected, fetched, passes, matched: true, ...(absent.size > 0 && { lacks: true }) };
 }

@@ -53,8 +53,7 @@ export const failures = (where: string, asked: number): Failures => {
 };
 
 const withMessage = (cause: Failure, message: string): Failure => {
-  if (cause instanceof Refused)
-    return new Refused(message, cause.status, cause.messages, { cause, whole: cause.whole });
+  if (cause instanceof Refused) return new Refused(message, cause.status, cause.messages, { cause });
   if (cause instanceof Transient) return new Transient(message, { cause, retryAfterMs: cause.retryAfterMs });
   if (cause instanceof Forbidden) return new Forbidden(message, { cause });
   return cause instanceof TooLarge

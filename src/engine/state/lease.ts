@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { Fenced, LockHeld, saidBy } from '../../core/errors.ts';
-import { idleTimer } from '../../core/idle-timer.ts';
+import { IdleTimer } from '../../core/idle-timer.ts';
 import type { Session } from '../../load/session.ts';
 import { loseRuns } from './run-state.ts';
 
@@ -192,7 +192,7 @@ class HeldLease {
   readonly #epoch: string;
   readonly #times: LeaseTimes;
   readonly #timer: NodeJS.Timeout;
-  readonly #sinceBeat: ReturnType<typeof idleTimer>;
+  readonly #sinceBeat: IdleTimer;
   #client: pg.PoolClient;
   #isReleased = false;
   #beating: Promise<void> = Promise.resolve();
@@ -204,7 +204,7 @@ class HeldLease {
     this.#pipeline = pipeline;
     this.#epoch = epoch;
     this.#times = times;
-    this.#sinceBeat = idleTimer(3 * times.heartbeatMs);
+    this.#sinceBeat = new IdleTimer(3 * times.heartbeatMs);
     this.#client = client;
     this.#watch(client);
     this.#timer = setInterval(() => {

@@ -70,7 +70,7 @@ async function openReading(
   return readingOf(context.deps.source.http, await stream.pages(slice, context.signal), context.signal);
 }
 
-const emptyList: WalkEnd = { expected: 0, fetched: 0, passes: 1, moved: 0, matched: true };
+const emptyList: WalkEnd = { expected: 0, fetched: 0, passes: 1, matched: true };
 
 class SliceReader {
   readonly #walking: WalkContext;

@@ -102,12 +102,11 @@ const pageOf = (records: readonly Json[]): Page => ({
   date: undefined,
   receivedAt: 0,
   offset: undefined,
-  last: true,
 });
 
 async function* inPages(all: readonly Json[], size: number): AsyncGenerator<Page, WalkEnd, void> {
   for (let i = 0; i < all.length; i += size) yield pageOf(all.slice(i, i + size));
-  return { expected: null, fetched: all.length, passes: 1, moved: 0, matched: true };
+  return { expected: null, fetched: all.length, passes: 1, matched: true };
 }
 
 const field = (record: Json, name: string): string => String(Reflect.get(Object(record), name));

@@ -97,13 +97,9 @@ describe('an offset walk', () => {
     const { server, http } = await serve((arrived) => slice(list, arrived));
     const { ids, end, pages: all } = await walked(http, walkOf(offset()));
     expect(ids).toEqual(list);
-    expect(end).toEqual({ expected: 10, fetched: 10, passes: 1, moved: 0, matched: true });
+    expect(end).toEqual({ expected: 10, fetched: 10, passes: 1, matched: true });
     expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6']);
-    expect(all.map(({ last, offset: at }) => [last, at])).toEqual([
-      [false, 0],
-      [false, 3],
-      [true, 6],
-    ]);
+    expect(all.map((page) => page.offset)).toEqual([0, 3, 6]);
   });
 
   test("each record's place in the answer leads to its bytes, also behind a seam", async () => {
@@ -155,7 +151,6 @@ describe('an offset walk', () => {
     const { ids, end } = await walked(http, walkOf(offset()));
     expect([...ids].sort()).toEqual([...list].sort());
     expect(end).toMatchObject({ passes: 2, matched: true, fetched: 10, expected: 10 });
-    expect(end.moved).toBeGreaterThan(0);
     expect(server.requests.length).toBeGreaterThan(3);
   });
 
@@ -167,7 +162,7 @@ describe('an offset walk', () => {
     });
     const { ids, end } = await walked(http, walkOf(offset()));
     expect(ids).toEqual(names(12));
-    expect(end).toMatchObject({ passes: 1, moved: 1, matched: true });
+    expect(end).toMatchObject({ passes: 1, matched: true });
   });
 
   test('whole pages deleted before the place, so that the next one is empty, hide nothing', async () => {
@@ -178,18 +173,13 @@ describe('an offset walk', () => {
     });
     const { ids, end } = await walked(http, walkOf(offset()));
     expect(ids).toEqual(expect.arrayContaining(list));
-    expect(end).toMatchObject({ moved: 1, matched: true });
+    expect(end).toMatchObject({ matched: true });
   });
 
   test('a list that never adds up is walked three times and then said not to match', async () => {
     const { http } = await serve((arrived) => slice(names(5), arrived, 4, { total: 7 }));
-    expect((await walked(http, walkOf(offset()))).end).toEqual({
-      expected: 7,
-      fetched: 5,
-      passes: 3,
-      moved: 0,
-      matched: false,
-    });
+    const { end } = await walked(http, walkOf(offset()));
+    expect(end).toEqual({ expected: 7, fetched: 5, passes: 3, matched: false });
   });
 
   test('records without an id are delivered, and not twice at a seam', async () => {
@@ -213,6 +203,7 @@ describe('a list that changes under an offset walk', () => {
   let changes: (readonly Change[])[] = [];
   let size = 4;
   let added = 0;
+  let changed = 0;
   let last: readonly string[] = [];
   let server: play.Misbehaving;
   let http: Http;
@@ -222,6 +213,7 @@ describe('a list that changes under an offset walk', () => {
     server = await play.misbehaving((arrived) => {
       for (const { kind, at } of changes.shift() ?? []) {
         const place = at % (list.length + 1);
+        changed++;
         if (kind === 'insert') list.splice(place, 0, `new${added++}`);
         else list.splice(place, 1);
       }
@@ -254,7 +246,7 @@ describe('a list that changes under an offset walk', () => {
 
   test('every record that was there during the entire walk is delivered, and none twice', async () => {
     let ended = 0;
-    let moved = 0;
+    changed = 0;
     await fc.assert(
       fc.asyncProperty(
         fc.nat(30),
@@ -267,7 +259,6 @@ describe('a list that changes under an offset walk', () => {
           if (outcome instanceof Error) throw outcome;
           const { ids, lasting, end } = outcome as Awaited<ReturnType<typeof run>>;
           ended++;
-          moved += end.moved;
           expect(ids).toEqual(expect.arrayContaining(lasting));
           expect(new Set(ids).size).toBe(ids.length);
           expect(end.fetched).toBe(ids.length);
@@ -276,7 +267,7 @@ describe('a list that changes under an offset walk', () => {
       { numRuns: 300 },
     );
     expect(ended).toBeGreaterThan(250);
-    expect(moved).toBeGreaterThan(100);
+    expect(changed).toBeGreaterThan(100);
   }, 60_000);
 
   test.each<['insert' | 'delete']>([['insert'], ['delete']])(
@@ -320,7 +311,7 @@ describe('other tongues', () => {
     const { server, http } = await serve((_, n) => play.json(replies[n]));
     const { ids, end } = await walked(http, walkOf(firstThatFits(pageToken(), offset())));
     expect(ids).toEqual(['a', 'b', 'c', 'd']);
-    expect(end).toEqual({ expected: null, fetched: 4, passes: 1, moved: 0, matched: true });
+    expect(end).toEqual({ expected: null, fetched: 4, passes: 1, matched: true });
     expect(server.requests.map((one) => parameter(one, 'nextPageToken'))).toEqual([null, 't1', 't2', 't3']);
   });
 
@@ -351,7 +342,7 @@ describe('other tongues', () => {
     });
     const { ids, end } = await walked(http, walkOf(bareArray()));
     expect(ids).toEqual(list);
-    expect(end).toEqual({ expected: null, fetched: 9, passes: 1, moved: 0, matched: true });
+    expect(end).toEqual({ expected: null, fetched: 9, passes: 1, matched: true });
     expect(server.requests.map((one) => parameter(one, 'startAt'))).toEqual([null, '3', '6', '8']);
   });
 
@@ -502,7 +493,7 @@ describe('reading ahead', () => {
     await expect.poll(() => server.requests.length).toBe(2);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(server.requests).toHaveLength(2);
-    await reading.return({ expected: null, fetched: 0, passes: 0, moved: 0, matched: false });
+    await reading.return({ expected: null, fetched: 0, passes: 0, matched: false });
   });
 
   test('a walk that is left aborts the request under way and rejects nothing behind our back', async () => {

@@ -191,7 +191,7 @@ const reading = (reports: Reports, questions: readonly Doubted[], signal: AbortS
       reports.note(
         `${endpoint}: ${strange} rows were of other entities or days than requested; they were left out`,
       );
-    return { expected: null, fetched, passes: questions.length === 0 ? 0 : 1, moved: 0, matched: true };
+    return { expected: null, fetched, passes: questions.length === 0 ? 0 : 1, matched: true };
   }
   return { pages: all(), id: subjectOf, bytes: bytesOf };
 };
@@ -216,7 +216,7 @@ async function* pagesOf(
       const places = kept.map((i) => page.places?.[i] ?? i);
       const left = page.records.length - kept.length;
       rows += kept.length;
-      yield { ...page, records: kept.map((i) => page.records[i]), places, left, last: false };
+      yield { ...page, records: kept.map((i) => page.records[i]), places, left };
     }
     if (end?.matched === false)
       throw new UnexpectedContent(

@@ -69,7 +69,7 @@ const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: 
         const fetched = yield* pagesOf(reports, file, day, slice);
         // The engine asks about an empty answer again, and the same file would only repeat it.
         if (fetched === 0) await context.job.became('abandoned', 'it has no rows');
-        return { expected: null, fetched, passes: 1, moved: 0, matched: true };
+        return { expected: null, fetched, passes: 1, matched: true };
       } finally {
         await file.close();
       }
@@ -94,7 +94,7 @@ async function* pagesOf(
   const recordOf = recordsBy(header);
   let fetched = 0;
   let outside = 0;
-  for await (const { lines, raw, last } of blocks) {
+  for await (const { lines, raw } of blocks) {
     const records: Json[] = [];
     const places: number[] = [];
     for (const [index, line] of lines.entries()) {
@@ -110,7 +110,7 @@ async function* pagesOf(
     }
     fetched += records.length;
     const receivedAt = performance.now();
-    yield { records, places, raw, last, total: undefined, date: undefined, receivedAt, offset: undefined };
+    yield { records, places, raw, total: undefined, date: undefined, receivedAt, offset: undefined };
   }
   const days = `${first} to ${end} (exclusive)`;
   if (fetched === 0 && outside > 0)
@@ -189,7 +189,7 @@ const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs =>
     async create(signal) {
       const { body } = await create(allStatuses, signal).catch((error: unknown) => {
         // "Not every status is valid for each entity type" (OpenAPI, CreateAsyncReportRequest).
-        if (!(error instanceof Refused) || !/status/i.test(error.whole.join(' '))) throw error;
+        if (!(error instanceof Refused) || !/status/i.test(error.messages.join(' '))) throw error;
         note(`${createEndpoint}: refused for its statuses; requested with ${adStatuses.join(', ')} alone`);
         return create(adStatuses, signal);
       });

@@ -150,7 +150,7 @@ const reading = (
       unsupported.size > 0 && `the server does not know the dimensions ${[...unsupported].join(', ')}`,
     ];
     for (const one of notes) if (one !== false) note(`${endpoint}: ${one}`);
-    return { expected: null, fetched, passes, moved: 0, matched: true };
+    return { expected: null, fetched, passes, matched: true };
   }
   const id = (record: Json): string =>
     ['entity_type', 'entity_id', 'dimension'].map((name) => textAt(record, name) ?? '').join('/');
@@ -196,7 +196,7 @@ const requestOf = (slice: Slice, { type, id, dimension }: Question): Request => 
 const pageOf = (outcome: Exclude<Outcome, { failure: unknown }>, today: string, total: number): Page => {
   const { type, id, dimension } = outcome.question;
   const asked = { entity_type: type, entity_id: id, dimension, asked_on: today };
-  const at = { total, offset: undefined, last: false };
+  const at = { total, offset: undefined };
   if ('answer' in outcome) {
     const { raw, date, receivedAt } = outcome.answer;
     return { records: [{ ...asked, state: 'ok', rows: outcome.rows }], raw, date, receivedAt, ...at };

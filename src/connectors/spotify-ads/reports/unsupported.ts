@@ -83,7 +83,7 @@ export const withoutUnsupported = (http: Http, note: (message: string) => void):
           return await http.send(sent, signal);
         } catch (error) {
           if (!(error instanceof Refused) || (error.status !== 400 && error.status !== 422)) throw error;
-          const names = listsOf(sent).flatMap((list) => unsupportedIn(error.whole, list));
+          const names = listsOf(sent).flatMap((list) => unsupportedIn(error.messages, list));
           // Without new names: another request at the same time may have been refused first.
           if (names.length === 0 && unsupported.get(kindOf(request)) === left) throw error;
           leaveOut(request, names, error.message);
