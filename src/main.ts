@@ -5,20 +5,14 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
-import type { Context, Parts } from './cli/context.ts';
+import type { Context } from './cli/context.ts';
 import { causes, codeOfError, describe, exit, type StopSignal } from './cli/exit.ts';
 import { type Flags, program } from './cli/program.ts';
-import { listen } from './cli/signals.ts';
-import { openSink, type Sink } from './cli/terminal.ts';
+import { openSink } from './cli/terminal.ts';
+import { Interrupted } from './core/errors.ts';
 import { connectionsFor } from './engine/context/concurrency.ts';
 
-/** How long a command may take to end in good order (guarantee G9). */
-const graceMs = 20_000;
-
-interface Sinks {
-  readonly out: Sink;
-  readonly err: Sink;
-}
+type Sinks = Pick<Context, 'out' | 'err'>;
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
@@ -50,16 +44,16 @@ async function command(
 ): Promise<void> {
   const { json = false, quiet = false, verbose = false } = flags;
   const { err } = sinks;
-  const warn = (text: string) => (quiet ? undefined : err.line(text));
-  const signals = listen({
-    process,
-    graceMs,
-    onFirst: (stop) => warn(`${stop}: ending in good order; once more ends at once`),
-    force: (code, why) => {
-      err.line(`tidemark: ${why}; ending now`);
-      stopLater(homes);
-      process.exit(code);
-    },
+  const talk = (text: string) => (quiet ? undefined : err.line(text));
+  const warn = (text: string, error?: unknown) => {
+    err.line(`${err.paint('yellow', 'warning')}: ${text}`);
+    if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
+  };
+  const first = (stop: StopSignal) => talk(`${stop}: ending in good order; once more ends at once`);
+  const signals = listen(first, (code, why) => {
+    err.line(`tidemark: ${why}; ending now`);
+    stopLater(homes);
+    process.exit(code);
   });
   const defect = (error: unknown): void => {
     report(error, sinks, flags);
@@ -67,9 +61,9 @@ async function command(
     process.exit(exit.failed);
   };
   process.on('uncaughtException', defect).on('unhandledRejection', defect);
-  const say = (text: string) => (json ? undefined : warn(text));
+  const say = (text: string) => (json ? undefined : talk(text));
   const { parts, close, homes } = assemble(process.env, signals.signal, {
-    warn,
+    talk,
     say,
     notice: (text) => err.line(text),
   });
@@ -82,6 +76,7 @@ async function command(
       quiet,
       verbose,
       say,
+      warn,
       signal,
       received,
       version: ownVersion(),
@@ -98,6 +93,40 @@ async function command(
   signals.release();
 }
 
+/** How long a command may take to end in good order (guarantee G9). */
+const graceMs = 20_000;
+
+/** npm repeats a Ctrl-C that the terminal has already sent to every process: within this time it is the same request. */
+const echoMs = 500;
+
+/**
+ * Listens until `release`. `signal` is aborted with `Interrupted` by the first one, which `received` returns.
+ * `onFirst` is called at the first; `force` ends the process now.
+ */
+function listen(onFirst: (stop: StopSignal) => void, force: (code: number, why: string) => void) {
+  const controller = new AbortController();
+  let first: { readonly stop: StopSignal; readonly at: number } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const on = (stop: StopSignal) => {
+    if (first === undefined) {
+      first = { stop, at: performance.now() };
+      const late = () => force(exit[stop], `not finished ${graceMs / 1000} s after ${stop}`);
+      timer = setTimeout(late, graceMs).unref();
+      onFirst(stop);
+      controller.abort(new Interrupted(`stopped by ${stop}`));
+    } else if (performance.now() - first.at > echoMs) force(exit[stop], `second ${stop}`);
+  };
+  process.on('SIGINT', on).on('SIGTERM', on);
+  return {
+    signal: controller.signal,
+    received: () => first?.stop,
+    release: () => {
+      clearTimeout(timer);
+      process.off('SIGINT', on).off('SIGTERM', on);
+    },
+  };
+}
+
 /** Prints the error and sets the exit code. Commander has already printed its own errors. */
 function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSignal): void {
   const exitCode = codeOfError(error, stop);
@@ -111,7 +140,7 @@ function report(error: unknown, { out, err }: Sinks, flags: Flags, stop?: StopSi
 
 interface Talk {
   /** Silent with `--quiet`. */
-  readonly warn: (text: string) => void;
+  readonly talk: (text: string) => void;
   /** Silent with `--quiet` and `--json`. */
   readonly say: (text: string) => void;
   /** Never silent. */
@@ -119,7 +148,7 @@ interface Talk {
 }
 
 /** The parts, each made at its first use; `close` stops them in reverse order and throws the first error after trying all. */
-function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, notice }: Talk) {
+function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { talk, say, notice }: Talk) {
   const stops: (() => Promise<unknown>)[] = [];
   const homes = new Set<string>();
   const keep = <T>(part: T, stop: (part: T) => Promise<unknown>): T => {
@@ -130,7 +159,7 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     const { readConfig } = await import('./config/config.ts');
     const { connectors } = await import('./connectors/index.ts');
     const read = readConfig(env, process.cwd(), connectors);
-    for (const warning of read.warnings) warn(`warning: ${warning}`);
+    for (const warning of read.warnings) talk(`warning: ${warning}`);
     return read;
   });
   const embeddedIn = async (home: string) => {
@@ -146,17 +175,17 @@ function assemble(env: NodeJS.ProcessEnv, signal: AbortSignal, { warn, say, noti
     if (isNew) say(`made a new warehouse in ${home}`);
     return opened;
   });
-  const connected: Parts['connected'] = async (url, max, retryMs) => {
+  const connected = async (url: string, max: number, retryMs?: number) => {
     const { connect } = await import('./warehouse/connect.ts');
     const options = { max, signal, ...(retryMs === undefined ? {} : { retryMs }) };
     return keep(await connect(url, options), (part) => part.close());
   };
-  const warehouse = lazily(async (patienceMs?: number) => {
+  const warehouse = lazily(async (retryMs?: number) => {
     const { databaseUrl, sources } = await config();
     const url = databaseUrl?.reveal() ?? (await embedded())?.own;
     if (url === undefined) throw new Error('neither DATABASE_URL nor an embedded warehouse');
     const concurrency = Math.max(4, ...Object.values(sources).map((source) => source?.concurrency ?? 0));
-    return connected(url, connectionsFor(concurrency), patienceMs);
+    return connected(url, connectionsFor(concurrency), retryMs);
   });
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];

@@ -2,6 +2,7 @@
 import { count, duration, plural } from '../../src/core/format.ts';
 import type { RunReport } from '../../src/core/run.ts';
 import { type Facts, isTrue } from './facts.ts';
+import type { Ran } from './story.ts';
 
 interface Styled {
   readonly text: string;
@@ -28,7 +29,7 @@ interface Section {
 }
 
 /** The first line: does the warehouse equal the sources? */
-export function verdict(facts: Facts): Styled {
+function verdict(facts: Facts): Styled {
   const rows = facts.tables.reduce((sum, each) => sum + each.rows, 0);
   return isTrue(facts)
     ? {
@@ -102,37 +103,46 @@ const cell = (value: unknown): Cell => {
   return isNumber(value) ? text.replace(/^-?\d+/, (whole) => count(BigInt(whole))) : text;
 };
 
-/** A run of the demo, and what came of it in words. */
-export interface Ran {
-  readonly what: string;
-  readonly report: RunReport;
-  readonly outcome: string;
-}
-
-/** How the page is drawn. */
+/** How the last page is drawn. */
 interface Paper {
   /** False: only the sections that are always shown; they and the progress fit 80 lines of 80 columns. */
   readonly verbose: boolean;
   /** Lines of a table; a title that ends with `…` may be cut. */
   readonly draw: (titles: readonly string[], rows: readonly (readonly Cell[])[]) => readonly string[];
-  readonly paint: (style: 'bold' | 'dim', text: string) => string;
+  readonly paint: (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string;
+  /** What came of a run, in words. */
+  readonly outcomeOf: (report: RunReport) => string;
+  /** Leaves out how to go on. */
+  readonly quiet: boolean;
+  /** Where the warehouse's data is. */
+  readonly home: string;
+  /** Connection string of a warehouse that stays open. */
+  readonly url: string | undefined;
+  /** DATABASE_URL is set. */
+  readonly hasOther: boolean;
 }
 
-/** The lines of the demo's last page, after the verdict. */
-export function pages(
+/** The lines of the demo's last page. */
+export function lastPage(facts: Facts, runs: readonly Ran[], paper: Paper): readonly string[] {
+  const { text, style } = verdict(facts);
+  const further = paper.quiet ? [] : goOn(paper);
+  return [paper.paint(style, text), ...tables(facts, runs, paper), ...further];
+}
+
+function tables(
   facts: Facts,
   runs: readonly Ran[],
-  { verbose, draw, paint }: Paper,
+  { verbose, draw, paint, outcomeOf }: Paper,
 ): readonly string[] {
   const ran: Section = {
     title: 'What ran',
     columns: ['RUN', 'WHAT', 'TOOK', 'REQUESTS', 'OUTCOME'].map((title) => ({ title })),
-    rows: runs.map(({ what, report, outcome }) => [
+    rows: runs.map(({ what, report }) => [
       report.runId,
       what,
       duration(report.seconds),
       report.requests,
-      outcome,
+      outcomeOf(report),
     ]),
   };
   const shown = [ran, ...sections(facts)].filter(({ always }) => always || verbose);
@@ -149,8 +159,8 @@ export function pages(
   ];
 }
 
-/** How to look at the warehouse. `url`: its connection string, if it stays open. `hasOther`: DATABASE_URL is set. */
-export function goOn(home: string, url: string | undefined, hasOther: boolean): readonly string[] {
+/** How to look at the warehouse. */
+function goOn({ home, url, hasOther }: Paper): readonly string[] {
   const word = /^[\w@%+=:,./-]+$/.test(home) ? home : `'${home.replaceAll("'", `'\\''`)}'`;
   const command = `  TIDEMARK_HOME=${word} npx tidemark`;
   return [

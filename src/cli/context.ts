@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
-import type { Observe } from '../core/run.ts';
+import type { SourceSettings } from '../connectors/index.ts';
 import type { Embedded } from '../embedded/embedded.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { StopSignal } from './exit.ts';
@@ -9,27 +8,21 @@ import type { Sink } from './terminal.ts';
 /** The configuration; sources by name, absent where not configured. */
 export type Settings = Config<Readonly<Record<'tracker' | 'ads' | 'workflow', SourceSettings | undefined>>>;
 
-/** Callbacks for what a source reports. */
-export interface Listeners {
-  readonly observe?: Observe;
-  readonly onHttp?: (event: HttpEvent) => void;
-}
-
 /** The parts that a command may need. Each is built at its first use and stopped by `main.ts` in reverse order. */
 export interface Parts {
   /** The checked environment. Throws Misconfigured. */
   config(): Promise<Settings>;
   /**
    * The warehouse of `DATABASE_URL`, else the embedded one, which this starts. Its schema may be missing or old.
-   * `patienceMs`: how long to try a server that does not answer; default 30 s.
+   * `retryMs`: how long to try a server that does not answer; default 30 s.
    */
-  warehouse(patienceMs?: number): Promise<Warehouse>;
+  warehouse(retryMs?: number): Promise<Warehouse>;
   /** The embedded server of the home directory; undefined with `DATABASE_URL`. */
   embedded(): Promise<Embedded | undefined>;
   /** An embedded server in another home directory. */
   embeddedIn(home: string): Promise<Embedded>;
   /** A warehouse by its connection string. */
-  connected(url: string, connections: number, patienceMs?: number): Promise<Warehouse>;
+  connected(url: string, connections: number): Promise<Warehouse>;
   /** Registers something to be stopped before the parts that were built earlier. */
   keep<T>(part: T, stop: (part: T) => Promise<unknown>): T;
 }
@@ -46,6 +39,8 @@ export interface Context {
   readonly verbose: boolean;
   /** Talk on stderr; silent with `--quiet` and `--json`. */
   readonly say: (text: string) => void;
+  /** A warning on stderr, never silent; with `--verbose` also the causes of the error. */
+  readonly warn: (text: string, error?: unknown) => void;
   readonly signal: AbortSignal;
   /** The signal that asked to stop, if one did. */
   readonly received: () => StopSignal | undefined;

@@ -25,6 +25,10 @@ const exitCodes: Readonly<Record<string, number>> = {
   unreachable: exit.connection,
   auth: exit.connection,
   lock_held: exit.locked,
+  http_409: exit.locked,
+  http_502: exit.connection,
+  http_503: exit.connection,
+  http_504: exit.connection,
 };
 
 const codeOf = (code: string, signal: StopSignal = 'SIGINT'): number =>
@@ -41,17 +45,13 @@ export function codeOfReport({ status, error }: RunReport, signal?: StopSignal):
   return codeOf(status === 'interrupted' ? status : (error?.code ?? 'failed'), signal);
 }
 
-/** One code for several: theirs if they agree, 3 if some succeeded, else 1. */
-export function combined(codes: readonly number[]): number {
-  const [first = exit.ok, ...others] = codes;
-  if (others.every((code) => code === first)) return first;
-  return codes.some((code) => code === exit.ok || code === exit.partly) ? exit.partly : exit.failed;
-}
-
-/** As `combined`, for a command that had `planned` things to do: one that was stopped before the end ends as stopped. */
-export function codeOfAll(codes: readonly number[], planned: number, signal?: StopSignal): number {
+/** One code for several: theirs if they agree, 3 if some succeeded, else 1. `signal`: it stopped the command before its end. */
+export function combined(codes: readonly number[], signal?: StopSignal): number {
   const stopped = codes.find((code) => code === exit.SIGINT || code === exit.SIGTERM);
-  return stopped ?? (codes.length < planned && signal !== undefined ? exit[signal] : combined(codes));
+  if (stopped !== undefined || signal !== undefined) return stopped ?? exit[signal ?? 'SIGINT'];
+  const [first = exit.ok] = codes;
+  if (codes.every((code) => code === first)) return first;
+  return codes.some((code) => code === exit.ok || code === exit.partly) ? exit.partly : exit.failed;
 }
 
 /** Codes of Node and Postgres that mean "not reached" or "not let in", for errors that nothing wrapped. */
@@ -80,17 +80,21 @@ export const withoutValues = (text: string): string =>
     .replace(/(too many arguments.* but got \d+): [\s\S]*$/, '$1.');
 
 /** The chain of causes, one line each, then where the deepest was thrown: what `--verbose` adds. */
-export function causes(error: unknown): readonly string[] {
-  const chain: unknown[] = [];
-  for (let at = error; at !== undefined && chain.length < 10; at = at instanceof Error ? at.cause : undefined)
-    chain.push(at, ...(at instanceof AggregateError ? at.errors : []));
-  const deepest = chain.findLast((each) => each instanceof Error);
-  const stack = (deepest?.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return [
-    ...chain.slice(1).map((each) => `because ${describe(each).message}`),
-    ...stack.slice(0, 12).map(clean),
-  ];
+export function causes(error: unknown, depth = 10): readonly string[] {
+  if (!(error instanceof Error)) return [];
+  const inner =
+    error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
+  if (inner.length > 0 && depth > 0)
+    return inner.flatMap((each) => [`because ${describe(each).message}`, ...causes(each, depth - 1)]);
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return stack.slice(0, 12).map(clean);
 }
+
+/** The message with the name of the pipeline first, unless it begins with it. */
+export const ofPipeline = (pipeline: string, message: string): string =>
+  message.startsWith(`${pipeline}:`) || message.startsWith(`${pipeline}.`)
+    ? message
+    : `${pipeline}: ${message}`;
 
 const clean = (text: string): string => withoutSecrets(text).split('\n').map(escaped).join('\n  ');
 

@@ -1,25 +1,24 @@
-/** Verbs that read the warehouse: `status`, `streams`, `runs`, `logs` and `why`. */
+/** Verbs that read the warehouse: `status`, `streams`, `runs`, `logs`, `rejects list` and `why`. */
 import { Misconfigured } from '../core/errors.ts';
-import { duration, escaped, minute, plural, relative } from '../core/format.ts';
+import { duration, escaped, minute, plural } from '../core/format.ts';
 import type { Db } from '../queries/db.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
 import { type Lineage, lineage, syncedTable } from '../queries/lineage.ts';
+import { rejects } from '../queries/reject-list.ts';
 import {
   complaining,
   runs as listRuns,
   type RunDetail,
-  type RunLine,
   recentRuns,
   requestOfRun,
   run,
 } from '../queries/run-history.ts';
-import { columns, type RowCount, receipts, rowCount, tableName } from '../queries/stream-history.ts';
+import { columns, receipts, rowCount, tableName } from '../queries/stream-history.ts';
 import { inOrder, isInTrouble, summaryText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
-import { facts, print, table, toJson } from './output.ts';
-import { knownPipeline, knownStream } from './pipelines.ts';
-import { existing, filled } from './schema.ts';
+import { type Block, cut, print, toJson } from './output.ts';
+import { existing, filled, pipelineOf, streamNamed } from './pipelines.ts';
 
 /** One sentence, then every stream with its age. Always ends with 0. */
 export const status: Verb = async (context) => {
@@ -27,161 +26,100 @@ export const status: Verb = async (context) => {
   const warehouse = await existing(context);
   const streams = warehouse === undefined ? [] : await streamStates(warehouse.db);
   const last = warehouse === undefined ? [] : await recentRuns(warehouse.db);
-  const now = new Date();
-  const text = summaryText(streams, last, now);
+  const sentence = summaryText(streams, last, new Date());
   const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
+  const fresh = streams.length > 0 && !isOld;
+  const rejected = streams.reduce((sum, { openRejects }) => sum + openRejects, 0);
+  const rows = inOrder(streams).map((each) => ({
+    ...each,
+    lastRun: each.last && `${each.last.runId} ${each.last.status}`,
+    receipt: each.last?.receipt ?? null,
+    reason: each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason,
+  }));
   if (streams.length === 0)
     say('Run `tidemark init`, fill in .env and run `tidemark sync`, or try `tidemark demo`.');
-  const fresh = streams.length > 0 && !isOld;
-  return print(context, { sentence: text, fresh, lastRun: last[0] ?? null, streams }, () => [
-    out.paint(streams.some(isInTrouble) ? 'yellow' : 'bold', escaped(text)),
-    ...attention(streams, last, now),
-    ...(streams.length === 0
-      ? []
-      : [
-          '',
-          ...table(
-            ['stream', 'freshness', 'freshAt', 'lastRun', 'receipt', 'openRejects', 'reason'],
-            inOrder(streams).map((each) => ({
-              ...named(each),
-              lastRun: each.last && `${each.last.runId} ${each.last.status}`,
-              receipt: each.last?.receipt ?? null,
-              reason: each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : (each.reason ?? ''),
-            })),
-            out,
-          ),
-        ]),
+  return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
+    out.paint(streams.some(isInTrouble) ? 'yellow' : 'bold', escaped(sentence)),
+    ...complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
+    ...(rejected > 0
+      ? [`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`]
+      : []),
+    { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
   ]);
 };
 
-const named = <T extends StreamState>(each: T): T => ({ ...each, stream: `${each.pipeline}.${each.stream}` });
-
-function attention(streams: readonly StreamState[], last: readonly RunLine[], now: Date): readonly string[] {
-  const [newest] = last;
-  const rejected = streams.reduce((sum, { openRejects }) => sum + openRejects, 0);
-  const lines = complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`);
-  if (newest?.status === 'running' && newest.alive === false)
-    lines.push(
-      `Run ${newest.runId}, started ${relative(newest.startedAt, now)}, lost its process; the next run continues it.`,
-    );
-  if (rejected > 0)
-    lines.push(`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`);
-  return lines;
-}
-
 /** The streams with their tables, or one of them in detail. */
-export const streams: Verb<{ readonly name?: string }> = async (context, { name }) => {
-  const { db } = await filled(context);
-  if (name !== undefined) return streamDetail(context, db, await knownStream(db, name));
-  const all = await Promise.all(
-    (await streamStates(db)).map(async (each) => ({ ...each, rows: await rowsOf(db, each) })),
-  );
-  const keys = ['stream', 'freshness', 'target', 'rows', 'watermark', 'endpoint', 'about'] as const;
-  return print(context, { streams: all }, () => table(keys, all.map(named), context.out));
+export const streams: Verb<{ name?: string }> = async (context, { name }) => {
+  const warehouse = await filled(context);
+  const { db } = warehouse;
+  if (name !== undefined) return oneStream(context, db, await streamNamed(warehouse, name));
+  const states = await streamStates(db);
+  const rows = await Promise.all(states.map(async (each) => ({ ...each, rows: await rowsOf(db, each) })));
+  const keys = 'pipeline.stream freshness target rows watermark endpoint about';
+  return print(context, { streams: rows }, [{ rows, keys }]);
 };
 
-async function rowsOf(db: Db, { target }: StreamState, exactly = false): Promise<RowCount | null> {
+async function rowsOf(db: Db, { target }: StreamState, exactly = false) {
   const name = tableName(target);
   return name === undefined ? null : ((await rowCount(db, name, exactly)) ?? null);
 }
 
-async function streamDetail(context: Context, db: Db, stream: StreamState): Promise<number> {
-  const { out } = context;
+async function oneStream(context: Context, db: Db, stream: StreamState): Promise<number> {
   const target = tableName(stream.target);
   const shape = target === undefined ? [] : await columns(db, target);
   const last = await receipts(db, stream.pipeline, stream.stream, 10);
   const all = { ...stream, rows: await rowsOf(db, stream, true) };
-  const keys = [
-    'freshness',
-    'reason',
-    'freshAt',
-    'watermark',
-    'fullAt',
-    'promiseSeconds',
-    'endpoint',
-    'target',
-  ];
   const rows = shape.map((each) => ({ ...each, column: each.key ? `${each.column} *` : each.column }));
-  return print(context, { ...all, columns: shape, receipts: last }, () => [
-    out.paint('bold', `${stream.pipeline}.${stream.stream}: ${stream.about}`),
-    ...facts({ ...all, reason: stream.reason ?? undefined }, out, [...keys, 'rows', 'openRejects']),
-    '',
-    ...table(['column', 'type', 'comment'], rows, out),
-    '',
-    ...table(['runId', 'kind', 'status', 'finishedAt', 'seconds', 'receipt', 'counts', 'reason'], last, out),
+  const keys = 'freshness reason freshAt watermark fullAt promiseSeconds endpoint target rows openRejects';
+  return print(context, { ...all, columns: shape, receipts: last }, [
+    context.out.paint('bold', `${stream.pipeline}.${stream.stream}: ${stream.about}`),
+    { fields: { ...all, reason: stream.reason ?? undefined }, keys },
+    { rows, keys: 'column type comment' },
+    { rows: last, keys: 'runId kind status finishedAt seconds receipt counts reason' },
   ]);
 }
 
 /** The last runs, or one of them in detail. */
-export const runs: Verb<{
-  readonly id?: string;
-  readonly limit: number;
-  readonly pipeline?: string;
-}> = async (context, { id, limit, pipeline }) => {
-  if (pipeline !== undefined) knownPipeline(pipeline);
+export const runs: Verb<{ id?: string; limit: number; pipeline?: string }> = async (context, options) => {
+  const { id, limit, pipeline } = options;
+  if (pipeline !== undefined) pipelineOf(pipeline);
   const { db } = await filled(context);
   if (id !== undefined) {
     const found = isNumber(id) ? await run(db, id) : undefined;
     if (found === undefined) throw new Misconfigured(`there is no run ${id}; \`tidemark runs\` lists them`);
-    return print(context, found, () => runDetail(context, found));
+    return print(context, found, runBlocks(context, found));
   }
   const found = await listRuns(db, { pipeline, limit });
   // `running?`: its process is gone.
   const rows = found.map((each) => ({ ...each, status: each.alive === false ? 'running?' : each.status }));
-  const keys = ['runId', 'pipeline', 'kind', 'status', 'startedAt', 'seconds', 'counts', 'error'] as const;
-  return print(context, { runs: found }, () =>
-    found.length > 0
-      ? table(keys, rows, context.out)
-      : [pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`],
-  );
+  const keys = 'runId pipeline kind status startedAt seconds counts error';
+  const none = pipeline === undefined ? 'No run yet.' : `No run of ${pipeline} yet.`;
+  return print(context, { runs: found }, [found.length > 0 ? { rows, keys } : none]);
 };
 
 const isNumber = (id: string): boolean => /^\d{1,18}$/.test(id);
 
-function runDetail({ out }: Context, found: RunDetail): readonly string[] {
+function runBlocks({ out }: Context, found: RunDetail): readonly Block[] {
   const { streams, badSlices, handoffs, throttledMs } = found;
-  const section = (title: string, lines: readonly string[]) => ['', out.paint('bold', title), ...lines];
   const waited = throttledMs < 50 ? undefined : `${duration(throttledMs / 1000)} for the rate limit`;
-  const keys = [
-    'status',
-    'startedAt',
-    'trigger',
-    'seconds',
-    'requests',
-    'retries',
-    'waited',
-    'params',
-    'appVersion',
-  ];
-  const slices = badSlices.map((each) => ({ ...each, receipt: each.fetched === null ? null : each }));
+  const fields = { ...found, waited, error: found.error ?? undefined };
+  const keys = 'status startedAt trigger seconds requests retries waited params appVersion error';
   return [
     out.paint('bold', `Run ${found.runId}: ${found.pipeline} ${found.kind}`),
-    ...facts({ ...found, waited, error: found.error ?? undefined }, out, [...keys, 'error']),
+    { fields, keys },
     ...(found.alive === false ? [out.paint('red', 'Its process is gone: the next run continues it.')] : []),
-    ...section(
-      'Streams',
-      table(['stream', 'status', 'slices', 'receipt', 'counts', 'seconds', 'reason'], streams, out),
-    ),
-    ...(slices.length > 0
-      ? section(
-          'Slices that are not done (the next run reads them again)',
-          table(['stream', 'partition', 'from', 'to', 'status', 'receipt', 'error'], slices, out),
-        )
-      : []),
-    ...(handoffs.length > 0
-      ? section(
-          'Hand-offs',
-          table(['dag', 'dagRunId', 'status', 'engineStatus', 'changedAt', 'params', 'error'], handoffs, out),
-        )
-      : []),
+    { title: 'Streams', rows: streams, keys: 'stream status slices receipt counts seconds reason' },
+    {
+      title: 'Slices that are not done (the next run reads them again)',
+      rows: badSlices.map((each) => ({ ...each, receipt: each.fetched === null ? null : each })),
+      keys: 'stream partition from to status receipt error',
+    },
+    { title: 'Hand-offs', rows: handoffs, keys: 'dag dagRunId status engineStatus changedAt params error' },
   ];
 }
 
 /** The log of a request to `serve`: by its id or the number of its run; without an id, of the newest. */
-export const logs: Verb<{ readonly id?: string; readonly limit: number }> = async (
-  context,
-  { id, limit },
-) => {
+export const logs: Verb<{ id?: string; limit: number }> = async (context, { id, limit }) => {
   const { db, pool } = await filled(context);
   const { readLog } = await import('../scheduler/request-log.ts');
   const newest = 'select dag_run_id as id from ops.run_log order by at desc, seq desc limit 1';
@@ -192,18 +130,27 @@ export const logs: Verb<{ readonly id?: string; readonly limit: number }> = asyn
   const lines = request === undefined ? [] : await readLog(db, request, { tail: limit });
   if (lines.length === 0 && id !== undefined)
     throw new Misconfigured(`there is no log of ${id}: only runs of \`tidemark serve\` are logged`);
-  return print(context, { request: request ?? null, lines }, () =>
-    lines.length === 0
-      ? ['No log yet: only runs of `tidemark serve` are logged.']
-      : lines.map(({ at, level, message }) => `${at.toISOString()} ${level} ${escaped(message)}`),
-  );
+  const none = lines.length === 0 ? ['No log yet: only runs of `tidemark serve` are logged.'] : [];
+  const shown = lines.map(({ at, level, message }) => `${at.toISOString()} ${level} ${escaped(message)}`);
+  return print(context, { request: request ?? null, lines }, [...none, ...shown]);
+};
+
+/** Records that could not become rows: the last seen first, each with the beginning of the record. */
+export const list: Verb<{ stream?: string; all?: boolean; limit: number }> = async (context, options) => {
+  const { stream, all = false, limit } = options;
+  const warehouse = await filled(context);
+  const one = stream === undefined ? undefined : await streamNamed(warehouse, stream);
+  const found = await rejects(warehouse.db, { pipeline: one?.pipeline, stream: one?.stream, all, limit });
+  if (found.length === limit) context.say(`Only the newest ${limit}; more with --limit.`);
+  const none = `No ${all ? '' : 'open '}rejects${stream === undefined ? '' : ` of ${stream}`}.`;
+  const rows = found.map((each) => ({ ...each, record: cut(each.excerpt, 120) }));
+  const keys = 'rejectId pipeline.stream recordKey code field status lastSeenAt attempts message record';
+  return print(context, { rejects: found }, [found.length === 0 ? none : { rows, keys }]);
 };
 
 /** By id, key or former key. Exit code 1 if there is no such row. */
-export const why: Verb<{ readonly table: string; readonly key: string }> = async (
-  context,
-  { table: name, key },
-) => {
+export const why: Verb<{ table: string; key: string }> = async (context, options) => {
+  const { table: name, key } = options;
   const { db } = await filled(context);
   const target = await syncedTable(db, name);
   if (target === undefined)
@@ -211,19 +158,18 @@ export const why: Verb<{ readonly table: string; readonly key: string }> = async
       `there is no synced table “${name}”; write it as tracker.issues (\`tidemark streams\` lists the tables)`,
     );
   const found = await lineage(db, target, key);
-  if (found !== undefined) return print(context, found, () => lineageLines(context, found));
-  const full = `${target.schema}.${target.name}`;
-  print(context, { table: full, key, row: null }, () => [escaped(`${full} has no row with key “${key}”`)]);
-  return exit.failed;
+  if (found !== undefined) return print(context, found, lineageBlocks(context, found));
+  const table = `${target.schema}.${target.name}`;
+  const none = escaped(`${table} has no row with key “${key}”`);
+  return print(context, { table, key, row: null }, [none], exit.failed);
 };
 
-function lineageLines({ out }: Context, found: Lineage): readonly string[] {
+function lineageBlocks({ out }: Context, found: Lineage): readonly Block[] {
   const { row, run, source, slice, foundByFormerKey, formerKeys, deletedAt } = found;
   const room = Math.max(40, (out.columns ?? 140) - 32);
   const values = Object.entries(row)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => [name, cut(typeof value === 'object' ? toJson(value) : String(value), room)]);
-  const children = found.children.filter(({ rows }) => rows > 0);
   const origin = {
     'written by': run
       ? `run ${run.runId} (${run.kind}, ${run.status}), ${minute(run.startedAt)} UTC`
@@ -232,6 +178,7 @@ function lineageLines({ out }: Context, found: Lineage): readonly string[] {
     'read from': source ? `${source.endpoint} of ${source.baseUrl}` : null,
     'former keys': formerKeys.length === 0 ? undefined : formerKeys.join(', '),
   };
+  const read = slice && { ...slice, receipt: slice.fetched === null ? null : slice };
   return [
     out.paint('bold', escaped(`${found.table} ${row.key ?? row.name ?? row.id ?? ''}`)),
     ...(foundByFormerKey === null ? [] : [`${escaped(foundByFormerKey)} is a former key of it.`]),
@@ -239,22 +186,11 @@ function lineageLines({ out }: Context, found: Lineage): readonly string[] {
       ? []
       : [out.paint('yellow', `Deleted at the source: marked ${minute(new Date(deletedAt))} UTC.`)]),
     '',
-    ...facts(Object.fromEntries(values), out),
+    { fields: Object.fromEntries(values) },
     '',
-    ...facts(origin, out),
-    ...(slice
-      ? facts({ ...slice, receipt: slice.fetched === null ? null : slice }, out, [...sliceKeys])
-      : []),
-    ...(children.length > 0 ? ['', ...table(['table', 'rows'], children, out)] : []),
-    ...(found.rejects.length > 0
-      ? ['', ...table(['rejectId', 'status', 'code', 'lastSeenAt', 'message'], found.rejects, out)]
-      : []),
+    { fields: origin },
+    { fields: read ?? {}, keys: 'partition field from to walk receipt' },
+    { rows: found.children.filter(({ rows }) => rows > 0), keys: 'table rows' },
+    { rows: found.rejects, keys: 'rejectId status code lastSeenAt message' },
   ];
 }
-
-/** The part of the source that the run read. */
-const sliceKeys = ['partition', 'field', 'from', 'to', 'walk', 'receipt'] as const;
-
-/** At most this many characters. */
-export const cut = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1)}…` : text;

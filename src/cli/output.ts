@@ -1,60 +1,95 @@
-/** What a verb prints on stdout: a JSON document, or tables and facts for people. */
+/** What a verb prints on stdout: one JSON document, or the same for people as lines, fields and tables. */
 import Table from 'cli-table3';
 import { count, duration, escaped, minute, plural, relative } from '../core/format.ts';
 import { receiptText } from '../queries/summary-text.ts';
 import { exit } from './exit.ts';
 import type { Sink, Style } from './terminal.ts';
 
-/** Numbers get thousands separators, null is a dash. Text is escaped when it is drawn. */
-export type Cell = string | number | null | { readonly text: string; readonly style: Style };
-
 type Paper = Pick<Sink, 'paint' | 'columns'>;
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * A line, the fields of one thing (those undefined are left out), or a table (an empty one is left out with its title). `keys`: which
+ * members are shown, with blanks between them, by their titles; fields without keys are all shown, by their names.
+ */
+export type Block =
+  | string
+  | { readonly fields: object; readonly keys?: string }
+  | { readonly title?: string; readonly rows: readonly object[]; readonly keys: string };
 
 /** JSON; bigints as text, because many readers round them. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each), indent);
 
-/** Prints the data as JSON, or the lines; returns exit code 0. */
+/** Prints the data as JSON, or the blocks; returns the exit code. */
 export function print(
   { out, json }: { readonly out: Sink; readonly json: boolean },
   data: unknown,
-  lines: () => readonly string[],
+  blocks: readonly Block[],
+  code: number = exit.ok,
 ): number {
-  if (json) out.line(toJson(data, 2));
-  else for (const line of lines()) out.line(line);
-  return exit.ok;
+  const lines = json ? [toJson(data, 2)] : blocks.flatMap((block) => linesOf(block, out));
+  for (const line of lines[0] === '' ? lines.slice(1) : lines) out.line(line);
+  return code;
 }
 
-/** Titles of columns and facts that are not their key in capitals. Those that end with `…` are cut where the terminal is narrow. */
+/** The lines of one block. */
+export function linesOf(block: Block, paper: Paper): readonly string[] {
+  if (typeof block === 'string') return [block];
+  if ('fields' in block) return fieldsOf({ ...block.fields }, paper, block.keys);
+  const { title, rows } = block;
+  const keys = block.keys.split(' ');
+  const cells = rows.map((row) => keys.map((key) => cellOf(key, row)));
+  const heading = title === undefined ? [''] : ['', paper.paint('bold', title)];
+  return rows.length === 0 ? [] : [...heading, ...grid(keys.map(titleOf), cells, paper)];
+}
+
+function fieldsOf(values: Values, paper: Paper, keys?: string): readonly string[] {
+  const present = (keys?.split(' ') ?? Object.keys(values)).filter((key) => values[key] !== undefined);
+  const nameOf = (key: string): string => (keys ? titleOf(key).toLowerCase().replace('…', '') : key);
+  const widest = Math.max(0, ...present.map((key) => nameOf(key).length));
+  return present.map(
+    (key) => `${paper.paint('dim', nameOf(key).padEnd(widest))}  ${drawn(cellOf(key, values), paper)}`,
+  );
+}
+
+/** Titles that are not their key in capitals. The column of one that ends with `…` is cut where the terminal is narrow. */
 const titles: Readonly<Record<string, string>> = {
-  runId: 'RUN',
-  rejectId: 'REJECT',
-  recordKey: 'KEY',
-  freshness: 'STATE',
   freshAt: 'AS OF',
   fullAt: 'LAST FULL READ',
   promiseSeconds: 'MAY BE OLD',
-  lastSeenAt: 'LAST SEEN',
-  openRejects: 'REJECTS',
   target: 'TABLE',
   seconds: 'TOOK',
   counts: 'RECORDS',
   endpoint: 'READ FROM…',
   about: 'WHAT…',
-  comment: 'WHAT IT IS…',
+  comment: 'WHAT…',
   reason: 'WHY…',
   message: 'WHY…',
   error: 'ERROR…',
   params: 'PARAMETERS…',
-  dagRunId: 'RUN THERE',
-  engineStatus: 'STATUS THERE',
-  changedAt: 'SINCE',
+  record: 'RECORD…',
+  found: 'FOUND, OR WHAT TO DO…',
 };
 const titleOf = (key: string): string =>
-  titles[key] ?? key.replace(/At$/, '').replace(/[A-Z]/g, ' $&').toUpperCase();
+  titles[key] ??
+  key
+    .replace(/^.*\.|(At|Id)$/g, '')
+    .replace(/[A-Z]/g, ' $&')
+    .toUpperCase();
 
-/** A value as people read it. Its key says what it means. */
-function cellOf(key: string, value: unknown): Cell {
+/** Numbers get thousands separators, null is a dash. Text is escaped when it is drawn. */
+export type Cell = string | number | null | { readonly text: string; readonly style: Style };
+
+/** A value as people read it. Its key says what it means; `pipeline.stream` is both, joined. */
+function cellOf(key: string, row: object): Cell {
+  const values: Values = { ...row };
+  const value = values[key];
+  if (key.includes('.'))
+    return key
+      .split('.')
+      .map((part) => values[part])
+      .join('.');
   if (value === null || value === undefined) return titles[key]?.endsWith('…') ? '' : null;
   if (value instanceof Date) return key.endsWith('At') ? relative(value, new Date()) : `${minute(value)} UTC`;
   if (typeof value === 'number') return /seconds$/i.test(key) ? duration(value) : value;
@@ -63,18 +98,18 @@ function cellOf(key: string, value: unknown): Cell {
   return typeof value === 'object' ? objectText(key, { ...value }) : String(value);
 }
 
-function objectText(key: string, value: Readonly<Record<string, unknown>>): string {
+function objectText(key: string, value: Values): string {
   const number = (name: string): number => Number(value[name] ?? 0);
+  const { exact, message, ...members } = value;
   if (key === 'receipt') return receiptText({ expected: null, fetched: 0, landed: 0, ...value });
   if (key === 'counts') return countsText(number);
-  if (key === 'error') return String(value.message);
+  if (key === 'error') return String(message);
   if (key === 'rows')
-    return `${value.exact === false ? '~' : ''}${count(number('live'))}${number('deleted') > 0 ? `, ${count(number('deleted'))} deleted` : ''}`;
-  if (key === 'partition')
-    return Object.entries(value)
-      .map(([name, each]) => `${name} ${each}`)
-      .join(', ');
-  return toJson(value);
+    return `${exact === false ? '~' : ''}${count(number('live'))}${number('deleted') > 0 ? `, ${count(number('deleted'))} deleted` : ''}`;
+  if (key !== 'partition') return toJson(value);
+  return Object.entries(members)
+    .map(([name, each]) => `${name} ${each}`)
+    .join(', ');
 }
 
 /** `5,000 records: 12 new, 3 changed, 4,985 as before` */
@@ -91,26 +126,9 @@ export function countsText(of: (name: string) => number, what = plural(of('recei
   return present.length === 0 ? what : `${what}: ${present.join(', ')}`;
 }
 
-type Key<T> = keyof T & string;
-
-/** A table with a column for each key. */
-export const table = <T>(keys: readonly Key<T>[], rows: readonly T[], paper: Paper): readonly string[] =>
-  grid(
-    keys.map(titleOf),
-    rows.map((row) => keys.map((key) => cellOf(key, row[key]))),
-    paper,
-  );
-
-/** Names and values, one pair a line; undefined is left out. */
-export function facts(values: object, paper: Paper, keys = Object.keys(values)): readonly string[] {
-  const all: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(values));
-  const present = keys.filter((key) => all[key] !== undefined);
-  const nameOf = (key: string): string => titleOf(key).toLowerCase().replace('…', '');
-  const widest = Math.max(0, ...present.map((key) => nameOf(key).length));
-  return present.map(
-    (key) => `${paper.paint('dim', nameOf(key).padEnd(widest))}  ${drawn(cellOf(key, all[key]), paper)}`,
-  );
-}
+/** At most this many characters. */
+export const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1)}…` : text;
 
 const drawn = (cell: Cell, paper: Paper): string => {
   if (cell === null) return '–';
@@ -142,26 +160,23 @@ export function grid(
     return { text: table.toString(), widths: table.options.colWidths.map((width) => width ?? 0) };
   };
   const { text, widths } = draw([]);
-  const lines = isWider(widths, paper.columns)
-    ? draw(narrowed(widths, titles, paper.columns ?? 0)).text
-    : text;
-  return lines.split('\n').map((line) => line.trimEnd());
+  const fitting = paper.columns === undefined ? text : draw(fitted(widths, titles, paper.columns)).text;
+  return fitting.split('\n').map((line) => line.trimEnd());
 }
 
 const isNumber = (cell: Cell): boolean =>
   cell === null || typeof cell === 'number' || (typeof cell === 'string' && /^[~-]?\d[\d,.]*$/.test(cell));
 
-const isWider = (widths: readonly number[], limit = Number.POSITIVE_INFINITY): boolean =>
-  widths.reduce((sum, width) => sum + width + 2, -2) > limit;
-
-/** Takes width off the columns that may be cut, the widest first, until the line fits or they are 8 wide. */
-function narrowed(widths: readonly number[], titles: readonly string[], limit: number): number[] {
+/** The columns that may be cut share what the others leave of the line, the narrowest first, and have 8 at least. */
+function fitted(widths: readonly number[], titles: readonly string[], limit: number): number[] {
   const fitted = [...widths];
-  const cuttable = titles.flatMap((title, at) => (title.endsWith('…') ? [at] : []));
-  while (isWider(fitted, limit)) {
-    const [widest] = [...cuttable].sort((a, b) => (fitted[b] ?? 0) - (fitted[a] ?? 0));
-    if (widest === undefined || (fitted[widest] ?? 0) <= 8) break;
-    fitted[widest] = (fitted[widest] ?? 0) - 1;
+  const isFixed = (at: number): boolean => titles[at]?.endsWith('…') !== true;
+  const fixed = widths.filter((_, at) => isFixed(at));
+  let room = limit - fixed.reduce((sum, width) => sum + width, 2 * (widths.length - 1));
+  const cut = [...widths.entries()].filter(([at]) => !isFixed(at)).sort(([, a], [, b]) => a - b);
+  for (const [done, [at, width]] of cut.entries()) {
+    fitted[at] = Math.min(width, Math.max(8, Math.floor(room / (cut.length - done))));
+    room -= fitted[at];
   }
   return fitted;
 }

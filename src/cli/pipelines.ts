@@ -1,16 +1,27 @@
-/** Which pipelines and streams the words of a command line name. */
+/** Pipelines and streams by the words of a command line, and what a run of one needs: its source, the warehouse, and where its result is sent. */
 import { ads } from '../../pipelines/ads.ts';
+import { nightly } from '../../pipelines/nightly.ts';
 import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { tracker } from '../../pipelines/tracker.ts';
 import { workflow } from '../../pipelines/workflow.ts';
-import type { SourceSettings } from '../connectors/index.ts';
+import type { HttpEvent, SourceSettings } from '../connectors/index.ts';
 import { Misconfigured } from '../core/errors.ts';
-import type { Db } from '../queries/db.ts';
+import { plural } from '../core/format.ts';
+import type { Observe, RunReport } from '../core/run.ts';
+import type { Source } from '../core/stream.ts';
+import { hours } from '../core/time.ts';
+import type { RunDeps } from '../engine/context/deps.ts';
+import { excludedOf } from '../engine/context/select-streams.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { type StreamState, streamStates } from '../queries/freshness.ts';
-import type { Settings } from './context.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import type { Context, Settings } from './context.ts';
+import { describe } from './exit.ts';
+import { noteRateLimits, type Progress } from './progress.ts';
 
 /** In the order in which they run. */
 export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
+const names = pipelines.map(({ name }) => name);
 
 export const configured = (config: Settings): readonly Pipeline[] =>
   pipelines.filter((each) => config.sources[each.source] !== undefined);
@@ -24,24 +35,21 @@ export const hasReconcile = (name: string): boolean => jobsOf(name).some(({ does
 /** Throws Misconfigured where the pipeline has no reconcile. */
 export function checkReconcile(name: string): void {
   if (hasReconcile(name)) return;
-  const others = pipelines.map((each) => each.name).filter(hasReconcile);
-  throw new Misconfigured(`${name} has no reconcile; only ${others.join(', ')} has`);
+  throw new Misconfigured(`${name} has no reconcile; only ${names.filter(hasReconcile).join(', ')} has`);
+}
+
+/** Throws Misconfigured, with the names that there are. */
+export function unknown(kind: string, word: string, names: readonly string[]): never {
+  throw new Misconfigured(`there is no ${kind} “${word}”; there are ${[...new Set(names)].join(', ')}`);
 }
 
 /** The pipeline of that name, configured or not. Throws Misconfigured. */
-export function knownPipeline(name: string): Pipeline {
-  const found = pipelines.find((each) => each.name === name);
-  if (found !== undefined) return found;
-  throw unknown(
-    'pipeline',
-    name,
-    pipelines.map((each) => each.name),
-  );
-}
+export const pipelineOf = (name: string): Pipeline =>
+  pipelines.find((each) => each.name === name) ?? unknown('pipeline', name, names);
 
 /** How a pipeline's source is read. Throws Misconfigured where it is not configured. */
 export function settingsOf(config: Settings, pipeline: string): SourceSettings {
-  const { source, needs } = knownPipeline(pipeline);
+  const { source, needs } = pipelineOf(pipeline);
   const settings = config.sources[source];
   if (settings !== undefined) return settings;
   throw new Misconfigured(
@@ -49,63 +57,193 @@ export function settingsOf(config: Settings, pipeline: string): SourceSettings {
   );
 }
 
-/** The named pipelines, or every configured one. Throws Misconfigured if one is not configured, or none is. */
-export function chosenPipelines(names: readonly string[], config: Settings): readonly string[] {
-  for (const name of names) settingsOf(config, name);
-  const chosen = names.length > 0 ? [...new Set(names)] : configured(config).map(({ name }) => name);
-  if (chosen.length > 0) return chosen;
-  throw new Misconfigured(
-    'nothing is configured: set TRACKER_BASE_URL, TRACKER_EMAIL and TRACKER_API_TOKEN in the environment or in .env (see .env.example), or try `tidemark demo`',
-  );
-}
-
-/** The streams of that name (also `tracker.issues`) that the warehouse knows, in all pipelines or one. Throws Misconfigured if there is none. */
-export async function knownStreams(
-  db: Db,
-  name: string,
-  pipeline?: string,
-): Promise<readonly [StreamState, ...StreamState[]]> {
+/** The stream of that name (also `tracker.issues`) that the warehouse knows. Throws Misconfigured if there is none, or several pipelines have one. */
+export async function streamNamed({ db }: Warehouse, name: string, pipeline?: string): Promise<StreamState> {
   const all = await streamStates(db);
-  const fullName = (each: StreamState) => `${each.pipeline}.${each.stream}`;
-  const [one, ...others] = all.filter(
-    (each) =>
-      (each.stream === name || fullName(each) === name) &&
-      (pipeline === undefined || each.pipeline === pipeline),
+  const isNamed = (each: StreamState) => each.stream === name || `${each.pipeline}.${each.stream}` === name;
+  const found = all.filter((each) => isNamed(each) && (pipeline ?? each.pipeline) === each.pipeline);
+  const [
+    one = unknown(
+      'stream',
+      name,
+      all.map(({ stream }) => stream),
+    ),
+    other,
+  ] = found;
+  if (other === undefined) return one;
+  throw new Misconfigured(`several pipelines have a stream ${name}: write it as ${one.pipeline}.${name}`);
+}
+
+/** A pipeline with its named streams; `streams` is undefined where all are meant. */
+export interface Chosen {
+  readonly pipeline: string;
+  readonly streams: readonly string[] | undefined;
+}
+
+/**
+ * The named pipelines (or all) and the named streams of each. A stream may be written `tracker.issues`; the name of a child table means its
+ * parent's stream. Pipelines that have none of the named streams are left out. Sends nothing. Throws Misconfigured for a name that none has.
+ */
+export async function choose(
+  { parts, version }: Context,
+  named: readonly string[],
+  streams: readonly string[] = [],
+): Promise<readonly Chosen[]> {
+  const config = await parts.config();
+  for (const name of named) settingsOf(config, name);
+  const chosen = named.length > 0 ? [...new Set(named)] : configured(config).map(({ name }) => name);
+  if (chosen.length === 0)
+    throw new Misconfigured(
+      'nothing is configured: set TRACKER_BASE_URL, TRACKER_EMAIL and TRACKER_API_TOKEN in the environment or in .env (see .env.example), or try `tidemark demo`',
+    );
+  if (streams.length === 0) return chosen.map((pipeline) => ({ pipeline, streams: undefined }));
+  const all = (await Promise.all(chosen.map((pipeline) => streamsOf(pipeline, config, version)))).flat();
+  const own = all.map(({ stream }) => stream);
+  for (const name of streams)
+    if (!all.some(({ names }) => names.includes(name))) unknown('stream', name, own);
+  const wanted = all.filter(({ names }) => streams.some((name) => names.includes(name)));
+  return chosen
+    .map((pipeline) => ({ pipeline, streams: wanted.filter((each) => each.pipeline === pipeline) }))
+    .filter((each) => each.streams.length > 0)
+    .map((each) => ({ ...each, streams: each.streams.map(({ stream }) => stream) }));
+}
+
+/** The streams of a configured pipeline. `tables`: its own name and its child tables'; `names`: also as `tracker.issues`. Sends nothing to the source. */
+export async function streamsOf(pipeline: string, config: Settings, version: string) {
+  const source = await openSource(pipeline, config, version);
+  await source.close();
+  return source.streams.map(({ name: stream, children = {} }) => {
+    const tables = [stream, ...Object.keys(children)];
+    return { pipeline, stream, tables, names: [...tables, ...tables.map((name) => `${pipeline}.${name}`)] };
+  });
+}
+
+/** How long a process waits for another one that renews the same token. */
+const tokenLockMs = 60_000;
+
+/** Sends nothing yet. Throws Misconfigured where the source is not configured, or its excluded streams are wrong. */
+export async function openSource(
+  pipeline: string,
+  config: Settings,
+  version: string,
+  listeners: { readonly observe?: Observe; readonly onHttp?: (event: HttpEvent) => void } = {},
+): Promise<Source> {
+  const { exclude, open } = settingsOf(config, pipeline);
+  const { proxies, home } = config;
+  const lock = async (file: string, signal: AbortSignal | undefined) =>
+    (await import('../embedded/locks.ts')).exclusive(file, tokenLockMs, signal);
+  const source = await open({ version, proxies, home, lock, ...listeners });
+  try {
+    const variable = `${pipeline.toUpperCase()}_EXCLUDE`;
+    const all = source.streams.map(({ name }) => name);
+    for (const name of exclude) if (!all.includes(name)) unknown(`stream for ${variable}:`, name, all);
+    if (excludedOf({ source, exclude }).size < all.length) return source;
+    throw new Misconfigured(`${variable} leaves nothing of ${pipeline} to read`);
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+/** For commands that a person waits for: how long to try a server that does not answer. */
+export const briefRetryMs = 3_000;
+
+/** Names of the steps that the schema lacks. Throws Misconfigured if it is newer than this version. */
+export const pendingSteps = async (warehouse: Warehouse): Promise<readonly string[]> =>
+  (await import('../warehouse/migrate.ts')).pending(warehouse, await shippedTables());
+
+/** Brings the schema up to date; returns the names of the steps. */
+export const applySteps = async (warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> =>
+  (await import('../warehouse/migrate.ts')).migrate(warehouse, await shippedTables(), { signal });
+
+const shippedTables = async () => (await import('../connectors/tables.ts')).shippedTables;
+
+/** The warehouse, brought up to date first: what a run needs. */
+export async function current(
+  open: () => Promise<Warehouse>,
+  { signal, say }: Pick<Context, 'signal' | 'say'>,
+): Promise<Warehouse> {
+  const warehouse = await open();
+  const missing = await pendingSteps(warehouse);
+  if (missing.length === 0) return warehouse;
+  say(`bringing the schema of ${warehouse.address} up to date (${plural(missing.length, 'step')})`);
+  await applySteps(warehouse, signal);
+  return warehouse;
+}
+
+/** The warehouse as it is, for reading; undefined if Tidemark has never written there. Throws Misconfigured if its schema is old. */
+export async function existing({ parts }: Context): Promise<Warehouse | undefined> {
+  const warehouse = await parts.warehouse(briefRetryMs);
+  const missing = await pendingSteps(warehouse);
+  const { rows } = await warehouse.pool.query(`select where to_regclass('ops.runs') is not null`);
+  if (rows.length === 0) return undefined;
+  if (missing.length === 0) return warehouse;
+  throw new Misconfigured(
+    `the schema of ${warehouse.address} is ${plural(missing.length, 'step')} behind this version (${missing.join(', ')}): run \`tidemark migrate\``,
   );
-  if (one !== undefined) return [one, ...others];
-  throw unknown('stream', name, [...all.map(({ stream }) => stream), ...all.map(fullName)]);
 }
 
-/** As `knownStreams`. Throws Misconfigured also if several pipelines have one of that name. */
-export async function knownStream(db: Db, name: string, pipeline?: string): Promise<StreamState> {
-  const [one, ...others] = await knownStreams(db, name, pipeline);
-  if (others.length === 0) return one;
-  const owners = [one, ...others].map((each) => each.pipeline);
-  throw new Misconfigured(`several pipelines have a stream ${name}: write it as ${owners[0]}.${name}`);
+/** As `existing`. Throws Misconfigured where the warehouse is empty. */
+export async function filled(context: Context): Promise<Warehouse> {
+  const warehouse = await existing(context);
+  if (warehouse !== undefined) return warehouse;
+  throw new Misconfigured(
+    'the warehouse is empty: run `tidemark sync` first, or `tidemark demo` to see it work',
+  );
 }
 
-/** An error that names the nearest of the names, and lists those without a dot. */
-export function unknown(kind: string, word: string, names: readonly string[]): Misconfigured {
-  const near = nearest(word, names);
-  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
-  const listed = [...new Set(names)].filter((name) => !name.includes('.'));
-  return new Misconfigured(`there is no ${kind} “${word}”${hint}; there are ${listed.join(', ')}`);
+/** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. `instead`: not the command's own. */
+export async function withDeps<T>(
+  { parts, signal, version }: Context,
+  pipeline: string,
+  { observe, say }: Pick<Progress, 'observe' | 'say'>,
+  work: (deps: RunDeps) => Promise<T>,
+  instead: { readonly config?: Settings; readonly warehouse?: () => Promise<Warehouse> } = {},
+): Promise<T> {
+  say(`${pipeline}: opening the warehouse`);
+  const config = instead.config ?? (await parts.config());
+  const { exclude, concurrency, lookbackMs, createdWindowMs, historyStart } = settingsOf(config, pipeline);
+  const listeners = { observe, onHttp: noteRateLimits(pipeline, observe) };
+  const source = await openSource(pipeline, config, version, listeners);
+  try {
+    const warehouse = await current(instead.warehouse ?? parts.warehouse, { signal, say });
+    const run = { observe, signal, version, trigger: 'manual', deadlineMs: hours(config.runHours) } as const;
+    const reading = { exclude, concurrency, lookbackMs, createdWindowMs, historyStart };
+    return await work({ source, warehouse, ...run, ...reading });
+  } finally {
+    await source.close();
+  }
 }
 
-/** The name with the fewest edits, if at most a third of the word differs. */
-export function nearest(word: string, names: readonly string[]): string | undefined {
-  const edits = (name: string): number => {
-    let row = Array.from({ length: name.length + 1 }, (_, at) => at);
-    for (const letter of word) {
-      const next = [(row[0] ?? 0) + 1];
-      for (const [at, other] of [...name].entries())
-        next.push(
-          Math.min((row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1, (row[at] ?? 0) + (letter === other ? 0 : 1)),
-        );
-      row = next;
-    }
-    return row.at(-1) ?? 0;
+/** Channels of notifications, and the hand-offs that the pipelines declare. */
+export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
+  const { notify, proxies, sources } = config;
+  const openEngine = sources.workflow?.openEngine;
+  const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
+    onSuccess === undefined ? [] : [[name, onSuccess] as const],
+  );
+  const dags = declared.map(([, { dag }]) => dag);
+  return {
+    db,
+    channels: notify.map((channel) => ({ ...channel, proxies })),
+    onSuccess: Object.fromEntries(declared),
+    ...(openEngine && dags.length > 0 && { openEngine: () => openEngine(dags, proxies) }),
   };
-  const [best] = names.map((name) => ({ name, far: edits(name) })).sort((a, b) => a.far - b.far);
-  return best !== undefined && best.far <= Math.max(1, word.length / 3) ? best.name : undefined;
+}
+
+/** Sends notifications and hand-offs after a run. A failure of that is only reported: a good run stays good. */
+export async function notifyAfter(
+  { signal }: Pick<Context, 'signal'>,
+  outbound: Outbound,
+  what: RunReport | { readonly pipeline: string; readonly cause: string },
+  warn: (text: string) => void,
+): Promise<void> {
+  const { afterFailure, afterRun } = await import('../outbound/outbound.ts');
+  try {
+    if ('runId' in what) await afterRun(outbound, what, signal);
+    else await afterFailure(outbound, what, signal);
+  } catch (error) {
+    const why = signal.aborted ? 'was stopped; the next run continues it' : describe(error).message;
+    warn(`${what.pipeline}: notifications and hand-off after the run: ${why}`);
+  }
 }

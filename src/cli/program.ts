@@ -1,9 +1,9 @@
-/** The command line, built from the text of src/cli/verbs.ts. A verb is loaded when it is called, so that `--help` stays fast. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+/** The command line: commander, filled from the verbs. */
+import { Command, type Option } from 'commander';
 import type { Verb } from './context.ts';
 import { withoutValues } from './exit.ts';
 import type { Sink } from './terminal.ts';
-import { loaders, usage } from './verbs.ts';
+import { flags, type VerbSpec, verbs } from './verbs.ts';
 
 /** The options that every verb takes. */
 export interface Flags {
@@ -15,10 +15,10 @@ export interface Flags {
 /** Runs a loaded verb with its arguments and options. */
 export type Run = (verb: Verb<never>, options: never, flags: Flags) => Promise<void>;
 
-const firstSteps = `tidemark demo · see it work, with nothing set up
-tidemark check · are the settings right?
-tidemark sync · bring the warehouse up to date
-tidemark status · how fresh is everything?`;
+const firstSteps = `tidemark demo  # see it work, with nothing set up
+  $ tidemark check  # are the settings right?
+  $ tidemark sync  # bring the warehouse up to date
+  $ tidemark status  # how fresh is everything?`;
 
 const after = `
 Settings come from the environment and .env; see docs/operations.md.
@@ -26,7 +26,6 @@ Exit codes: 0 ok · 1 failed · 2 usage or configuration · 3 partly failed · 4
 
 /** Throws CommanderError for what it does not understand. */
 export function program(version: string, out: Sink, err: Sink, run: Run): Command {
-  const examples = new Map<Command, readonly string[]>();
   const root = new Command('tidemark')
     .description('Keeps a Postgres warehouse equal to Jira, Spotify Ads and Dagu, every night and on demand.')
     .version(version, '-V, --version', 'print the version')
@@ -36,84 +35,46 @@ export function program(version: string, out: Sink, err: Sink, run: Run): Comman
     .option('-q, --quiet', 'print only what went wrong')
     .option('-v, --verbose', 'print more: causes of errors, a log')
     .option('--no-color', 'print without colours (also NO_COLOR; FORCE_COLOR turns them on)')
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
       outputError: (text, write) => write(withAdvice(withoutValues(text))),
     })
     .exitOverride()
-    .addHelpText('after', after)
-    .addHelpText('beforeAll', ({ command }) => examplesText(examples.get(command) ?? []));
-  examples.set(root, firstSteps.split('\n'));
-  for (const verb of usage.trim().split(/\n(?! )/)) {
-    const [head = '', ...lines] = verb.split('\n').map((line) => line.trim());
-    const [call = '', about = ''] = head.split(' · ');
-    const [, name = '', args = ''] = /^([a-z ]*[a-z])( .*)?$/.exec(call) ?? [];
-    const command = add(root, name, args).description(about).allowExcessArguments(false);
-    for (const line of lines.filter((line) => line.startsWith('--'))) command.addOption(optionOf(line));
-    const shown = lines.filter((line) => line.startsWith('$')).map((line) => line.slice(2));
-    for (const each of [command, command.parent])
-      if (each !== null && each !== root) examples.set(each, [...(examples.get(each) ?? []), ...shown]);
+    .addHelpText('before', exampleText(firstSteps))
+    .addHelpText('after', after);
+  for (const spec of verbs) {
+    const command = commandOf(root, spec).description(spec.about);
+    command.addHelpText('before', exampleText(spec.example));
+    for (const name of spec.flags.split(' ').filter(Boolean)) command.addOption(flags[name] as Option);
     command.action(async () => {
-      const load: () => Promise<Verb<never>> = loaders[name as keyof typeof loaders];
-      const given = command.registeredArguments.map((each, at) => [each.name(), command.processedArgs[at]]);
-      const options = { ...command.opts(), ...Object.fromEntries(given) };
-      await run(await load(), options as never, root.opts<Flags>());
+      const args = command.registeredArguments.map((each, at) => [each.name(), command.processedArgs[at]]);
+      const options = { ...command.opts(), ...Object.fromEntries(args) };
+      await run(await spec.load(), options as never, root.opts<Flags>());
     });
   }
   return root;
 }
 
 /** A verb of two words becomes a command of its group. */
-function add(root: Command, name: string, args: string): Command {
-  const [group = '', verb] = name.split(' ');
-  if (verb === undefined) return root.command(group + args, { hidden: group === 'start' });
-  const parent =
-    root.commands.find((each) => each.name() === group) ??
-    root.command(group).description('records that could not become rows').helpCommand(false);
-  return parent.command(verb + args);
+function commandOf(root: Command, spec: VerbSpec): Command {
+  const [, name = '', verb] = /^([a-z]+)(?: ([a-z].*))?/.exec(spec.call) ?? [];
+  if (verb === undefined) return root.command(spec.call, { hidden: name === 'start' });
+  const group =
+    root.commands.find((each) => each.name() === name) ??
+    root
+      .command(name)
+      .description('records that could not become rows')
+      .helpCommand(false)
+      .addHelpText('before', exampleText(spec.example));
+  return group.command(verb);
 }
 
-/** An option from its line, e.g. `--limit <+n=20> · how many`. */
-function optionOf(line: string): Option {
-  const [, flag = '', kind = '', about = '', required] =
-    /^(--[a-z-]+)(?: <(.*)>)? · (.*?)(!)?$/.exec(line) ?? [];
-  const [, positive, fallback] = /^(\+)?n(?:=(\d+))?$/.exec(kind) ?? [];
-  const isNumber = /^\+?n(=\d+)?$/.test(kind);
-  const shown = isNumber ? 'n' : kind.includes('|') ? 'name' : kind;
-  const option = new Option(kind === '' ? flag : `${flag} <${shown}>`, about).makeOptionMandatory(
-    required === '!',
-  );
-  if (isNumber)
-    option.argParser(numberFrom(positive === '+' ? 1 : 0, flag === '--port' ? 65_535 : 999_999_999));
-  if (kind.endsWith('...')) option.argParser(listFrom);
-  if (kind.includes('|')) option.choices(kind.split('|')).default(kind.split('|')[0]);
-  return fallback === undefined ? option : option.default(Number(fallback));
-}
-
-const numberFrom = (least: number, most: number) => (value: string) => {
-  const number = /^\d{1,9}$/.test(value) ? Number(value) : -1;
-  if (number >= least && number <= most) return number;
-  throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
-};
-
-/** `--stream a,b --stream c` and `--stream a b` are the same. A list that is empty (an unset variable) must not mean all. */
-function listFrom(value: string, before: readonly string[] = []): readonly string[] {
-  const names = value.split(',').map((name) => name.trim());
-  if (!names.some(Boolean)) throw new InvalidArgumentError('Name a stream, or leave the flag out.');
-  return [...before, ...names.filter(Boolean)];
-}
+const exampleText = (text: string): string => `Examples:\n  $ ${text}\n`;
 
 /** An unknown flag that looks like a secret gets advice. */
 const withAdvice = (text: string): string =>
   /'--?[a-z-]*(token|password|secret|database-url)/i.test(text)
     ? `${text.trimEnd()}\nSecrets are never taken from flags: set them in the environment, in .env, or in a file named by NAME_FILE.\n`
     : text;
-
-function examplesText(lines: readonly string[]): string {
-  const pairs = lines.map((line) => line.split(' · '));
-  const widest = Math.max(0, ...pairs.map(([command = '']) => command.length));
-  const shown = pairs.map(([command = '', about]) => `  $ ${command.padEnd(widest)}  ${about}`);
-  return lines.length === 0 ? '' : `Examples:\n${shown.join('\n')}\n`;
-}

@@ -1,61 +1,87 @@
-/** `sync`, `backfill` and `reconcile`: each chosen pipeline in turn, or with `--dry-run` their plan. */
+/** `sync`, `backfill`, `reconcile` and `rejects replay`: each chosen pipeline in turn, or with `--dry-run` their plan. */
 import { parseInstant } from '../config/values.ts';
 import { Misconfigured } from '../core/errors.ts';
-import { escaped, withoutSecrets } from '../core/format.ts';
-import type { Observe, RunReport } from '../core/run.ts';
+import { duration, escaped, plural, withoutSecrets } from '../core/format.ts';
+import type { Observe, RunReport, RunStatus } from '../core/run.ts';
 import { nameOf } from '../core/table.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
-import type { PlannedStream } from '../engine/preview.ts';
-import type { Outbound } from '../outbound/outbound.ts';
 import { streamStates } from '../queries/freshness.ts';
+import { cutRejects, rejects } from '../queries/reject-list.ts';
+import { receiptText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
-import { causes, codeOfAll, codeOfError, codeOfReport, describe } from './exit.ts';
-import { print, table, toJson } from './output.ts';
-import { checkReconcile } from './pipelines.ts';
-import { openProgress } from './progress.ts';
-import { type Chosen, choose, notifyAfter, outboundOf, withDeps } from './sources.ts';
-import { ofPipeline, summary } from './summary.ts';
+import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
+import { print, styleOf, toJson } from './output.ts';
+import * as known from './pipelines.ts';
+import { openProgress, outcome } from './progress.ts';
+import type { Sink } from './terminal.ts';
 
 interface RunOptions {
   readonly stream?: readonly string[];
   readonly dryRun?: boolean;
 }
 
-/** Reads what changed; `full`: everything again. */
-export const sync: Verb<
-  RunOptions & { readonly pipeline: readonly string[]; readonly full?: boolean }
-> = async (context, { pipeline, stream, full = false, dryRun }) => {
-  const chosen = await choose(context, pipeline, stream);
+/** Reads what changed; `full`: everything anew. */
+export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boolean }> = async (
+  context,
+  { pipeline, stream, full = false, dryRun },
+) => {
+  const chosen = await known.choose(context, pipeline, stream);
   if (dryRun) return showPlan(context, chosen, { full });
   const { sync } = await import('../engine/sync.ts');
   return runEach(context, chosen, (deps, streams) => sync(deps, { full, ...streams }));
 };
 
-/** Reads the half-open window [from, to) again; moves no watermark. */
-export const backfill: Verb<
-  RunOptions & { readonly pipeline: string; readonly from: string; readonly to: string }
-> = async (context, { pipeline, from, to, stream, dryRun }) => {
+/** Reads the half-open window [from, to) anew; moves no watermark. */
+export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: string }> = async (
+  context,
+  { pipeline, from, to, stream, dryRun },
+) => {
   const window = { from: dateOf(from, '--from'), to: dateOf(to, '--to') };
   if (window.from >= window.to)
     throw new Misconfigured(`--from ${from} is not before --to ${to}: the window is half open, [from, to)`);
   if (window.from > new Date())
     throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read`);
-  const chosen = await choose(context, [pipeline], stream);
+  const chosen = await known.choose(context, [pipeline], stream);
   if (dryRun) return showPlan(context, chosen, { window });
   const { backfill } = await import('../engine/sync.ts');
   return runEach(context, chosen, (deps, streams) => backfill(deps, { ...window, ...streams }));
 };
 
 /** Reads all ids; marks and un-marks deletions. */
-export const reconcile: Verb<RunOptions & { readonly pipeline: string }> = async (
-  context,
-  { pipeline, stream },
-) => {
-  const chosen = await choose(context, [pipeline], stream);
-  checkReconcile(pipeline);
+export const reconcile: Verb<RunOptions & { pipeline: string }> = async (context, { pipeline, stream }) => {
+  const chosen = await known.choose(context, [pipeline], stream);
+  known.checkReconcile(pipeline);
   const { reconcile } = await import('../engine/reconcile/reconcile.ts');
   return runEach(context, chosen, reconcile);
 };
+
+/** Puts open rejects through transform and load anew. Exit code 3 if some are still rejected. */
+export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> = async (context, options) => {
+  const { id, stream, pipeline } = options;
+  const rejectId = id !== undefined && /^\d{1,18}$/.test(id) ? id : '0';
+  const [one] =
+    id === undefined ? [] : await rejects((await known.filled(context)).db, { rejectId, limit: 1 });
+  const wanted = id === undefined ? pipeline : one?.pipeline;
+  if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
+    throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
+  const chosen = await known.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
+  return runEach(context, chosen, (deps, { streams }) => replayIn(deps, streams?.[0], id));
+};
+
+async function replayIn(deps: RunDeps, stream: string | undefined, id: string | undefined): Promise<Result> {
+  const { replayRejects } = await import('../engine/replay.ts');
+  const pipeline = deps.source.name;
+  const { replayed, ...done } = await replayRejects(deps, { ...(stream && { stream }), ...(id && { id }) });
+  // Records that were too large to be kept whole cannot be replayed.
+  const large = await cutRejects(deps.warehouse.db, { pipeline, stream, rejectId: id });
+  const stillRejected = done.stillRejected + large;
+  const hint = ` (${large} too large to be kept whole: only a good version from the source resolves that)`;
+  return {
+    exitCode: stillRejected > 0 ? exit.partly : exit.ok,
+    data: { type: 'replayed', pipeline, replayed, stillRejected },
+    line: `${pipeline}: ${plural(replayed, 'record')} stored, ${plural(stillRejected, 'record')} still rejected${large === 0 ? '' : hint}.`,
+  };
+}
 
 /** An instant from a flag. Throws Misconfigured. */
 export function dateOf(text: string, flag: string): Date {
@@ -66,7 +92,7 @@ export function dateOf(text: string, flag: string): Date {
   );
 }
 
-/** `line`: printed in place of a summary. */
+/** What a verb prints in place of a summary. */
 interface Result {
   readonly exitCode: number;
   readonly data: object;
@@ -76,84 +102,108 @@ interface Result {
 type Work = (deps: RunDeps, streams: { readonly streams?: readonly string[] }) => Promise<RunReport | Result>;
 
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
-export async function runEach(context: Context, chosen: readonly Chosen[], work: Work): Promise<number> {
-  const { err } = context;
+async function runEach(context: Context, chosen: readonly known.Chosen[], work: Work): Promise<number> {
+  const { signal, received, json, out } = context;
   const codes: number[] = [];
   for (const each of chosen) {
-    if (context.signal.aborted) break;
+    if (signal.aborted) break;
     try {
       codes.push(await runOne(context, each, work));
-    } catch (error) {
-      if (context.signal.aborted) throw error;
-      const exitCode = codeOfError(error, context.received());
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
       const { pipeline } = each;
-      const failure = describe(error);
-      err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, failure.message)}`);
-      if (context.verbose) for (const line of causes(error)) err.line(`  ${line}`);
-      if (context.json) context.out.line(toJson({ type: 'error', pipeline, error: failure, exitCode }));
+      const error = describe(thrown);
+      const exitCode = codeOfError(thrown, received());
+      complain(context, pipeline, error.message, thrown);
+      if (json) out.line(toJson({ type: 'error', pipeline, error, exitCode }));
       codes.push(exitCode);
     }
   }
-  return codeOfAll(codes, chosen.length, context.received());
+  return combined(codes, codes.length < chosen.length ? received() : undefined);
+}
+
+function complain({ err, verbose }: Context, pipeline: string, message: string, error: unknown): void {
+  err.line(`${err.paint('red', 'tidemark')}: ${ofPipeline(pipeline, message)}`);
+  if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
 }
 
 /** Throws what ended it before it was a run. */
-async function runOne(context: Context, { pipeline, streams }: Chosen, work: Work): Promise<number> {
-  const config = await context.parts.config();
+async function runOne(context: Context, { pipeline, streams }: known.Chosen, work: Work): Promise<number> {
+  const { parts, out, json, quiet, received } = context;
+  const config = await parts.config();
   const progress = await openProgress(context, { config });
-  let ended: RunReport | undefined;
+  let report: RunReport | undefined;
+  let failure: unknown;
   const observe: Observe = (event) => {
-    if (event.type === 'run.finished') ended = event.report;
+    if (event.type === 'run.finished') report = event.report;
     progress.observe(event);
   };
-  let failure: unknown;
-  let outbound: Outbound | undefined;
-  let result: Result | undefined;
   try {
-    await withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
-      outbound = outboundOf(deps.warehouse, config);
+    const done = await known.withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
       if (streams !== undefined) await warnOfMissingParents(deps, streams);
-      const done = await work(deps, streams === undefined ? {} : { streams });
-      if ('line' in done) result = done;
-      else ended = done;
+      return work(deps, streams === undefined ? {} : { streams });
     });
+    if ('line' in done) {
+      progress.end();
+      out.line(json ? toJson(done.data) : done.line);
+      return done.exitCode;
+    }
+    report = done;
   } catch (error) {
+    if (report === undefined) throw error;
     failure = error;
   } finally {
     progress.end();
   }
-  if (result !== undefined) {
-    context.out.line(context.json ? toJson(result.data) : result.line);
-    return result.exitCode;
-  }
-  if (ended === undefined || outbound === undefined) throw failure;
-  conclude(context, ended);
-  await notifyAfter(context.signal, outbound, ended, (text) =>
-    context.err.line(`${context.err.paint('yellow', 'warning')}: ${text}`),
-  );
-  if (failure === undefined) return codeOfReport(ended, context.received());
-  if (context.verbose) for (const line of causes(failure)) context.err.line(`  ${line}`);
-  return codeOfError(failure, context.received());
-}
-
-function conclude({ out, err, json, quiet }: Context, report: RunReport): void {
-  const { status, pipeline, error } = report;
+  const { status, error } = report;
   if (!json && (!quiet || status !== 'succeeded')) for (const line of summary(report, out)) out.line(line);
   if (error !== undefined && (status === 'failed' || status === 'lost'))
-    err.line(`${err.paint('red', 'tidemark')}: ${pipeline}: ${escaped(withoutSecrets(error.message))}`);
+    complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
+  await known.notifyAfter(context, known.outboundOf(await parts.warehouse(), config), report, context.warn);
+  return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
+}
+
+const headlines: Partial<Record<RunStatus, string>> = {
+  succeeded: 'complete',
+  interrupted: 'stopped; the next run continues from here',
+};
+
+/** Lines of the summary: one sentence if all is well, and the reasons if not. */
+export function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly string[] {
+  const { pipeline, status, streams, runId, counts, deleted, seconds, requests, retries } = report;
+  const headline = paint(styleOf(status), `${headlines[status] ?? status.replaceAll('_', ' ')}.`);
+  const named = (wanted: string) => streams.filter((each) => each.status === wanted);
+  const absent = named('unavailable').map(({ stream }) => stream);
+  const complete = named('ok').length;
+  const matching = ` Receipts match for ${plural(complete, 'stream')}.`;
+  const fetched = streams.reduce((sum, { receipt }) => sum + receipt.fetched, 0);
+  const what = `${outcome({ counts, deleted, receipt: { fetched } })}.${status === 'succeeded' && complete > 0 ? matching : ''}`;
+  const run = `run ${runId}, ${duration(seconds)}, ${plural(requests, 'request')}, ${plural(retries, 'retry', 'retries')}`;
+  const isFine = ['ok', 'unavailable', 'skipped', 'interrupted'];
+  return [
+    `${paint('bold', pipeline)}: ${headline} ${what} (${run})`,
+    ...(absent.length > 0 ? [`  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`] : []),
+    ...streams
+      .filter((each) => !isFine.includes(each.status))
+      .map(({ stream, status, receipt, reason = '' }) => {
+        const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
+        return `  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`;
+      }),
+    ...(counts.rejected > 0 ? ['  What was rejected, and why: `tidemark rejects list`.'] : []),
+    ...(status === 'partly_failed'
+      ? [`  Details: \`tidemark runs ${runId}\`. The next sync reads the missing parts again.`]
+      : []),
+  ];
 }
 
 /** A stream that is read for each row of another table finds nothing where that table was never loaded. */
-async function warnOfMissingParents(
-  { warehouse, source, observe }: RunDeps,
-  streams: readonly string[],
-): Promise<void> {
-  const states = await streamStates(warehouse.db);
-  const isLoaded = (stream: string): boolean =>
-    states.some((each) => each.pipeline === source.name && each.stream === stream && each.freshAt !== null);
+async function warnOfMissingParents(deps: RunDeps, streams: readonly string[]): Promise<void> {
+  const { warehouse, source, observe } = deps;
+  const states = (await streamStates(warehouse.db)).filter((each) => each.pipeline === source.name);
+  const isLoaded = (name: string) => states.some((each) => each.stream === name && each.freshAt !== null);
   for (const { name, partitions } of source.streams.filter((each) => streams.includes(each.name))) {
-    const parentStreams = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
-    const names = parentStreams.map((each) => each.name);
+    const parents = source.streams.filter(({ table }) => nameOf(table) === partitions?.table);
+    const names = parents.map((each) => each.name);
     if (names.length === 0 || names.some((each) => streams.includes(each) || isLoaded(each))) continue;
     const message = `${name} is read for each row of ${partitions?.table}, which was never loaded: run \`tidemark sync ${source.name} --stream ${names.join(',')},${name}\``;
     observe({ type: 'note', pipeline: source.name, level: 'warn', message });
@@ -163,28 +213,25 @@ async function warnOfMissingParents(
 /** Prints what a run would read. Asks the source only for counts; writes no rows. */
 async function showPlan(
   context: Context,
-  chosen: readonly Chosen[],
+  chosen: readonly known.Chosen[],
   options: { readonly full?: boolean; readonly window?: { readonly from: Date; readonly to: Date } },
 ): Promise<number> {
+  const { plan } = await import('../engine/preview.ts');
   const progress = await openProgress({ ...context, quiet: context.quiet || context.json, json: false });
-  const plans: { readonly pipeline: string; readonly streams: readonly PlannedStream[] }[] = [];
+  const plans = [];
   try {
-    const { plan } = await import('../engine/preview.ts');
     for (const { pipeline, streams } of chosen) {
       const some = { ...options, ...(streams && { streams }) };
-      const planned = await withDeps(context, pipeline, progress, (deps) => plan(deps, some));
+      const planned = await known.withDeps(context, pipeline, progress, (deps) => plan(deps, some));
       plans.push({ pipeline, streams: planned });
     }
   } finally {
     progress.end();
   }
   const rows = plans.flatMap(({ pipeline, streams }) => streams.map((each) => ({ ...each, pipeline })));
-  const keys = ['stream', 'mode', 'from', 'to', 'slices', 'records', 'requests'] as const;
-  const named = rows.map((each) => ({ ...each, stream: `${each.pipeline}.${each.stream}` }));
-  return print(context, { plan: plans }, () => [
-    ...table(keys, named, context.out),
-    ...named.flatMap(({ stream, why }) =>
-      why === undefined ? [] : [`${stream}: everything is read again: ${why}`],
-    ),
-  ]);
+  const reasons = rows.flatMap(({ pipeline, stream, why }) =>
+    why === undefined ? [] : [`${pipeline}.${stream}: everything is read again: ${why}`],
+  );
+  const keys = 'pipeline.stream mode from to slices records requests';
+  return print(context, { plan: plans }, [{ rows, keys }, ...reasons]);
 }

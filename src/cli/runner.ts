@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { nightly } from '../../pipelines/nightly.ts';
-import { Fenced, Interrupted, LockHeld, Misconfigured } from '../core/errors.ts';
+import { Fenced, LockHeld, Misconfigured, passesAfter } from '../core/errors.ts';
 import { minute } from '../core/format.ts';
-import type { Observe, RunReport } from '../core/run.ts';
+import { longestOf, type Observe, type RunReport } from '../core/run.ts';
 import { hours, seconds } from '../core/time.ts';
 import type { RunDeps } from '../engine/context/deps.ts';
 import { type PlannedStream, plan } from '../engine/preview.ts';
@@ -13,12 +13,11 @@ import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
-import { checkReconcile, configured, hasReconcile, jobsOf } from './pipelines.ts';
+import * as known from './pipelines.ts';
 import type { Progress } from './progress.ts';
-import { notifyAfter, outboundOf, withDeps } from './sources.ts';
-import { combinedReport, type Part } from './summary.ts';
 
 type How = Parameters<Runner['run']>[1];
+type Listening = Pick<How, 'signal' | 'observe'>;
 
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
 const heldPauseMs = seconds(5);
@@ -35,20 +34,17 @@ export interface RunnerOptions {
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, own, warehouseOf, progress, warn } = options;
-  const names = configured(config).map(({ name }) => name);
-  const during = <T>(
-    pipeline: string,
-    { signal, observe }: Listening,
-    work: (deps: RunDeps) => Promise<T>,
-  ) => {
-    const warehouse = () => warehouseOf(pipeline);
-    return withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, { config, warehouse });
+  const names = known.configured(config).map(({ name }) => name);
+  const during = <T>(pipeline: string, listening: Listening, work: (deps: RunDeps) => Promise<T>) => {
+    const { signal, observe } = listening;
+    const instead = { config, warehouse: () => warehouseOf(pipeline) };
+    return known.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
   };
-  const notify = (what: Parameters<typeof notifyAfter>[2]) =>
-    notifyAfter(context.signal, outboundOf(own, config), what, warn);
+  const notify = (what: Parameters<typeof known.notifyAfter>[2]) =>
+    known.notifyAfter(context, known.outboundOf(own, config), what, warn);
 
   const runOne = async (ask: Ask, how: How): Promise<RunReport> => {
-    if (ask.does === 'reconcile') checkReconcile(ask.pipeline);
+    if (ask.does === 'reconcile') known.checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
@@ -56,9 +52,8 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
       how.observe(event);
     };
     try {
-      return await during(ask.pipeline, { ...how, observe }, (deps) =>
-        work(ask, { ...deps, trigger: how.trigger }),
-      );
+      const { trigger } = how;
+      return await during(ask.pipeline, { ...how, observe }, (deps) => work(ask, { ...deps, trigger }));
     } catch (error) {
       // A request that was stopped, or that waits for its turn, has not failed.
       const isWaiting = how.signal.aborted || error instanceof LockHeld || error instanceof Fenced;
@@ -70,92 +65,115 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
       if (ended !== undefined && ended.status !== 'lost') await notify(ended);
     }
   };
-
-  const deadlineMs = hours(config.runHours);
+  const all = { names, runOne, warehouseOf, deadlineMs: hours(config.runHours) };
   return {
     configured: names,
-    run: (ask, how) =>
-      ask.pipeline === nightly.name
-        ? runAll({ names, ask, how, runOne, warehouseOf, deadlineMs })
-        : runOne(ask, how),
+    run: (ask, how) => (ask.pipeline === nightly.name ? runAll(ask, how, all) : runOne(ask, how)),
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
       const silent = { signal, observe: () => undefined };
       for (const pipeline of isAll ? names : [ask.pipeline])
-        for (const line of await during(pipeline, silent, (deps) => planLines(deps, ask)))
-          lines.push(isAll ? { ...line, stream: `${pipeline}.${line.stream}` } : line);
+        for (const { stream, ...line } of await during(pipeline, silent, (deps) => planLines(deps, ask)))
+          lines.push({ ...line, stream: isAll ? `${pipeline}.${stream}` : stream });
       return lines;
     },
   };
 }
 
-type Listening = Pick<How, 'signal' | 'observe'>;
-
 async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunReport> {
   const some = streams === undefined ? {} : { streams };
   if (does === 'reconcile') return (await import('../engine/reconcile/reconcile.ts')).reconcile(deps, some);
-  if (does !== 'backfill')
-    return (await import('../engine/sync.ts')).sync(deps, { ...some, full: does === 'full' });
+  const { backfill, sync } = await import('../engine/sync.ts');
+  if (does !== 'backfill') return sync(deps, { ...some, full: does === 'full' });
   if (window === undefined) throw new Misconfigured('a backfill needs FROM and TO');
-  return (await import('../engine/sync.ts')).backfill(deps, { ...window, ...some });
+  return backfill(deps, { ...window, ...some });
 }
 
 interface All {
   readonly names: readonly string[];
-  readonly ask: Ask;
-  readonly how: How;
   readonly runOne: (ask: Ask, how: How) => Promise<RunReport>;
   readonly warehouseOf: RunnerOptions['warehouseOf'];
   readonly deadlineMs: number;
 }
 
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
-async function runAll({ names, ask, how, runOne, warehouseOf, deadlineMs }: All): Promise<RunReport> {
-  const started = performance.now();
-  const done: Part[] = [];
+async function runAll(ask: Ask, how: How, { names, runOne, warehouseOf, deadlineMs }: All) {
+  const latest = performance.now() + deadlineMs;
+  const parts: Part[] = [];
   const isDone = (pipeline: string): boolean =>
     how.done?.some((run) => run.pipeline === pipeline && run.kind === ask.does) === true;
-  const waiting: Ask[] = names
-    .filter((name) => (ask.does !== 'reconcile' || hasReconcile(name)) && !isDone(name))
-    .map((pipeline) => ({ ...ask, pipeline }));
-  const drain = async () => {
+  const runEach = async (waiting: Ask[]) => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const part = await partOf(next, { how, runOne, mayWait: performance.now() - started < deadlineMs });
-      if (part !== undefined) done.push(part);
+      const part = await partOf(next, how, runOne, performance.now() < latest);
+      if (part !== undefined) parts.push(part);
       else {
         waiting.push(next);
         await sleep(heldPauseMs, undefined, { signal: how.signal }).catch(() => undefined);
       }
-      if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
+      how.signal.throwIfAborted();
     }
   };
-  await drain();
+  const first = names.filter(
+    (name) => (ask.does !== 'reconcile' || known.hasReconcile(name)) && !isDone(name),
+  );
+  await runEach(first.map((pipeline) => ({ ...ask, pipeline })));
+  const reconciles: Ask[] = [];
   if (ask.does === 'sync' || ask.does === 'full')
     for (const pipeline of names)
       if (await isReconcileDue(await warehouseOf(pipeline), pipeline))
-        waiting.push({ pipeline, does: 'reconcile' });
-  await drain();
-  return combinedReport(nightly.name, ask.does, done, (performance.now() - started) / 1000);
+        reconciles.push({ pipeline, does: 'reconcile' });
+  await runEach(reconciles);
+  return combinedReport(parts);
 }
+
+/** One of several runs. Also one that an error ended before it was a run. */
+export type Part = Pick<RunReport, 'pipeline' | 'status' | 'error'> & {
+  readonly kind: string;
+  readonly passesAfterMs?: number | undefined;
+};
 
 /** Undefined where another run holds the pipeline. Throws Fenced: then the request as a whole is resumed elsewhere. */
 async function partOf(
   ask: Ask,
-  { how, runOne, mayWait }: Pick<All, 'how' | 'runOne'> & { readonly mayWait: boolean },
+  how: How,
+  runOne: All['runOne'],
+  mayWait: boolean,
 ): Promise<Part | undefined> {
-  const { pipeline } = ask;
+  const { pipeline, does: kind } = ask;
   try {
     const report = await runOne(ask, how);
-    if (report.status !== 'lost') return { pipeline, report };
+    if (report.status !== 'lost') return report;
     throw new Fenced(report.error?.message ?? `${pipeline}: its run was lost`);
   } catch (error) {
     if (error instanceof Fenced) throw error;
-    if (how.signal.aborted) throw how.signal.reason ?? new Interrupted('stopped');
-    if (!(error instanceof LockHeld && mayWait)) return { pipeline, error };
+    how.signal.throwIfAborted();
+    if (!(error instanceof LockHeld && mayWait))
+      return { pipeline, kind, status: 'failed', error: describe(error), passesAfterMs: passesAfter(error) };
     how.observe({ type: 'note', pipeline, level: 'info', message: `${error.message}; tried again later` });
     return undefined;
   }
+}
+
+/** How several runs ended together: `failed` only if every one failed. */
+export function combinedReport(
+  parts: readonly Part[],
+): Pick<RunReport, 'status' | 'error' | 'passesAfterMs'> {
+  const bad = parts.filter(({ status }) => status !== 'succeeded');
+  const [first] = bad;
+  if (first === undefined) return { status: 'succeeded' };
+  const all = (status: string) => bad.every((each) => each.status === status);
+  const passesAfterMs = longestOf(bad.map((each) => each.passesAfterMs));
+  const reasons = bad.map(
+    ({ pipeline, kind, status, error }) =>
+      `${pipeline} ${kind} ${status.replaceAll('_', ' ')}${error === undefined ? '' : `: ${error.message}`}`,
+  );
+  const isFailed = bad.length === parts.length && all('failed');
+  return {
+    status: isFailed ? 'failed' : all('needs_attention') ? 'needs_attention' : 'partly_failed',
+    error: { code: first.error?.code ?? first.status, message: reasons.join('; ') },
+    ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
+  };
 }
 
 /**
@@ -163,7 +181,7 @@ async function partOf(
  * there was none. By the database clock.
  */
 export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: string): Promise<boolean> {
-  const job = jobsOf(pipeline).find(({ does, within }) => does === 'reconcile' && within === 'nightly');
+  const job = known.jobsOf(pipeline).find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`
     select coalesce(
@@ -177,21 +195,13 @@ export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: st
 
 /** What a request would read, as the control API and the dashboard show it. */
 async function planLines(deps: RunDeps, { does, streams, window }: Ask): Promise<readonly PlanLine[]> {
-  const planned = await plan(deps, {
-    ...(streams && { streams }),
-    ...(window && { window }),
-    full: does === 'full',
-  });
-  return planned.map((each) => {
-    const { stream, slices, records, requests, seconds } = each;
-    const costs = { ...(records !== undefined && { records }), ...(requests !== undefined && { requests }) };
-    return { stream, slices, ...costs, ...(seconds !== undefined && { seconds }), about: about(each) };
-  });
+  const options = { ...(streams && { streams }), ...(window && { window }), full: does === 'full' };
+  const planned = await plan(deps, options);
+  return planned.map((each) => ({ ...each, about: about(each) }));
 }
 
 /** `backfill 2024-01-01 00:00 to 2024-02-01 00:00` */
 function about({ mode, from, to, why }: PlannedStream): string {
-  const side = (at: Date | undefined, none: string) => (at === undefined ? none : minute(at));
-  const window = from || to ? ` ${side(from, 'from the beginning')} to ${side(to, 'now')}` : '';
-  return `${mode.replace('-', ' ')}${window}${why === undefined ? '' : `: ${why}`}`;
+  const window = `${from ? minute(from) : 'from the beginning'} to ${to ? minute(to) : 'now'}`;
+  return `${mode.replace('-', ' ')}${from || to ? ` ${window}` : ''}${why === undefined ? '' : `: ${why}`}`;
 }

@@ -1,7 +1,7 @@
 /** `serve`: scheduler, control API and dashboard in one process, until a signal ends it. */
 import os from 'node:os';
 import { nightly } from '../../pipelines/nightly.ts';
-import type { Job } from '../../pipelines/pipeline.ts';
+import type { Job, Pipeline } from '../../pipelines/pipeline.ts';
 import { Misconfigured } from '../core/errors.ts';
 import { minute, plural } from '../core/format.ts';
 import { bareHost, isThisMachine } from '../core/this-machine.ts';
@@ -10,19 +10,16 @@ import { connectionsFor } from '../engine/context/concurrency.ts';
 import { openControl } from '../scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
-import { due } from '../scheduler/schedule.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
-import { causes, describe, exit } from './exit.ts';
-import { listenError } from './local.ts';
+import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
-import { configured, hasReconcile, pipelines, settingsOf } from './pipelines.ts';
+import * as known from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
-import { current, pendingSteps } from './schema.ts';
-import { untilStopped } from './signals.ts';
-import { outboundOf, streamsOf } from './sources.ts';
+import { listenError } from './setup.ts';
+import { untilStopped } from './terminal.ts';
 
 /** Connections for the queue, the API and the pages. Runs have their own. */
 const ownConnections = 8;
@@ -31,10 +28,10 @@ const ownConnections = 8;
 const statementTimeoutMs = seconds(20);
 
 /** An HTTP request that finds no connection within this time is answered with an error. */
-const requestPatienceMs = seconds(1);
+const connectLimitMs = seconds(1);
 
 export const serve: Verb<{ readonly host?: string; readonly port?: number }> = async (context, flags) => {
-  const { parts, signal, version, say } = context;
+  const { parts, signal, version, say, out, json } = context;
   const config = await parts.config();
   const address = addressOf(config, flags);
   let isOver = false;
@@ -45,14 +42,14 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
   const warehouseOf = warehouses(context, config, warehouse);
   const runner = openRunner(context, { config, own: warehouse, warehouseOf, progress, warn: trouble });
   const times = { ...usualTimes, stuckMs: minutes(config.server.stuckMinutes) };
-  const { withConnectLimit } = await import('../warehouse/connect.ts');
-  const apiWarehouse: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, requestPatienceMs) };
   const dags = catalogue.dags.map((dag) => dag.name);
   const queueTrouble = (error: unknown) => trouble('the queue of runs', error);
   const queue = await openQueue(warehouse, dags, queueTrouble, times.pollMs);
-  const control = openControl(apiWarehouse, catalogue, queue, runner.preview);
+  const { withConnectLimit } = await import('../warehouse/connect.ts');
+  const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
+  const control = openControl(api, catalogue, queue, runner.preview);
   const ending = new AbortController();
-  const app = await buildServer(context, config, { control, warehouse: apiWarehouse, trouble, ending });
+  const app = await buildServer(context, config, { control, warehouse: api, trouble, signal: ending.signal });
   let service: Service | undefined;
   try {
     const url = await app.listen(address).catch((error: unknown) => {
@@ -62,7 +59,10 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
     const name = `${os.hostname()} process ${process.pid}`;
     const events = callbacks(context, config, warehouse);
     service = startService({ warehouse, queue, catalogue, runner, name, times, trouble, ...events });
-    announce(context, url, catalogue, config);
+    out.line(json ? toJson({ type: 'serving', url }) : `Serving on ${url}`);
+    if (runner.configured.length === 0) say('Nothing is scheduled: no source is configured.');
+    if (config.server.apiToken === undefined)
+      say('No TIDEMARK_API_TOKEN is set: every user of this machine may start and stop runs.');
     await untilStopped(signal);
   } finally {
     // HTTP requests are answered until the runs have ended.
@@ -89,19 +89,19 @@ function addressOf({ server }: Settings, flags: { readonly host?: string; readon
 }
 
 /** The warehouse with its schema up to date, through connections that no run can take. */
-async function ownWarehouse(context: Context): Promise<Warehouse> {
-  context.say('opening the warehouse');
-  const { url } = await current(context.parts.warehouse, context.signal, context.say);
+async function ownWarehouse({ parts, signal, say }: Context): Promise<Warehouse> {
+  say('opening the warehouse');
+  const { url } = await known.current(parts.warehouse, { signal, say });
   const { connect } = await import('../warehouse/connect.ts');
-  const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal: context.signal };
-  return context.parts.keep(await connect(url.reveal(), options), (own) => own.close());
+  const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal };
+  return parts.keep(await connect(url.reveal(), options), (own) => own.close());
 }
 
 /** Each pipeline's connections, opened at its first run. */
 function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline: string): Promise<Warehouse> => {
-    const connections = connectionsFor(settingsOf(config, pipeline).concurrency);
+    const connections = connectionsFor(known.settingsOf(config, pipeline).concurrency);
     const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), connections);
     opened.set(pipeline, warehouse);
     // The next run tries again.
@@ -111,16 +111,13 @@ function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
 }
 
 /** Prints what goes wrong beside the runs; the same text once a minute at most. */
-function warnings({ err, verbose }: Context): (what: string, error?: unknown) => void {
-  const printed = new Map<string, number>();
+function warnings({ warn }: Context): (what: string, error?: unknown) => void {
+  const printed = new Set<string>();
+  setInterval(() => printed.clear(), minutes(1)).unref();
   return (what, error) => {
     const text = error === undefined ? what : `${what}: ${describe(error).message}`;
-    const now = performance.now();
-    if (now - (printed.get(text) ?? Number.NEGATIVE_INFINITY) < minutes(1)) return;
-    if (printed.size > 1000) printed.clear();
-    printed.set(text, now);
-    err.line(`${err.paint('yellow', 'warning')}: ${text}`);
-    if (verbose && error !== undefined) for (const line of causes(error)) err.line(`  ${line}`);
+    if (!printed.has(text)) warn(text, error);
+    printed.add(text);
   };
 }
 
@@ -128,26 +125,20 @@ interface ServerParts {
   readonly control: ReturnType<typeof openControl>;
   readonly warehouse: Warehouse;
   readonly trouble: (what: string, error?: unknown) => void;
-  readonly ending: AbortController;
+  readonly signal: AbortSignal;
 }
 
 /** The HTTP server: control API and dashboard. */
 async function buildServer({ version, signal }: Context, { server }: Settings, parts: ServerParts) {
-  const { control, warehouse, trouble, ending } = parts;
-  const { db } = warehouse;
+  const { warehouse, ...others } = parts;
   const { buildApp } = await import('../server/api/app.ts');
   const { dashboard } = await import('../server/dashboard/dashboard.ts');
   const tokens = { operate: server.apiToken?.reveal(), read: server.readToken?.reveal() };
-  const page = { control, db, tokens, version, trouble };
+  const deps = { ...others, db: warehouse.db, tokens, version };
   return buildApp({
-    control,
-    db,
-    tokens,
-    version,
-    trouble,
-    pages: (pages) => dashboard(pages, { ...page, now: () => new Date() }),
+    ...deps,
+    pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }),
     unready: () => unready(warehouse, signal),
-    signal: ending.signal,
   });
 }
 
@@ -156,7 +147,7 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
   if (signal.aborted) return ['it is ending'];
   const { takesWrites } = await import('../warehouse/connect.ts');
   try {
-    const missing = await pendingSteps(warehouse);
+    const missing = await known.pendingSteps(warehouse);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
@@ -166,18 +157,15 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
   }
 }
 
-function callbacks(
-  { say }: Context,
-  config: Settings,
-  warehouse: Warehouse,
-): Pick<ServiceDeps, 'ticked' | 'ended' | 'look'> {
-  const outbound = outboundOf(warehouse, config);
-  const names = configured(config).map(({ name }) => name);
+type Callbacks = Pick<ServiceDeps, 'ticked' | 'ended' | 'look'>;
+
+function callbacks({ say }: Context, config: Settings, warehouse: Warehouse): Callbacks {
+  const outbound = known.outboundOf(warehouse, config);
+  const names = known.configured(config).map(({ name }) => name);
   return {
-    ticked: ({ pipeline, does, scheduledFor, covers, dagRunId, joined }) => {
-      const missed = covers > 1 ? ` (the newest of ${covers} that were missed)` : '';
+    ticked: ({ pipeline, does, scheduledFor, dagRunId, joined }) => {
       const how = joined ? 'joins' : 'queued as';
-      say(`${pipeline} ${does}: due at ${minute(scheduledFor)} UTC${missed}, ${how} ${dagRunId}`);
+      say(`${pipeline} ${does}: due at ${minute(scheduledFor)} UTC, ${how} ${dagRunId}`);
     },
     async ended({ id, ask }, { status }, trx) {
       const { onSuccess } = nightly;
@@ -195,51 +183,32 @@ function callbacks(
 }
 
 /** What `serve` can run: every pipeline, and `nightly` over all of them. Sends nothing to the sources. */
-export async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
-  const ready = configured(config);
+async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
+  const ready = known.configured(config);
   // A job within `nightly` is shown with its own time.
   const timed = ({ does, on, within }: Job): Timed => ({ does, ...on, starts: within === undefined });
-  const dag = async ({ name, about, needs, jobs }: (typeof pipelines)[number]): Promise<KnownDag> => {
-    const isReady = ready.some((each) => each.name === name);
-    const streams = isReady ? await streamsOf(name, config, version) : [];
-    return {
-      ...{ name, about, needs, configured: isReady },
-      timed: jobs.map(timed),
-      streams: streams.flatMap(({ stream, children }) => [stream, ...children]),
-      hasReconcile: hasReconcile(name),
+  const dag = async (pipeline: Pipeline): Promise<KnownDag> => {
+    const { name, about, needs, jobs } = pipeline;
+    const isReady = ready.includes(pipeline);
+    const streams = isReady ? await known.streamsOf(name, config, version) : [];
+    const tables = streams.flatMap(({ tables }) => tables);
+    const facts = {
+      configured: isReady,
+      streams: tables,
+      hasReconcile: known.hasReconcile(name),
       parts: [name],
     };
+    return { name, about, needs, timed: jobs.map(timed), ...facts };
   };
-  const all: KnownDag = {
-    ...{ name: nightly.name, about: nightly.about, configured: ready.length > 0 },
-    needs: pipelines.map(({ needs }) => needs).join(' or '),
-    timed: nightly.jobs.map(timed),
+  const { name, about, jobs } = nightly;
+  const parts = ready.map(({ name }) => name);
+  const needs = known.pipelines.map(({ needs }) => needs).join(' or ');
+  const facts = {
+    configured: ready.length > 0,
     streams: [],
-    hasReconcile: ready.some(({ name }) => hasReconcile(name)),
-    parts: ready.map(({ name }) => name),
+    hasReconcile: parts.some(known.hasReconcile),
+    parts,
   };
-  return { dags: [all, ...(await Promise.all(pipelines.map(dag)))] };
-}
-
-function announce({ out, json, say }: Context, url: string, { dags }: Catalogue, { server }: Settings): void {
-  const schedules = dags
-    .filter((dag) => dag.configured)
-    .flatMap((dag) =>
-      dag.timed
-        .filter(({ starts }) => starts)
-        .map(({ does, cron, timeZone }) => {
-          const nextAt = due({ cron, timeZone }).next(new Date());
-          return { dag: dag.name, does, cron, timeZone, nextAt, runs: dag.parts };
-        }),
-    );
-  if (json) {
-    out.line(toJson({ type: 'serving', url, schedules }));
-    return;
-  }
-  out.line(`Serving on ${url}`);
-  for (const { dag, does, cron, timeZone, nextAt, runs } of schedules)
-    out.line(`${dag} ${does}: ${cron} ${timeZone}, next ${minute(nextAt)} UTC (${runs.join(', ')})`);
-  if (schedules.length === 0) out.line('Nothing is scheduled: no source is configured.');
-  if (server.apiToken === undefined)
-    say('No TIDEMARK_API_TOKEN is set: every user of this machine may start and stop runs.');
+  const all: KnownDag = { name, about, needs, timed: jobs.map(timed), ...facts };
+  return { dags: [all, ...(await Promise.all(known.pipelines.map(dag)))] };
 }

@@ -1,17 +1,10 @@
 /** The two streams that a command writes to, each with its own colour and width. */
+import { once } from 'node:events';
+import { styleText } from 'node:util';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-  cyan: [36, 39],
-};
-
-/** A place to write text. Never throws: a reader that closed the pipe (`| head`) ends the writing, not the work. */
+/** Where text is written to. Never throws: a reader that closed the pipe (`| head`) ends the writing, not the work. */
 export interface Sink {
   write(text: string): void;
   /** Writes the text and a line end. */
@@ -22,7 +15,6 @@ export interface Sink {
   readonly live: boolean;
   /** Width of the terminal; undefined where it is none or unknown: then nothing is cut. */
   readonly columns: number | undefined;
-  /** Where it writes to. */
   readonly stream: NodeJS.WritableStream;
   /** Resolves when everything written has left this process. */
   flush(): Promise<void>;
@@ -54,16 +46,11 @@ export function openSink(stream: NodeJS.WriteStream, options: ColorOptions): Sin
     isClosed = true;
     if (!closedCodes.includes(error.code)) throw error;
   });
-  const write = (text: string) => {
-    if (!isClosed) stream.write(text);
-  };
+  const write = (text: string) => void (isClosed || stream.write(text));
   return {
     write,
     line: (text = '') => write(`${text}\n`),
-    paint: (style, text) => {
-      const [on, off] = codes[style];
-      return color && text !== '' ? `\x1b[${on}m${text}\x1b[${off}m` : text;
-    },
+    paint: (style, text) => (color ? styleText(style, text, { validateStream: false }) : text),
     live: isTerminal && options.env.TERM !== 'dumb',
     get columns() {
       return isTerminal && stream.columns > 0 ? stream.columns : undefined;
@@ -71,4 +58,11 @@ export function openSink(stream: NodeJS.WriteStream, options: ColorOptions): Sin
     stream,
     flush: () => new Promise((resolve) => (isClosed ? resolve() : stream.write('', () => resolve()))),
   };
+}
+
+/** Keeps the process alive until the signal. */
+export async function untilStopped(signal: AbortSignal): Promise<void> {
+  const alive = setInterval(() => undefined, 2 ** 30);
+  if (!signal.aborted) await once(signal, 'abort');
+  clearInterval(alive);
 }

@@ -1,106 +1,141 @@
-/**
- * The command line as text: a verb with its arguments, what it does, its options, and examples after `$`. `<n>` is a whole number, `<n=20>`
- * one with a default, `<+n=20>` one from 1 on; `<name...>` a list; `!` marks what is required.
- */
-export const usage = `
-sync [pipeline...] · read what changed, from every configured source or the named ones
-  --stream <name...> · only these streams
-  --full · read everything again
-  --dry-run · only print what would be read
-  $ tidemark sync · everything that is configured
-  $ tidemark sync tracker --full --dry-run · what would a full read cost?
-  $ tidemark sync --json | jq . · events, one a line
-backfill <pipeline> · read the window [from, to) again; repeatable
-  --from <date> · first day or instant, e.g. 2024-01-01 (UTC)!
-  --to <date> · end, not included, e.g. 2024-02-01 (UTC)!
-  --stream <name...> · only these streams
-  --dry-run · only print what would be read
-  $ tidemark backfill tracker --from 2024-01-01 --to 2024-02-01 · what was created in January 2024
-reconcile <pipeline> · read all ids; mark what was deleted at the source, un-mark what is back
-  --stream <name...> · only these streams
-  $ tidemark reconcile tracker · find deletions
-init · write a .env to fill in
-  $ tidemark init · in the working directory
-check · one authenticated request a source, a write and rollback on the warehouse
-  $ tidemark check · are the settings right?
-migrate · bring the schema of the warehouse up to date (sync does it by itself)
-  --dry-run · only print what would be applied
-  $ tidemark migrate · apply what is missing
-status · how fresh every stream is
-  $ tidemark status · one sentence and a table
-  $ tidemark status --json · for scripts
-runs [id] · the last runs, or one of them with streams and receipts
-  --limit <+n=20> · how many
-  --pipeline <name> · only of this pipeline
-  $ tidemark runs 12 · streams and receipts of run 12
-logs [id] · the log of a run of tidemark serve; without an id, of the newest
-  --limit <+n=100> · how many lines
-  $ tidemark logs 12 · of run 12
-streams [name] · the streams with their tables, or one of them with columns and receipts
-  $ tidemark streams issues · columns, comments, receipts
-rejects list · records that could not become rows, with the reason
-  --stream <name> · only of this stream
-  --all · also those that were resolved
-  --limit <+n=50> · how many
-  $ tidemark rejects list --stream issues · of one stream
-rejects replay [id] · try them again, all or one, e.g. after an update of Tidemark
-  --stream <name> · only of this stream
-  --pipeline <name> · only of this pipeline
-  $ tidemark rejects replay 17 · one of them
-reset <stream> · forget the watermark of a stream; its rows stay, the next sync reads all of it
-  --pipeline <name> · of which pipeline, if several have a stream of that name
-  $ tidemark reset issues && tidemark sync · read all issues again
-why <table> <key> · where one row comes from
-  $ tidemark why tracker.issues PROJ-7 · by id, key or former key
-simulate · start simulated sources to try things on; runs until Ctrl-C
-  --seed <n=7> · another seed is another company
-  --issues <n=5000> · how many issues it has
-  --port <n=0> · where to listen; 0 takes a free port
-  --latency <n=0> · delay of each answer, ms
-  --dialect <contract|vendor> · answer as the contract says (default), or as the vendor does
-  $ tidemark simulate --dialect vendor · prints what to put into .env
-demo · see it work: a simulated company, a warehouse, two syncs and a summary
-  --seed <n=7> · another seed is another company
-  --issues <n=5000> · how many issues it has
-  --keep · stay until Ctrl-C, with the warehouse open
-  $ tidemark demo · nothing has to be set up
-  $ tidemark demo --verbose · with every table, receipt and question
-warehouse · start the embedded warehouse for psql and BI tools; runs until Ctrl-C
-  $ tidemark warehouse · prints the connection string
-serve · scheduler, control API and dashboard; runs until stopped
-  --host <address> · where to listen (TIDEMARK_HOST; 127.0.0.1)
-  --port <n> · on which port; 0 takes a free one (TIDEMARK_PORT; 8080)
-  $ TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0 · also for other machines
-remote <action> <dag> [run] · drive a tidemark serve elsewhere: start, status, stop, retry, runs or log
-  --url <address> · where it serves (TIDEMARK_HOST and TIDEMARK_PORT)
-  --params <pairs> · start: e.g. "FROM=2024-01-01 TO=2024-02-01 STREAMS=issues"
-  --run-id <id> · start: the same id again gives the same run
-  --limit <+n=50> · runs and log: how many
-  $ tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01" · a backfill
-  $ tidemark remote status nightly --url https://sync.example.com · the newest run
-start · what npm start does: sync everything configured, or the demo if nothing is
-`;
+/** The verbs of the command line as data. Each is loaded when it is called, so that `--help` stays fast. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { Verb } from './context.ts';
 
-/** Where each verb is loaded from when it is called. It gets arguments and options by their names. */
-export const loaders = {
-  sync: async () => (await import('./run.ts')).sync,
-  backfill: async () => (await import('./run.ts')).backfill,
-  reconcile: async () => (await import('./run.ts')).reconcile,
-  init: async () => (await import('./schema.ts')).init,
-  check: async () => (await import('./check.ts')).check,
-  migrate: async () => (await import('./schema.ts')).migrate,
-  status: async () => (await import('./inspect.ts')).status,
-  runs: async () => (await import('./inspect.ts')).runs,
-  logs: async () => (await import('./inspect.ts')).logs,
-  streams: async () => (await import('./inspect.ts')).streams,
-  'rejects list': async () => (await import('./rejects.ts')).list,
-  'rejects replay': async () => (await import('./rejects.ts')).replay,
-  reset: async () => (await import('./schema.ts')).reset,
-  why: async () => (await import('./inspect.ts')).why,
-  simulate: async () => (await import('./local.ts')).simulate,
-  demo: async () => (await import('./demo.ts')).demo,
-  warehouse: async () => (await import('./local.ts')).warehouse,
-  serve: async () => (await import('./serve.ts')).serve,
-  remote: async () => (await import('./remote.ts')).remote,
-  start: async () => (await import('./demo.ts')).start,
+export interface VerbSpec {
+  /** Its name and arguments, as commander reads them. A verb of two words belongs to a group. */
+  readonly call: string;
+  /** The verb gets arguments and flags by their names. */
+  readonly load: () => Promise<Verb<never>>;
+  readonly about: string;
+  /** Names of its flags in `flags`, with blanks between them. */
+  readonly flags: string;
+  /** A command line with a comment. */
+  readonly example: string;
+}
+
+const verb = (
+  call: string,
+  load: VerbSpec['load'],
+  about: string,
+  flags = '',
+  example = `tidemark ${call}`,
+): VerbSpec => ({ call, load, about, flags, example });
+
+/** Loads one of the verbs of a file. */
+const of =
+  <M extends object>(file: () => Promise<M>) =>
+  (name: keyof M) =>
+  async () =>
+    (await file())[name] as Verb<never>;
+const run = of(() => import('./run.ts'));
+const setup = of(() => import('./setup.ts'));
+const inspect = of(() => import('./inspect.ts'));
+const demo = of(() => import('./demo.ts'));
+const serve = of(() => import('./serve.ts'));
+const remote = of(() => import('./remote.ts'));
+
+/** `--stream a,b --stream c` and `--stream a b` are the same. A list that is empty (an unset variable) must not mean all. */
+function listOf(value: string, before: readonly string[] = []): readonly string[] {
+  const names = value.split(',').map((name) => name.trim());
+  if (!names.some(Boolean)) throw new InvalidArgumentError('Name a stream, or leave the flag out.');
+  return [...before, ...names.filter(Boolean)];
+}
+
+const numberOf = (least: number, most: number) => (value: string) => {
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : -1;
+  if (number >= least && number <= most) return number;
+  throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
 };
+const whole = numberOf(0, 999_999_999);
+const port = numberOf(0, 65_535);
+
+const flag = (flags: string, about: string): Option => new Option(flags, about);
+
+export const flags: Readonly<Record<string, Option>> = {
+  streams: flag('--stream <name...>', 'only these streams').argParser(listOf),
+  stream: flag('--stream <name>', 'only of this stream'),
+  pipeline: flag('--pipeline <name>', 'only of this pipeline'),
+  full: flag('--full', 'read everything again'),
+  dryRun: flag('--dry-run', 'only print what would be done'),
+  from: flag('--from <date>', 'first day or instant, e.g. 2024-01-01 (UTC)').makeOptionMandatory(),
+  to: flag('--to <date>', 'end, not included, e.g. 2024-02-01 (UTC)').makeOptionMandatory(),
+  all: flag('--all', 'also those that were resolved'),
+  limit: flag('--limit <n>', 'how many').default(50).argParser(numberOf(1, 999_999_999)),
+  seed: flag('--seed <n>', 'another seed is another company').default(7).argParser(whole),
+  issues: flag('--issues <n>', 'how many issues it has').default(5000).argParser(whole),
+  keep: flag('--keep', 'stay until Ctrl-C, with the warehouse open'),
+  simulatedPort: flag('--port <n>', 'where to listen; 0 takes a free port').default(0).argParser(port),
+  latency: flag('--latency <n>', 'delay of each answer, ms').default(0).argParser(whole),
+  dialect: flag('--dialect <name>', 'whose API').choices(['contract', 'vendor']).default('contract'),
+  host: flag('--host <address>', 'where to listen (TIDEMARK_HOST; 127.0.0.1)'),
+  port: flag('--port <n>', 'its port; 0 takes a free one (TIDEMARK_PORT; 8080)').argParser(port),
+  url: flag('--url <address>', 'where it serves (TIDEMARK_HOST and TIDEMARK_PORT)'),
+  params: flag('--params <pairs>', 'start: e.g. "FROM=2024-01-01 TO=2024-02-01 STREAMS=issues"'),
+  runId: flag('--run-id <id>', 'start: the same id again gives the same run'),
+};
+
+/** In the order in which the help lists them. */
+export const verbs: readonly VerbSpec[] = [
+  verb(
+    'sync [pipeline...]',
+    run('sync'),
+    'read what changed, from every configured source or the named ones',
+    'streams full dryRun',
+    'tidemark sync tracker --full --dry-run  # what would a full read cost?',
+  ),
+  verb(
+    'backfill <pipeline>',
+    run('backfill'),
+    'read the window [from, to) again; repeatable',
+    'from to streams dryRun',
+    'tidemark backfill tracker --from 2024-01-01 --to 2024-02-01  # what was created in January 2024',
+  ),
+  verb(
+    'reconcile <pipeline>',
+    run('reconcile'),
+    'read all ids; mark what is deleted at the source',
+    'streams',
+  ),
+  verb('init', setup('init'), 'write a .env to fill in'),
+  verb('check', setup('check'), 'one authenticated request a source, a write and rollback on the warehouse'),
+  verb('migrate', setup('migrate'), 'bring the schema up to date (sync does it by itself)', 'dryRun'),
+  verb('status', inspect('status'), 'how fresh every stream is'),
+  verb('runs [id]', inspect('runs'), 'the last runs, or one with its streams and receipts', 'limit pipeline'),
+  verb('logs [id]', inspect('logs'), 'the log of a run of tidemark serve (the newest)', 'limit'),
+  verb('streams [name]', inspect('streams'), 'the streams, or one with its columns and receipts'),
+  verb('rejects list', inspect('list'), 'records that could not become rows, and why', 'stream all limit'),
+  verb('rejects replay [id]', run('replay'), 'try them anew, e.g. after an update', 'stream pipeline'),
+  verb(
+    'reset <stream>',
+    setup('reset'),
+    'forget the watermark of a stream; its rows stay, the next sync reads all of it',
+    'pipeline',
+    'tidemark reset issues && tidemark sync  # read all issues again',
+  ),
+  verb('why <table> <key>', inspect('why'), 'where one row comes from', '', 'tidemark why issues PROJ-7'),
+  verb(
+    'simulate',
+    setup('simulate'),
+    'start simulated sources to try things on; runs until Ctrl-C',
+    'seed issues simulatedPort latency dialect',
+    'tidemark simulate --dialect vendor  # prints what to put into .env',
+  ),
+  verb('demo', demo('demo'), 'see it work: a simulated company, a warehouse, two syncs', 'seed issues keep'),
+  verb('warehouse', setup('warehouse'), 'start the embedded warehouse for psql; runs until Ctrl-C'),
+  verb(
+    'serve',
+    serve('serve'),
+    'scheduler, control API and dashboard; runs until stopped',
+    'host port',
+    'TIDEMARK_API_TOKEN_FILE=token tidemark serve --host 0.0.0.0  # also for other machines',
+  ),
+  verb(
+    'remote <action> <dag> [run]',
+    remote('remote'),
+    'drive a tidemark serve elsewhere: start, status, stop, retry, runs or log',
+    'url params runId limit',
+    'tidemark remote start tracker --params "FROM=2024-01-01 TO=2024-02-01"  # a backfill',
+  ),
+  verb('start', demo('start'), 'what npm start does: sync everything configured, or the demo if nothing is'),
+];

@@ -28,7 +28,7 @@ export interface Runner {
       readonly observe: Observe;
       readonly done?: readonly Done[];
     },
-  ): Promise<RunReport>;
+  ): Promise<Pick<RunReport, 'status' | 'error' | 'passesAfterMs'>>;
   /** Names of the pipelines that are configured here. */
   readonly configured: readonly string[];
   /** What a backfill would do, without doing it. */

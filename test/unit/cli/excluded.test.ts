@@ -93,8 +93,8 @@ describe('streams that are left out by configuration', () => {
   });
 
   test.each([
-    ['user', 'there is no stream “user” (did you mean users?)'],
-    ['changelog', 'there is no stream “changelog”'],
+    ['user', 'there is no stream for TRACKER_EXCLUDE: “user”'],
+    ['changelog', 'there is no stream for TRACKER_EXCLUDE: “changelog”'],
     [
       'projects,fields,users,groups,boards,statuses,issue_types,priorities,issues',
       'TRACKER_EXCLUDE leaves nothing of tracker to read',

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
-import { causes, codeOfAll, codeOfError, codeOfReport, combined, describe } from '../../../src/cli/exit.ts';
-import { nearest } from '../../../src/cli/pipelines.ts';
+import { causes, codeOfError, codeOfReport, combined, describe } from '../../../src/cli/exit.ts';
 import { dateOf } from '../../../src/cli/run.ts';
-import { combinedReport } from '../../../src/cli/summary.ts';
+import { combinedReport } from '../../../src/cli/runner.ts';
 import { hasColor } from '../../../src/cli/terminal.ts';
 import {
   AuthFailed,
   BadData,
-  Fenced,
   Interrupted,
   LockHeld,
   Misconfigured,
@@ -73,10 +71,8 @@ test.each([
 });
 
 test('a command that was stopped before its end ends as stopped', () => {
-  expect(codeOfAll([0], 3, 'SIGTERM')).toBe(143);
-  expect(codeOfAll([0, 143], 2, 'SIGTERM')).toBe(143);
-  expect(codeOfAll([0, 0], 2, 'SIGINT')).toBe(0);
-  expect(codeOfAll([0, 4], 2)).toBe(3);
+  expect(combined([0], 'SIGTERM')).toBe(143);
+  expect(combined([0, 143])).toBe(143);
 });
 
 test('a message keeps its lines, loses credentials, and cannot be forged by a source', () => {
@@ -93,34 +89,33 @@ test('the chain of causes ends with where the deepest was thrown', () => {
 });
 
 test('several runs become one report, which names each pipeline that is not complete once', () => {
-  const parts = [
-    { pipeline: 'ads', error: new Fenced('ads: another process took the lease') },
-    { pipeline: 'tracker', error: new AuthFailed('the token is not accepted') },
-  ];
-  expect(combinedReport('nightly', 'sync', parts, 1)).toMatchObject({
+  const failed = (pipeline: string, code: string) => ({
+    ...{
+      pipeline,
+      kind: 'sync',
+      status: 'failed' as const,
+      error: { code, message: `${code} of ${pipeline}` },
+    },
+  });
+  const both = [failed('ads', 'fenced'), failed('tracker', 'auth')];
+  expect(combinedReport(both)).toEqual({
     status: 'failed',
     error: {
       code: 'fenced',
-      message: 'ads: another process took the lease; tracker: the token is not accepted',
+      message: 'ads sync failed: fenced of ads; tracker sync failed: auth of tracker',
     },
   });
-  const ok = { pipeline: 'tracker', report: report('succeeded') };
-  const held = { pipeline: 'tracker', report: report('needs_attention') };
-  expect(combinedReport('nightly', 'sync', [ok, ...parts], 1).status).toBe('partly_failed');
-  expect(combinedReport('nightly', 'sync', [ok, held], 1).status).toBe('needs_attention');
-  expect(combinedReport('nightly', 'sync', [ok], 1).status).toBe('succeeded');
+  const [ok, held] = [report('succeeded'), report('needs_attention')];
+  expect(combinedReport([ok, ...both]).status).toBe('partly_failed');
+  expect(combinedReport([ok, held]).status).toBe('needs_attention');
+  expect(combinedReport([ok])).toEqual({ status: 'succeeded' });
+  expect(combinedReport([{ ...failed('ads', 'transient'), passesAfterMs: 5 }, held]).passesAfterMs).toBe(5);
 });
 
 test('a date is a day or an instant in UTC; anything else is refused with the format', () => {
   expect(dateOf('2024-02-29', '--from').toISOString()).toBe('2024-02-29T00:00:00.000Z');
   for (const wrong of ['2024-02-30', '31.1.2024', 'yesterday', '2024-01-31T08:00:00', ''])
     expect(() => dateOf(wrong, '--from')).toThrow(/--from: .*2024-01-31 \(midnight UTC\)/);
-});
-
-test('the name that was probably meant is found, and no other', () => {
-  expect(nearest('isues', ['issues', 'users'])).toBe('issues');
-  expect(nearest('trakcer', ['tracker', 'ads'])).toBe('tracker');
-  expect(nearest('zzz', ['issues', 'users'])).toBeUndefined();
 });
 
 test.each<readonly [boolean, Record<string, string>, boolean, boolean]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { facts, grid, table } from '../../../src/cli/output.ts';
+import { grid, linesOf } from '../../../src/cli/output.ts';
 import { openSink } from '../../../src/cli/terminal.ts';
 import { duration, escaped, plural, relative, withoutSecrets } from '../../../src/core/format.ts';
 
@@ -25,13 +25,16 @@ test('the key of a value decides how it is shown', () => {
     counts: { received: 5, inserted: 2, unchanged: 3 },
     error: null,
   };
-  expect(table(['runId', 'seconds', 'receipt', 'counts', 'error'], [row], plain)).toEqual([
+  const keys = 'runId seconds receipt counts error';
+  expect(linesOf({ rows: [row], keys }, plain)).toEqual([
+    '',
     'RUN  TOOK      RECEIPT                         RECORDS                        ERROR',
     '  7  6 m 41 s  expected – · read 5 · stored 5  5 records: 2 new, 3 as before',
   ]);
-  expect(facts({ watermark: new Date('2026-03-01T02:00:00Z'), openRejects: 1000 }, plain)).toEqual([
-    'watermark  2026-03-01 02:00 UTC',
-    'rejects    1,000',
+  const fields = { watermark: new Date('2026-03-01T02:00:00Z'), openRejects: 1000 };
+  expect(linesOf({ fields, keys: 'watermark openRejects' }, plain)).toEqual([
+    'watermark     2026-03-01 02:00 UTC',
+    'open rejects  1,000',
   ]);
 });
 

@@ -72,7 +72,7 @@ function paper(
 async function open(live: boolean, options: ProgressOptions & { json?: boolean; quiet?: boolean } = {}) {
   const { json = false, quiet = false, ...rest } = options;
   const [out, err] = [paper(), paper(live)];
-  const progress = await openProgress({ out, err, json, quiet }, rest);
+  const progress = await openProgress({ out, err, json, quiet, verbose: false }, rest);
   const tell = (...events: readonly RunEvent[]) => {
     for (const event of events) progress.observe(event);
   };
@@ -152,7 +152,7 @@ test('--json is one event a line on stdout, progress four times a second at most
   expect(err.lines()).toEqual([]);
   const quiet = await open(true, { quiet: true });
   quiet.tell(run, finished('issues'), note('info', 'a'), note('warn', 'its clock is wrong'));
-  expect(quiet.err.lines()).toEqual(['warning: its clock is wrong']);
+  expect(quiet.err.lines()).toEqual(['tracker: warning: its clock is wrong']);
 });
 
 test('a wait for the rate limit becomes a note with its end, and a longer one another', () => {

@@ -1,0 +1,197 @@
+/** Verbs that set things up: `init`, `check`, `migrate` and `reset`; and `simulate` and `warehouse`, which run servers until Ctrl-C. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { Misconfigured } from '../core/errors.ts';
+import { duration, plural } from '../core/format.ts';
+import { excludedOf } from '../engine/context/select-streams.ts';
+import type { Context, Settings, Verb } from './context.ts';
+import { codeOfError, combined, describe, exit } from './exit.ts';
+import { print } from './output.ts';
+import * as known from './pipelines.ts';
+import { untilStopped } from './terminal.ts';
+
+/** Writes `.env` from the example, readable by its owner only; leaves an existing one as it is. */
+export const init: Verb = async (context) => {
+  const file = path.resolve('.env');
+  const isNew = !fs.existsSync(file);
+  const example = new URL('../../.env.example', import.meta.url);
+  if (isNew) fs.writeFileSync(file, fs.readFileSync(example), { mode: 0o600, flag: 'wx' });
+  return print(context, { file, created: isNew }, [
+    isNew ? `Wrote ${file}.` : `${file} exists already; it was not changed.`,
+    'Fill in the credentials of a source there, then run `tidemark check` and `tidemark sync`.',
+  ]);
+};
+
+/** Applies the steps of the schema that are missing, or only names them. */
+export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = false }) => {
+  const { parts, say, signal } = context;
+  say('opening the warehouse');
+  const warehouse = await parts.warehouse(known.briefRetryMs);
+  const { address } = warehouse;
+  const steps = dryRun ? await known.pendingSteps(warehouse) : await known.applySteps(warehouse, signal);
+  const lines = steps.map((step) => `${dryRun ? 'would apply' : 'applied'} ${step}`);
+  const upToDate = `The schema of ${address} is up to date.`;
+  const data = { warehouse: address, [dryRun ? 'pending' : 'applied']: steps };
+  return print(context, data, lines.length === 0 ? [upToDate] : lines);
+};
+
+/** Forgets a stream's watermark and open reads; its rows stay. */
+export const reset: Verb<{ stream: string; pipeline?: string }> = async (context, options) => {
+  const warehouse = await known.filled(context);
+  const found = await known.streamNamed(warehouse, options.stream, options.pipeline);
+  const { pipeline, stream } = found;
+  const { resetStream } = await import('../engine/reset.ts');
+  await resetStream(warehouse, pipeline, stream);
+  const what = `${pipeline}.${stream} is reset: its rows stay, the next sync reads all of it again.`;
+  return print(context, { reset: found }, [what]);
+};
+
+/** What was found. A problem means that it is not enough. */
+interface Found {
+  readonly facts: readonly string[];
+  readonly problem?: unknown;
+}
+
+/** What a run asks first of each configured source, and a write that is rolled back on the warehouse. */
+export const check: Verb = async (context) => {
+  const config = await context.parts.config();
+  const ready = known.configured(config);
+  const checks: Awaited<ReturnType<typeof tried>>[] = [];
+  for (const pipeline of known.pipelines) {
+    const { name: what, needs } = pipeline;
+    if (ready.includes(pipeline))
+      checks.push(await tried(context, what, () => askSource(context, config, what)));
+    else checks.push({ what, state: 'not configured', facts: [`set ${needs} to use it`], ...untried });
+  }
+  checks.push(await tried(context, 'warehouse', () => askWarehouse(context)));
+  const rows = checks.map(({ error, facts, ...each }) => {
+    return { ...each, found: [...(error ? [error.message] : []), ...facts].join(' · ') };
+  });
+  const ok = checks.every(({ state }) => state !== 'failed');
+  print(context, { ok, checks }, [{ rows, keys: 'what state seconds found' }]);
+  const bad = checks.map(({ exitCode }) => exitCode).filter((code) => code !== exit.ok);
+  return bad.includes(exit.connection) ? exit.connection : combined(bad, context.received());
+};
+
+const untried = { seconds: null, error: null, exitCode: exit.ok };
+
+/** Throws Interrupted after a signal. */
+async function tried({ say, signal, received }: Context, what: string, ask: () => Promise<Found>) {
+  signal.throwIfAborted();
+  say(`asking ${what === 'warehouse' ? 'the warehouse' : what}`);
+  const start = performance.now();
+  const { facts, problem } = await ask().catch((problem: unknown): Found => ({ facts: [], problem }));
+  const base = { what, facts, seconds: ((performance.now() - start) / 1000) as number | null };
+  if (problem === undefined) return { ...base, state: 'ok', error: null, exitCode: exit.ok };
+  return { ...base, state: 'failed', error: describe(problem), exitCode: codeOfError(problem, received()) };
+}
+
+async function askSource(
+  { parts, signal, version }: Context,
+  config: Settings,
+  name: string,
+): Promise<Found> {
+  const { baseUrl, exclude } = known.settingsOf(config, name);
+  const source = parts.keep(await known.openSource(name, config, version), (each) => each.close());
+  const excluded = [...excludedOf({ source, exclude })];
+  const { account, dialect, clock, problems } = await source.preflight(signal).catch((problem: unknown) => ({
+    ...{ account: undefined, dialect: [], clock: undefined },
+    problems: [problem],
+  }));
+  const facts = [
+    baseUrl,
+    account && `signed in as ${account}`,
+    ...dialect.filter((line) => !line.startsWith('account:')),
+    excluded.length > 0 && `left out: ${excluded.join(', ')}`,
+    problems.length === 0 && clockText(clock),
+  ];
+  return { facts: facts.filter((fact) => typeof fact === 'string'), problem: problems[0] };
+}
+
+function clockText(clock: Date | undefined): string {
+  if (clock === undefined) return 'sends no Date header: watermarks stay where they are';
+  const skew = (Date.now() - clock.getTime()) / 1000;
+  if (Math.abs(skew) < 60) return 'clocks agree';
+  return `its clock is ${duration(Math.abs(skew))} ${skew > 0 ? 'slow' : 'fast'} (watermarks use its clock)`;
+}
+
+/** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
+async function askWarehouse({ parts }: Context): Promise<Found> {
+  const warehouse = await parts.warehouse(known.briefRetryMs);
+  const { address, pool } = warehouse;
+  const missing = await known.pendingSteps(warehouse);
+  const write =
+    missing.length > 0
+      ? 'create schema tidemark_check'
+      : `insert into ops.leases (pipeline) values ('check')`;
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ about: string }>(
+      `select 'Postgres ' || current_setting('server_version') || ', user ' || current_user as about`,
+    );
+    for (const statement of ['begin', write, 'rollback']) await client.query(statement);
+    const steps = `${plural(missing.length, 'step')} of the schema to apply (sync does it, or \`tidemark migrate\`)`;
+    const schema = missing.length === 0 ? 'schema up to date' : steps;
+    return { facts: [address, `${rows[0]?.about}, may write`, schema] };
+  } catch (cause) {
+    const { DatabaseError } = await import('pg');
+    if (!(cause instanceof DatabaseError)) throw cause;
+    throw new Misconfigured(
+      `${address}: ${cause.message}: the user of DATABASE_URL needs CREATE on the database, and to own what Tidemark made there`,
+      { cause },
+    );
+  } finally {
+    // Destroys the connection, and with it a transaction that failed half-way.
+    client.release(true);
+  }
+}
+
+/** An error of listening as Misconfigured where the user can correct it. `change`: the flag or variable to change. */
+export function listenError(error: unknown, change: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!/^(EADDR|EACCES|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_)/.test(code)) return error;
+  return new Misconfigured(`cannot listen: ${(error as Error).message}; change ${change}`, { cause: error });
+}
+
+interface SimulateOptions {
+  readonly seed: number;
+  readonly issues: number;
+  readonly port: number;
+  readonly dialect: 'contract' | 'vendor';
+  readonly latency: number;
+}
+
+/** Starts simulated sources; prints the lines that configure them. */
+export const simulate: Verb<SimulateOptions> = async (context, { latency: latencyMs, ...options }) => {
+  const { say, parts, signal } = context;
+  const { seed, issues, dialect } = options;
+  say(`making a company with ${plural(issues, 'issue')} (seed ${seed})`);
+  const { startSources } = await import('../../simulators/start.ts');
+  const started = await startSources({ ...options, latencyMs }).catch((error: unknown) => {
+    throw listenError(error, '--port (0 takes a free one)');
+  });
+  const { environment: env } = parts.keep(started, (each) => each.close());
+  const lines = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  print(context, { dialect, seed, issues, env }, lines);
+  say('Put these lines into .env (without DATABASE_URL) and run `tidemark sync`. Ctrl-C ends the sources.');
+  await untilStopped(signal);
+  return exit.ok;
+};
+
+/** Starts the embedded warehouse and prints how to connect. */
+export const warehouse: Verb = async (context) => {
+  const { parts, say, signal } = context;
+  say('starting the warehouse');
+  const embedded = await parts.embedded();
+  const { address } = await known.current(parts.warehouse, context);
+  if (embedded === undefined)
+    return print(context, { embedded: false, address }, [
+      `DATABASE_URL is set: the warehouse is ${address}, which Tidemark does not start or stop.`,
+    ]);
+  const { url, port, data } = embedded;
+  const fields = { connection: url, psql: `psql '${url}'`, data };
+  print(context, { embedded: true, url, host: '127.0.0.1', port, data }, [{ fields }]);
+  say('The warehouse is open. Ctrl-C closes it.');
+  await untilStopped(signal);
+  return exit.ok;
+};
