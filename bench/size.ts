@@ -21,7 +21,7 @@ export const budgets: Readonly<Record<string, number>> = {
   outbound: 500,
   'server/api': 1000,
   'server/dashboard': 1600,
-  cli: 1750,
+  cli: 1990,
 };
 
 /** The limit for all of `src`. */
@@ -39,8 +39,8 @@ export const ceilings: Readonly<Record<string, number>> = {
   load: 1844,
   scheduler: 1180,
   outbound: 595,
-  cli: 2480,
-  src: 26_475,
+  cli: 1990,
+  src: 25_700,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

@@ -94,21 +94,23 @@ async function lines(sink: Sink, brief: boolean, isLive: boolean): Promise<Progr
 }
 
 /** A stream that is being read. `since`: `performance.now()` when it began. */
-type Active = { readonly since: number } & Pick<
-  Extract<RunEvent, { type: 'stream.progress' }>,
-  'received' | 'expected' | 'retries'
->;
+interface Active {
+  readonly since: number;
+  readonly received: number;
+  readonly expected?: number | undefined;
+  readonly retries: number;
+}
 
 function follow(active: Map<string, Active>, event: RunEvent): void {
   const { type, pipeline } = event;
+  if (type === 'stream.started' || type === 'stream.progress') {
+    const key = `${pipeline}.${event.stream}`;
+    const begun = { since: performance.now(), received: 0, retries: 0 };
+    active.set(key, { ...begun, ...active.get(key), ...event });
+  }
   if (type === 'stream.finished') active.delete(`${pipeline}.${event.report.stream}`);
   if (type === 'run.finished')
     for (const key of active.keys()) if (key.startsWith(`${pipeline}.`)) active.delete(key);
-  if (type !== 'stream.started' && type !== 'stream.progress') return;
-  const key = `${pipeline}.${event.stream}`;
-  const { since = performance.now() } = active.get(key) ?? {};
-  const begun = { received: 0, expected: undefined, retries: 0 };
-  active.set(key, { since, ...(type === 'stream.progress' ? event : begun) });
 }
 
 /** `3,100 of 5,000 (62 %), 1,240/s, 2 retries, 12 s`. A total that only follows what was received is no total. */

@@ -10,15 +10,9 @@ import type { Verb } from './context.ts';
 import { type Block, print } from './output.ts';
 import { unknown } from './pipelines.ts';
 
-interface RemoteOptions {
-  readonly action: string;
-  readonly dag: string;
-  readonly run?: string;
-  readonly url?: string;
-  readonly params?: string;
-  readonly runId?: string;
-  readonly limit: number;
-}
+type RemoteOptions = Record<'action' | 'dag', string> & { limit: number } & {
+  [Name in 'run' | 'url' | 'params' | 'runId']?: string;
+};
 
 interface Action {
   readonly post?: true;

@@ -17,6 +17,7 @@ import * as known from './pipelines.ts';
 import type { Progress } from './progress.ts';
 
 type How = Parameters<Runner['run']>[1];
+type RunOne = (ask: Ask, how: How) => Promise<RunReport>;
 type Listening = Pick<How, 'signal' | 'observe'>;
 
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
@@ -43,7 +44,7 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
   const notify = (what: Parameters<typeof known.notifyAfter>[2]) =>
     known.notifyAfter(context, known.outboundOf(own, config), what, warn);
 
-  const runOne = async (ask: Ask, how: How): Promise<RunReport> => {
+  const runOne: RunOne = async (ask, how) => {
     if (ask.does === 'reconcile') known.checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
@@ -65,10 +66,9 @@ export function openRunner(context: Context, options: RunnerOptions): Runner {
       if (ended !== undefined && ended.status !== 'lost') await notify(ended);
     }
   };
-  const all = { names, runOne, warehouseOf, deadlineMs: hours(config.runHours) };
   return {
     configured: names,
-    run: (ask, how) => (ask.pipeline === nightly.name ? runAll(ask, how, all) : runOne(ask, how)),
+    run: (ask, how) => (ask.pipeline === nightly.name ? runAll(ask, how, options, runOne) : runOne(ask, how)),
     async preview(ask, signal) {
       const isAll = ask.pipeline === nightly.name;
       const lines: PlanLine[] = [];
@@ -90,16 +90,10 @@ async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunR
   return backfill(deps, { ...window, ...some });
 }
 
-interface All {
-  readonly names: readonly string[];
-  readonly runOne: (ask: Ask, how: How) => Promise<RunReport>;
-  readonly warehouseOf: RunnerOptions['warehouseOf'];
-  readonly deadlineMs: number;
-}
-
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
-async function runAll(ask: Ask, how: How, { names, runOne, warehouseOf, deadlineMs }: All) {
-  const latest = performance.now() + deadlineMs;
+async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions, runOne: RunOne) {
+  const latest = performance.now() + hours(config.runHours);
+  const names = known.configured(config).map(({ name }) => name);
   const parts: Part[] = [];
   const isDone = (pipeline: string): boolean =>
     how.done?.some((run) => run.pipeline === pipeline && run.kind === ask.does) === true;
@@ -134,12 +128,7 @@ export type Part = Pick<RunReport, 'pipeline' | 'status' | 'error'> & {
 };
 
 /** Undefined where another run holds the pipeline. Throws Fenced: then the request as a whole is resumed elsewhere. */
-async function partOf(
-  ask: Ask,
-  how: How,
-  runOne: All['runOne'],
-  mayWait: boolean,
-): Promise<Part | undefined> {
+async function partOf(ask: Ask, how: How, runOne: RunOne, mayWait: boolean): Promise<Part | undefined> {
   const { pipeline, does: kind } = ask;
   try {
     const report = await runOne(ask, how);

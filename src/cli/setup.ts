@@ -153,13 +153,9 @@ export function listenError(error: unknown, change: string): unknown {
   return new Misconfigured(`cannot listen: ${(error as Error).message}; change ${change}`, { cause: error });
 }
 
-interface SimulateOptions {
-  readonly seed: number;
-  readonly issues: number;
-  readonly port: number;
-  readonly dialect: 'contract' | 'vendor';
-  readonly latency: number;
-}
+type SimulateOptions = Record<'seed' | 'issues' | 'port' | 'latency', number> & {
+  dialect: 'contract' | 'vendor';
+};
 
 /** Starts simulated sources; prints the lines that configure them. */
 export const simulate: Verb<SimulateOptions> = async (context, { latency: latencyMs, ...options }) => {
