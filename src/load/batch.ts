@@ -24,7 +24,7 @@ export interface Reject {
 
 /** One record of a batch, encoded: where its rows lie in the batch's bytes. */
 export interface BatchRecord {
-  /** The key columns' values, in the table's key order. */
+  /** The key columns' values, in the table's key order. Empty in a listing. */
   readonly key: readonly Value[];
   /** The key's encoded bytes as text: equal exactly when the keys are equal. Empty in a listing. */
   readonly keyText: string;
@@ -182,7 +182,7 @@ export class Batch {
     this.#writer.setInt8(fetchedField, 'timestamptz', fetchedAt);
     this.#writer.setInt4(fetchedField + fetchedBytes, delivered & ~inPart);
     return {
-      key: stream.table.key.map((column) => mapped.row[column] ?? null),
+      key: this.isListing ? noKey : stream.table.key.map((column) => mapped.row[column] ?? null),
       keyText,
       order: stream.table.order === undefined ? null : (mapped.row[stream.table.order] ?? null),
       fetchedAt,
@@ -283,6 +283,8 @@ function checkKey(writer: BinaryWriter, { table, key }: Layout, from: number): n
     throw new BadData('key_too_long', `the key of a row of ${table.name} has ${at - from} bytes`);
   return at;
 }
+
+const noKey: readonly Value[] = [];
 
 const eight = new DataView(new ArrayBuffer(8));
 

@@ -19,6 +19,9 @@ export class BinaryWriter {
   #buffer: Buffer;
   #view: DataView;
   #at = 0;
+  /** The last day that was written, and how many days that is since 1970. */
+  #dayText = '1970-01-01';
+  #days = 0;
 
   /** An empty writer that reserves `capacity` bytes. */
   constructor(capacity = 1 << 16) {
@@ -198,10 +201,15 @@ export class BinaryWriter {
   }
 
   #date(text: string): void {
-    const days = daysSince1970(text);
-    if (Number.isNaN(days)) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
+    // Rows of a report come by day.
+    if (text !== this.#dayText) {
+      const days = daysSince1970(text);
+      if (Number.isNaN(days)) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
+      this.#dayText = text;
+      this.#days = days;
+    }
     this.#begin(4);
-    this.#view.setInt32(this.#at, days - unixToPostgresDays);
+    this.#view.setInt32(this.#at, this.#days - unixToPostgresDays);
     this.#at += 4;
   }
 
@@ -229,21 +237,32 @@ export class BinaryWriter {
     const scale = dot < 0 ? 0 : plain.length - dot - 1;
     const left = Math.ceil((point - (isNegative ? 1 : 0)) / 4);
     const groups = left + Math.ceil(scale / 4);
-    const groupAt = (i: number): number =>
-      i < left
-        ? fourDigits(plain, point - (left - i) * 4, point)
-        : fourDigits(plain, point + 1 + (i - left) * 4);
-    let first = 0;
+    this.#reserve(12 + groups * 2);
+    const start = this.#at;
+    // Neither the groups of zeros at the beginning nor those at the end are written.
+    let first = groups;
     let end = groups;
-    while (first < end && groupAt(first) === 0) first += 1;
-    while (end > first && groupAt(end - 1) === 0) end -= 1;
-    const isZero = first === end;
-    this.#begin(8 + (end - first) * 2);
-    this.#word(end - first);
+    this.#at += 12;
+    for (let i = 0; i < groups; i += 1) {
+      const value =
+        i < left
+          ? fourDigits(plain, point - (left - i) * 4, point)
+          : fourDigits(plain, point + 1 + (i - left) * 4);
+      if (value === 0 && first === groups) continue;
+      if (first === groups) first = i;
+      if (value !== 0) end = i + 1;
+      this.#word(value);
+    }
+    const isZero = first === groups;
+    const count = isZero ? 0 : end - first;
+    this.#at = start;
+    this.#view.setInt32(start, 8 + count * 2);
+    this.#at += 4;
+    this.#word(count);
     this.#word(isZero ? 0 : left - 1 - first);
     this.#word(isNegative && !isZero ? 0x4000 : 0);
     this.#word(scale);
-    for (let i = first; i < end; i += 1) this.#word(groupAt(i));
+    this.#at += count * 2;
   }
 
   #int32(value: number): void {

@@ -3,21 +3,20 @@
  * repeat all names and the day are numbered by `occurrence`.
  */
 
-import { isPlainDecimal } from '../../core/decimal.ts';
+import { isPlainDecimal, wholeIn } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
-import { isObject, type JsonObject } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
-import { keyText, requireRecord } from '../../core/record-values.ts';
+import { keyText } from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Slice } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { parseDay, parseInstant } from '../../core/time.ts';
-import { columnName, columnsOf, RAGGED } from '../../reading/csv/records.ts';
+import { cellOf, columnName, type Line } from '../../reading/csv/lines.ts';
 import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
 import { shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
-import { Numbers, rowMaker } from './numbers.ts';
+import { type Filling, Numbers, rowMaker } from './numbers.ts';
 
 const keys = {
   campaign_name: columns
@@ -66,11 +65,21 @@ const dimensions: ReadonlyMap<string, string> = new Map(
 );
 export const csvDimensions: readonly string[] = [...dimensions.values()];
 
-/** What a column of a file holds. The name is the vendor's, for messages. */
-type Meaning =
-  | { readonly is: 'day'; readonly column: string; readonly name: string }
-  | { readonly is: 'text'; readonly column: string; readonly name: string }
-  | { readonly is: 'metric'; readonly column: string; readonly name: string; readonly metric: Metric };
+/** What a column of a file holds. */
+interface Meaning {
+  readonly is: 'day' | 'key' | 'text' | Metric['kind'];
+  readonly column: string;
+  /** The vendor's name, for messages. */
+  readonly name: string;
+  readonly metric?: Metric;
+}
+
+const ofMetric = (metric: Metric): Meaning => ({
+  is: metric.kind,
+  column: metric.column,
+  name: metric.name,
+  metric,
+});
 
 /** The vendor documents no header. These are the usual names of a column of days. */
 const dayNames = ['DAY', 'DATE', 'DATE_DAY', 'REPORT_DATE', 'START_DATE', 'START_TIME'];
@@ -79,11 +88,14 @@ const dayNames = ['DAY', 'DATE', 'DATE_DAY', 'REPORT_DATE', 'START_DATE', 'START
 const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...metricsOf('aggregate').flatMap(({ column, name }): [string, Meaning][] => {
     const metric = metricsOf('csv').find((one) => one.column === column);
-    return metric === undefined ? [] : [[name, { is: 'metric', column, name: metric.name, metric }]];
+    return metric === undefined ? [] : [[name, ofMetric(metric)]];
   }),
-  ...metricsOf('csv').map((metric): [string, Meaning] => [metric.name, { is: 'metric', ...metric, metric }]),
+  ...metricsOf('csv').map((metric): [string, Meaning] => [metric.name, ofMetric(metric)]),
   ['CURRENCY', { is: 'text', column: 'currency', name: 'AD_ACCOUNT_CURRENCY' }],
-  ...[...dimensions].map(([column, name]): [string, Meaning] => [name, { is: 'text', column, name }]),
+  ...[...dimensions].map(([column, name]): [string, Meaning] => [
+    name,
+    { is: Object.hasOwn(keys, column) ? 'key' : 'text', column, name },
+  ]),
   ...dayNames.map((name): [string, Meaning] => [
     name,
     { is: 'day', column: 'day', name: 'a column for the day' },
@@ -100,85 +112,85 @@ export interface Header {
   readonly absent: readonly string[];
 }
 
+const shownHeader = (header: readonly string[]): string =>
+  `${header
+    .slice(0, 20)
+    .map((name) => columnName(name).slice(0, 40))
+    .join(', ')}${header.length > 20 ? ', …' : ''}`;
+
 /**
  * Reads a file's header: columns are known by their names, in any order and spelling. Throws `UnexpectedContent` where a required column is
- * missing, or two columns have one name or one meaning.
+ * missing, a column has no name, or two have one name or one meaning: which of them is meant could only be guessed.
  */
 export const readHeader = (what: string, header: readonly string[]): Header => {
   const places = new Map<string, number>();
-  for (const [name, index] of columnsOf(what, header)) {
-    const column = meanings.get(name)?.column;
-    if (column === undefined) continue;
-    const other = header[places.get(column) ?? -1];
-    if (other !== undefined)
+  for (const [index, given] of header.entries()) {
+    const name = columnName(given);
+    if (name === '') throw new UnexpectedContent(`${what}: column ${index + 1} of the CSV file has no name`);
+    const column = meanings.get(name)?.column ?? name;
+    const before = header[places.get(column) ?? -1];
+    if (before !== undefined)
       throw new UnexpectedContent(
-        `${what}: the report has two columns for ${column}, ${other} and ${header[index]}`,
+        `${what}: the report has two columns for ${column}: ${before.slice(0, 60)} and ${given.slice(0, 60)}`,
       );
     places.set(column, index);
   }
   const all = new Map([...meanings.values()].map(({ column, name }) => [column, name]));
-  const absent = [...all.keys()].filter((column) => !places.has(column));
-  const missing = requiredColumns
-    .filter((column) => absent.includes(column))
-    .map((column) => all.get(column));
-  if (missing.length > 0) {
-    const names = header.slice(0, 20).map((name) => columnName(name).slice(0, 40));
+  const lacking = (some: readonly string[]): readonly string[] =>
+    some.filter((column) => !places.has(column)).map((column) => all.get(column) ?? column);
+  const missing = lacking(requiredColumns);
+  if (missing.length > 0)
     throw new UnexpectedContent(
-      `${what}: the report has no ${missing.join(', ')}; its columns are ${names.join(', ')}${header.length > 20 ? ', …' : ''}`,
+      `${what}: the report has no ${missing.join(', ')}; its columns are ${shownHeader(header)}`,
     );
-  }
-  return {
-    day: places.get('day') ?? -1,
-    absent: absent.map((column) => all.get(column) ?? column),
-  };
+  return { day: places.get('day') ?? -1, absent: lacking([...all.keys()]) };
 };
 
-interface HeaderMeaning {
+interface Column extends Partial<Meaning> {
   readonly header: string;
-  readonly meaning: Meaning | undefined;
 }
 
-let last: readonly HeaderMeaning[] = [];
+let lastHeader: readonly string[] = [];
+let lastPlan: readonly Column[] = [];
 
-/** The meanings of a record's columns. All rows of a file have the same header, so those of the row before are remembered. */
-const meaningsOf = (cells: JsonObject): readonly HeaderMeaning[] => {
-  const headers = Object.keys(cells);
-  if (headers.length !== last.length || headers.some((header, index) => header !== last[index]?.header))
-    last = headers.map((header) => ({ header, meaning: meanings.get(columnName(header)) }));
-  return last;
+/** What to do with each cell of a file's lines. All lines of a file share their header. */
+const planOf = (header: readonly string[]): readonly Column[] => {
+  if (header !== lastHeader) {
+    lastHeader = header;
+    lastPlan = header.map((name) => ({ header: name, ...meanings.get(columnName(name)) }));
+  }
+  return lastPlan;
 };
 
 /** A number in a cell as JSON writes it; undefined where it is none. Thousands separators and signs of a currency are not read. */
 const numberIn = (cell: string): string | undefined => {
-  if (isPlainDecimal(cell)) return cell;
   const [, sign, digits] = /^(-?)0*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.exec(cell) ?? [];
   return sign === undefined || digits === undefined ? undefined : sign + digits;
 };
 
+let lastDay = '';
+
 /** `2024-03-01`, or an instant that begins a day in UTC. */
 const dayIn = (r: Reading, cell: string): string => {
+  if (cell === lastDay) return cell;
   try {
-    if (cell.length === 10) return parseDay(cell);
-    if (parseInstant(cell) % 86_400_000_000n === 0n)
-      return parseDay(new Date(cell).toISOString().slice(0, 10));
+    if (cell.length === 10) lastDay = parseDay(cell);
+    else if (parseInstant(cell) % 86_400_000_000n === 0n) lastDay = new Date(cell).toISOString().slice(0, 10);
+    else throw r.reject('bad_date', 'day', 'has a % that begins no day in UTC');
   } catch (error) {
     throw r.because(error, 'day');
   }
-  throw r.reject('bad_date', 'day', 'has a % that begins no day in UTC');
+  return lastDay;
 };
 
-const cellsOf = (r: Reading, record: Parameters<typeof requireRecord>[1]): JsonObject => {
-  const cells = requireRecord(r, record);
-  const ragged = cells[RAGGED];
-  if (ragged === undefined) return cells;
-  throw r.reject(
-    'ragged_row',
-    RAGGED,
-    typeof ragged === 'string' ? `cannot be read: ${ragged}` : 'has not as many cells as the header',
-  );
+/** The line of a record. Rejects one that cannot be read, or has another number of cells than the header: none would be under its name. */
+const lineOf = (r: Reading, record: Json): Line => {
+  const line = record as Line;
+  if (line.why !== undefined) throw r.reject('ragged_row', '(line)', `cannot be read: ${line.why}`);
+  if (line.count === line.header.length) return line;
+  throw r.reject('ragged_row', '(line)', 'has not as many cells as the header');
 };
 
-const isKey = (column: string): boolean => Object.hasOwn(keys, column);
 const emptyKeys = Object.fromEntries(Object.keys(keys).map((name) => [name, '']));
 const newRow = rowMaker('csv', {
   ad_account_id: null,
@@ -188,40 +200,50 @@ const newRow = rowMaker('csv', {
   ...Object.fromEntries(Object.keys(texts).map((name) => [name, null])),
 });
 
+/** The platform's number for 1 to 4 (metrics.ts, `hidden`), as most files write it. */
+const hiddenCell = '-5';
+
+/** Puts a cell that is not empty into the row. */
+const fill = (r: Reading, row: Filling, numbers: Numbers, at: Column, cell: string): void => {
+  const { header, is, column = '', metric } = at;
+  if (metric?.flag !== undefined && cell === hiddenCell) row[metric.flag] = true;
+  else if (is === 'rate' && isPlainDecimal(cell)) row[column] = cell;
+  else if (is === 'text') row[column] = cell;
+  else if (is === 'key') row[column] = keyText(r, header, cell);
+  else if (is === 'day') row.day = dayIn(r, cell);
+  else {
+    const number = numberIn(cell);
+    if (metric === undefined) r.note(`${shown(header)}: a column that is not known`);
+    if (number !== undefined) numbers.set(metric, at.name ?? header, number);
+    else if (metric === undefined) r.keep(header, cell);
+    else throw r.reject('bad_number', header, 'has a % that is no plain number');
+  }
+};
+
 /**
- * Partition `ad_account_id`. A record is { header as given: cell as text }; an empty cell is null. A column that is not known goes to
- * `extra_metrics` where it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row
- * without a day or with another number of cells than the header.
+ * Partition `ad_account_id`. A record is a line of the file; an empty cell is null. A column that is not known goes to `extra_metrics` where
+ * it holds a number, to `_extra` where it holds text. A metric that is no number rejects the row, as does a row without a day or with another
+ * number of cells than the header.
  */
 export const csvRows: Facts = {
   table,
   transform: (record, slice) => {
     const r = new Reading('ads.report_csv', 'row', record);
-    const cells = cellsOf(r, record);
+    const line = lineOf(r, record);
+    const { text, spans, first } = line;
     const row = newRow();
     row.ad_account_id = accountOf(slice);
     const numbers = new Numbers(r, row);
-    const columnsOfRow = meaningsOf(cells);
-    const given = Object.values(cells);
-    for (let index = 0; index < columnsOfRow.length; index++) {
-      const { header, meaning } = columnsOfRow[index] as HeaderMeaning;
-      const cell = given[index];
-      if (cell === null || cell === undefined || cell === '') continue;
-      if (typeof cell !== 'string') throw r.reject('bad_type', header, 'has a % that is no text');
-      if (meaning?.is === 'metric' && numbers.plain(meaning.metric, cell)) continue;
-      if (meaning?.is === 'text') {
-        row[meaning.column] = isKey(meaning.column) ? keyText(r, header, cell) : cell;
-        continue;
-      }
-      if (meaning?.is === 'day') {
-        row.day = dayIn(r, cell);
-        continue;
-      }
-      const number = numberIn(cell);
-      if (meaning === undefined) r.note(`${shown(header)}: a column that is not known`);
-      if (number !== undefined) numbers.set(meaning?.metric, meaning?.name ?? header, number);
-      else if (meaning === undefined) r.keep(header, cell);
-      else throw r.reject('bad_number', header, 'has a % that is no plain number');
+    const plan = planOf(line.header);
+    for (let index = 0; index < plan.length; index++) {
+      const from = spans[first + 2 * index] ?? 0;
+      const to = spans[first + 2 * index + 1] ?? 0;
+      if (from === to) continue;
+      const at = plan[index] as Column;
+      // Most cells are counts, written plainly: they need no text of their own.
+      const whole = at.is === 'count' ? wholeIn(text, from, to) : Number.NaN;
+      if (whole >= 0) row[at.column as string] = whole;
+      else fill(r, row, numbers, at, cellOf(line, index));
     }
     if (row.day === null) throw r.reject('missing_field', 'day', 'has no %');
     numbers.finish();
@@ -231,7 +253,7 @@ export const csvRows: Facts = {
   /** By day and names; nothing tells which of several rows of the same names it is. */
   keyOf: (record, slice: Slice) => {
     const r = new Reading('ads.report_csv', 'row', record);
-    const { day, ...names } = namesIn(cellsOf(r, record));
+    const { day, ...names } = namesIn(lineOf(r, record));
     if (day === undefined) throw r.reject('missing_field', 'day', 'has no %');
     for (const [column, name] of Object.entries(names)) keyText(r, column, name);
     return { ad_account_id: accountOf(slice), ...emptyKeys, ...names, day: dayIn(r, day) };
@@ -239,18 +261,22 @@ export const csvRows: Facts = {
 };
 
 /** The cells with a row's day and names, by column. */
-const namesIn = (cells: JsonObject): Readonly<Record<string, string>> =>
+const namesIn = (line: Line): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    meaningsOf(cells).flatMap(({ header, meaning }) => {
-      const cell = cells[header];
-      const isName = meaning?.is === 'day' || (meaning?.is === 'text' && isKey(meaning.column));
-      return isName && typeof cell === 'string' && cell !== '' ? [[meaning.column, cell]] : [];
+    planOf(line.header).flatMap(({ is, column = '' }, index) => {
+      const cell = is === 'day' || is === 'key' ? cellOf(line, index) : '';
+      return cell === '' ? [] : [[column, cell]];
     }),
   );
 
-/** What people call a row: its day and names, as far as it has any. */
+/** What people call a row: its day and names, as far as it has any. A line with another number of cells than the header has none. */
 export const nameOfRow = (record: Json): string => {
-  const names = isObject(record) ? namesIn(record) : {};
-  const parts = ['day', ...Object.keys(keys)].map((column) => names[column] ?? '');
-  return parts.some((part) => part !== '') ? parts.join('/').slice(0, 300) : '';
+  const line = record as Line;
+  const names = line.count === line.header.length ? namesIn(line) : {};
+  return Object.keys(names).length === 0
+    ? ''
+    : ['day', ...Object.keys(keys)]
+        .map((column) => names[column] ?? '')
+        .join('/')
+        .slice(0, 300);
 };

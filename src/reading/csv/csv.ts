@@ -2,13 +2,11 @@
 
 import { isUtf8 } from 'node:buffer';
 import { TooLarge, UnexpectedContent } from '../../core/errors.ts';
-import { type Line, scan } from './lines.ts';
+import { cellsOf, type Line, scan } from './lines.ts';
 
 /** Some lines of a file, in order. */
 export interface Block {
   readonly lines: readonly Line[];
-  /** Their bytes, exactly; the byte order mark and the header are not in it. */
-  readonly raw: Buffer;
   /** Whether no other block follows. */
   readonly last: boolean;
 }
@@ -43,140 +41,121 @@ export const openCsv = async (
   chunks: AsyncIterable<Buffer>,
   limits: Partial<CsvLimits> = {},
 ): Promise<CsvFile> => {
-  const blocks = blocksOf(what, chunks, { ...defaultLimits, ...limits });
+  const reader = new Reader(what, { ...defaultLimits, ...limits });
+  const blocks = reader.blocks(chunks);
+  const close = async (): Promise<void> => void (await blocks.return());
   try {
-    const first = await blocks.next();
-    const [header] = first.value?.lines ?? [];
-    if (header === undefined)
-      throw new UnexpectedContent(`${what}: the CSV file is empty; it has not even a header`);
-    if (header.cells === undefined)
-      throw new UnexpectedContent(`${what}: the header cannot be read: ${header.why}`);
-    return {
-      header: header.cells,
-      blocks: withWidth(what, blocks, header.cells.length),
-      close: async () => void (await blocks.return()),
-    };
+    await blocks.next();
+    return { header: reader.header, blocks, close };
   } catch (error) {
-    await blocks.return();
+    await close();
     throw error;
   }
 };
 
-/** The blocks behind the header; notices a last line that is cut off. */
-async function* withWidth(
-  what: string,
-  blocks: AsyncGenerator<Block & { readonly ended: boolean }, void, void>,
-  width: number,
-): AsyncGenerator<Block, void, void> {
-  for await (const { lines, raw, last, ended } of blocks) {
-    const final = lines.at(-1);
-    if (last && !ended && final !== undefined && final.cells?.length !== width)
-      throw new UnexpectedContent(`${what}: the file breaks off in its last line`);
-    yield { lines, raw, last };
-  }
-}
-
-/** Blocks of whole lines; the first one is the header's line alone. `ended`: whether the block ends in LF. */
-async function* blocksOf(
-  what: string,
-  chunks: AsyncIterable<Buffer>,
-  limits: CsvLimits,
-): AsyncGenerator<Block & { readonly ended: boolean }, void, void> {
-  let pieces: Buffer[] = [];
-  let size = 0;
+/** Gathers chunks of a file until they hold whole lines. */
+class Reader {
+  header: readonly string[] = [];
+  readonly #what: string;
+  readonly #limits: CsvLimits;
+  #pieces: Buffer[] = [];
+  #size = 0;
   /** Gathered bytes at which it is worth looking for whole lines; grows while a single line does not end. */
-  let enough = 4;
-  let begun = false;
-  let marked = false;
+  #enough = 4;
+  #isMarkRead = false;
 
-  const cut = (raw: Buffer, isLast: boolean): { block: Block | undefined; rest: Buffer } => {
-    const text = raw.toString('utf8');
-    const { lines, end } = scan(text, isLast);
-    const bytes = end === text.length ? raw.length : Buffer.byteLength(text.slice(0, end));
-    return {
-      block: lines.length === 0 ? undefined : { lines, raw: raw.subarray(0, bytes), last: false },
-      rest: raw.subarray(bytes),
-    };
-  };
-
-  let waiting: (Block & { readonly ended: boolean }) | undefined;
-  const take = function* (isLast: boolean): Generator<Block & { readonly ended: boolean }, void, void> {
-    let raw = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, size);
-    if (!marked) {
-      raw = withoutMark(what, raw);
-      marked = true;
-    }
-    const whole = isLast ? raw.length : raw.lastIndexOf(0x0a) + 1;
-    let part = raw.subarray(0, whole);
-    const behind = raw.subarray(whole);
-    checkText(what, part);
-    if (!begun && part.length > 0) {
-      const header = headerEnd(what, part, isLast);
-      if (header > 0) {
-        begun = true;
-        yield { ...linesOf(part.subarray(0, header)), last: false, ended: true };
-        part = part.subarray(header);
-      }
-    }
-    const { block, rest } = begun ? cut(part, isLast) : { block: undefined, rest: part };
-    if (isLast && rest.length > 0)
-      throw new UnexpectedContent(
-        `${what}: a quote is opened and never closed; the file breaks off or is damaged`,
-      );
-    if (block !== undefined) {
-      // One block is held back, so that the last one is known as such.
-      if (waiting !== undefined) yield waiting;
-      waiting = { ...block, ended: block.raw.at(-1) === 0x0a };
-    }
-    const left = rest.length === 0 ? behind : behind.length === 0 ? rest : Buffer.concat([rest, behind]);
-    if (left.length > limits.lineBytes)
-      throw new TooLarge(
-        `${what}: a line of more than ${limits.lineBytes} bytes: a quote that is never closed, or no CSV file`,
-      );
-    pieces = left.length === 0 ? [] : [left];
-    size = left.length;
-    // Twice what did not do: else a long line would be looked at again with each chunk.
-    enough = begun ? Math.max(limits.blockBytes, 2 * size) : 2 * size;
-  };
-
-  for await (const chunk of chunks) {
-    pieces.push(chunk);
-    size += chunk.length;
-    if (size >= enough) yield* take(false);
+  constructor(what: string, limits: CsvLimits) {
+    this.#what = what;
+    this.#limits = limits;
   }
-  yield* take(true);
-  if (waiting !== undefined) yield { ...waiting, last: true };
+
+  /** The blocks; the first one, without lines, comes when the header has been read. */
+  async *blocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Block, void, void> {
+    let waiting: readonly Line[] | undefined;
+    for await (const chunk of chunks) {
+      this.#pieces.push(chunk);
+      this.#size += chunk.length;
+      if (this.#size < this.#enough) continue;
+      const [wasBegun, lines] = [this.#isBegun, this.#lines(false)];
+      if (this.#isBegun && !wasBegun) yield { lines: [], last: false };
+      // One block is held back, so that the last one is known as such.
+      if (lines.length > 0 && waiting !== undefined) yield { lines: waiting, last: false };
+      if (lines.length > 0) waiting = lines;
+    }
+    const [wasBegun, lines] = [this.#isBegun, this.#lines(true)];
+    if (!this.#isBegun) this.#fail('the CSV file is empty; it has not even a header');
+    if (!wasBegun) yield { lines: [], last: false };
+    this.#checkEnd(lines.at(-1));
+    if (lines.length > 0 && waiting !== undefined) yield { lines: waiting, last: false };
+    if (lines.length > 0 || waiting !== undefined)
+      yield { lines: lines.length > 0 ? lines : (waiting ?? []), last: true };
+  }
+
+  get #isBegun(): boolean {
+    return this.header.length > 0;
+  }
+
+  /** The whole lines of what was gathered; the rest stays for the next time. */
+  #lines(isLast: boolean): readonly Line[] {
+    let raw =
+      this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#size);
+    if (!this.#isMarkRead) raw = this.#withoutMark(raw);
+    const whole = raw.subarray(0, isLast ? raw.length : raw.lastIndexOf(0x0a) + 1);
+    this.#checkText(whole);
+    let text = whole.toString('utf8');
+    if (!this.#isBegun) text = text.slice(this.#readHeader(text, isLast));
+    const { lines, end } = this.#isBegun ? scan(text, isLast, this.header) : { lines: [], end: 0 };
+    const rest = Buffer.byteLength(end === 0 ? text : text.slice(end));
+    if (isLast && rest > 0)
+      this.#fail('a quote is opened and never closed; the file breaks off or is damaged');
+    this.#keep(raw.subarray(whole.length - rest));
+    return lines;
+  }
+
+  #keep(rest: Buffer): void {
+    const { lineBytes, blockBytes } = this.#limits;
+    if (rest.length > lineBytes)
+      throw new TooLarge(
+        `${this.#what}: a line of more than ${lineBytes} bytes: a quote that is never closed, or no CSV file`,
+      );
+    this.#pieces = rest.length === 0 ? [] : [rest];
+    this.#size = rest.length;
+    // Twice what did not do: else a long line would be looked at again with each chunk.
+    this.#enough = this.#isBegun ? Math.max(blockBytes, 2 * rest.length) : 2 * rest.length;
+  }
+
+  /** How many characters the header takes; 0 where it is not complete yet. */
+  #readHeader(text: string, isLast: boolean): number {
+    const { lines, end } = scan(text, isLast, [], 1);
+    const [line] = lines;
+    if (line === undefined) return 0;
+    const given = text.slice(0, end);
+    if (/\r(?!\n|$)/.test(given) && !given.includes('"'))
+      this.#fail('the lines end in CR alone; only LF and CRLF are read');
+    if (line.why !== undefined) this.#fail(`the header cannot be read: ${line.why}`);
+    this.header = cellsOf(line);
+    return end;
+  }
+
+  #withoutMark(raw: Buffer): Buffer {
+    this.#isMarkRead = true;
+    if ((raw[0] === 0xff && raw[1] === 0xfe) || (raw[0] === 0xfe && raw[1] === 0xff))
+      this.#fail('the file is UTF-16; only UTF-8 is read');
+    return raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
+  }
+
+  #checkText(raw: Buffer): void {
+    if (raw.includes(0)) this.#fail('the file holds NUL bytes: it is no text, or UTF-16; only UTF-8 is read');
+    if (!isUtf8(raw)) this.#fail('the file is not valid UTF-8');
+  }
+
+  /** A last line without its end may be cut off: then it has other cells than the header. */
+  #checkEnd(line: Line | undefined): void {
+    const isEnded = line === undefined || line.text.endsWith('\n');
+    if (!isEnded && line.count !== this.header.length) this.#fail('the file breaks off in its last line');
+  }
+
+  #fail(why: string): never {
+    throw new UnexpectedContent(`${this.#what}: ${why}`);
+  }
 }
-
-const linesOf = (raw: Buffer): Pick<Block, 'lines' | 'raw'> => ({
-  lines: scan(raw.toString('utf8'), true).lines,
-  raw,
-});
-
-/** Bytes within which the header is looked for; what is longer is no CSV file. */
-const mostHeader = 1024 * 1024;
-
-/** Where the header's line ends (behind its LF); 0 where it is not complete yet. */
-const headerEnd = (what: string, raw: Buffer, isLast: boolean): number => {
-  const text = raw.toString('utf8', 0, mostHeader);
-  const { lines, end } = scan(text, isLast && raw.length <= mostHeader, 1);
-  if (lines.length === 0) return 0;
-  const line = text.slice(0, end);
-  if (/\r(?!\n|$)/.test(line) && !line.includes('"'))
-    throw new UnexpectedContent(`${what}: the lines end in CR alone; only LF and CRLF are read`);
-  return Buffer.byteLength(line);
-};
-
-const withoutMark = (what: string, raw: Buffer): Buffer => {
-  if ((raw[0] === 0xff && raw[1] === 0xfe) || (raw[0] === 0xfe && raw[1] === 0xff))
-    throw new UnexpectedContent(`${what}: the file is UTF-16; only UTF-8 is read`);
-  return raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
-};
-
-const checkText = (what: string, raw: Buffer): void => {
-  if (raw.includes(0))
-    throw new UnexpectedContent(
-      `${what}: the file holds NUL bytes: it is no text, or UTF-16; only UTF-8 is read`,
-    );
-  if (!isUtf8(raw)) throw new UnexpectedContent(`${what}: the file is not valid UTF-8`);
-};

@@ -1,17 +1,41 @@
 /** Cuts CSV into lines and cells (RFC 4180), strictly: a line that breaks the rules is reported as such, never guessed. */
 
-/** One line. `[from, to)`: its characters in the text it was read from, without the line end. */
-export type Line = {
+/**
+ * One line of a text. Its cells are places in the text, two numbers each, and become text only when they are needed: a report has a hundred
+ * columns and half a million lines.
+ */
+export interface Line {
+  /** The names of the columns; empty for the header's own line. */
+  readonly header: readonly string[];
+  readonly text: string;
+  /** `[from, to)`: its characters, without the line end. */
   readonly from: number;
   readonly to: number;
-} & (
-  | { readonly cells: readonly string[]; readonly why?: undefined }
-  /** A line that is no row: a quote where none may be, or a carriage return outside quotes. */
-  | { readonly cells?: undefined; readonly why: string }
-);
+  /** From `first` on: where each cell begins and ends, without its quotes. A cell with quotes written twice begins with its own quote. */
+  readonly spans: Int32Array;
+  readonly first: number;
+  /** How many cells there are; 0 in a line that is no row. */
+  readonly count: number;
+  /** Why the line is no row: a quote where none may be, or a carriage return outside quotes. */
+  readonly why: string | undefined;
+}
+
+/** The text of the cell at `index`; '' where there is none. */
+export const cellOf = ({ text, spans, first, count }: Line, index: number): string => {
+  if (index < 0 || index >= count) return '';
+  const from = spans[first + 2 * index] ?? 0;
+  const to = spans[first + 2 * index + 1] ?? 0;
+  return text.charCodeAt(from) === quote && from < to
+    ? text.slice(from + 1, to - 1).replaceAll('""', '"')
+    : text.slice(from, to);
+};
+
+/** The cells of a line as text. */
+export const cellsOf = (line: Line): readonly string[] =>
+  Array.from({ length: line.count }, (_, index) => cellOf(line, index));
 
 /** True of a line without a character. */
-export const isEmpty = ({ cells }: Line): boolean => cells?.length === 1 && cells[0] === '';
+export const isEmpty = ({ from, to }: Line): boolean => from === to;
 
 export interface Scan {
   readonly lines: readonly Line[];
@@ -25,7 +49,7 @@ const feed = 0x0a;
 const carriage = 0x0d;
 
 const strayQuote = 'a quote stands within a cell that does not begin with one';
-const behindQuote = 'text stands behind a closing quote';
+const afterQuote = 'text stands behind a closing quote';
 const strayReturn = 'a carriage return stands outside quotes';
 
 /**
@@ -33,42 +57,60 @@ const strayReturn = 'a carriage return stands outside quotes';
  * twice. Quotes open a cell only as its first character. A line that breaks these rules ends at its next LF. Unless `last` is set, a line
  * without its end is left for the next text, which must then begin with it. An empty line has one empty cell. `most`: how many lines at most.
  */
-export const scan = (text: string, last: boolean, most = Number.POSITIVE_INFINITY): Scan => {
+export const scan = (
+  text: string,
+  last: boolean,
+  header: readonly string[] = [],
+  most = Number.POSITIVE_INFINITY,
+): Scan => {
   const lines: Line[] = [];
+  let spans = new Int32Array(1024 + (text.length >> 1));
+  let used = 0;
   let at = 0;
   while (at < text.length && lines.length < most) {
-    const cells: string[] = [];
+    const first = used;
     let why: string | undefined;
     let end = at;
     for (let from = at; ; from = end + 1) {
+      if (used + 2 > spans.length) spans = larger(spans);
+      spans[used] = from;
       if (text.charCodeAt(from) === quote) {
         end = closing(text, from);
         if (end < 0) return { lines, end: at };
-        const cell = text.slice(from + 1, end);
-        cells.push(cell.includes('"') ? cell.replaceAll('""', '"') : cell);
+        const isPlain = text.lastIndexOf('"', end - 1) === from;
+        if (isPlain) spans[used] = from + 1;
+        spans[used + 1] = isPlain ? end : end + 1;
         end++;
       } else {
         end = endOfPlain(text, from);
+        spans[used + 1] = end;
         const code = text.charCodeAt(end);
         if (code === quote) why = strayQuote;
         else if (code === carriage && !endsAt(text, end + 1)) why = strayReturn;
-        cells.push(text.slice(from, end));
       }
+      used += 2;
       if (text.charCodeAt(end) !== comma || why !== undefined) break;
     }
     let to = end;
     if (text.charCodeAt(end) === carriage && endsAt(text, end + 1)) end++;
-    if (why === undefined && !endsAt(text, end)) why = behindQuote;
+    if (why === undefined && !endsAt(text, end)) why = afterQuote;
     if (why !== undefined) {
       end = text.indexOf('\n', end);
       if (end < 0) end = text.length;
       to = text.charCodeAt(end - 1) === carriage ? end - 1 : end;
     }
     if (end === text.length && !last) break;
-    lines.push(why === undefined ? { cells, from: at, to } : { why, from: at, to });
+    const count = why === undefined ? (used - first) / 2 : 0;
+    lines.push({ header, text, from: at, to, spans, first, count, why });
     at = end + 1;
   }
   return { lines, end: Math.min(at, text.length) };
+};
+
+const larger = (spans: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> => {
+  const grown = new Int32Array(spans.length * 2);
+  grown.set(spans);
+  return grown;
 };
 
 /** Where a cell without quotes ends. */
@@ -91,8 +133,9 @@ const closing = (text: string, from: number): number => {
 const endsAt = (text: string, index: number): boolean =>
   index >= text.length || text.charCodeAt(index) === feed;
 
-/** The bytes of each line of a block, without its line end. */
-export const linesIn = (raw: Buffer): readonly Buffer[] => {
-  const text = raw.toString('utf8');
-  return scan(text, true).lines.map(({ from, to }) => Buffer.from(text.slice(from, to)));
-};
+/** What a header means apart from its spelling: `Impressions on Spotify` and `impressions_on_spotify` are the same column. */
+export const columnName = (header: string): string =>
+  header
+    .trim()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+    .toUpperCase();

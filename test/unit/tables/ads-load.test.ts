@@ -8,6 +8,7 @@ import { parseJson } from '../../../src/core/json.ts';
 import type { Mapped, Slice, Stream } from '../../../src/core/stream.ts';
 import type { Child, Table } from '../../../src/core/table.ts';
 import type { Load } from '../../../src/load/load.ts';
+import { csvLine } from '../../support/csv-line.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, rowsOf, thingFlow } from '../load/things.ts';
 
@@ -188,11 +189,7 @@ test('an ad set is replaced with its targets, caps and placements, and its versi
 
 test('rows of a CSV report that repeat all their names are all kept', async () => {
   const cells = { DATE: '2024-03-01', CAMPAIGN_NAME: 'C', AD_NAME: 'A' };
-  const records = [
-    { ...cells, SPEND: '1' },
-    { ...cells, SPEND: '2' },
-    { ...cells, SPEND: '1' },
-  ];
+  const records = ['1', '2', '1'].map((spend) => csvLine({ ...cells, SPEND: spend }));
   const scope = days('day', '2024-03-01', '2024-03-02', { ad_account_id: 'acc' });
   expect((await load(csv, records, scope)).counts).toMatchObject({ received: 3, inserted: 3 });
   expect(await read('select occurrence, spend::text from ads.report_csv order by 1')).toEqual([

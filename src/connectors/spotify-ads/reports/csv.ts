@@ -8,8 +8,7 @@ import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
-import { isEmpty, linesIn } from '../../../reading/csv/lines.ts';
-import { recordsBy } from '../../../reading/csv/records.ts';
+import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
 import { download } from '../../../reading/download.ts';
 import { idBy, textAt } from '../../../reading/offset-list.ts';
 import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
@@ -66,7 +65,7 @@ const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: 
         const { day, absent } = readHeader(lookEndpoint, file.header);
         if (absent.length > 0)
           reports.note(`${lookEndpoint}: requested, but not in the report: ${absent.join(', ')}`);
-        const fetched = yield* pagesOf(reports, file, day, slice);
+        const fetched = yield* pagesOf(reports, file.blocks, day, slice);
         // The engine asks about an empty answer again, and the same file would only repeat it.
         if (fetched === 0) await context.job.became('abandoned', 'it has no rows');
         return { expected: null, fetched, passes: 1, matched: true };
@@ -79,38 +78,32 @@ const reading = (reports: Reports, slice: Slice, context: SliceContext, signal: 
       throw error;
     }
   }
-  return { pages: pages(), id: nameOfRow, bytes: bytesOf() };
+  return { pages: pages(), id: nameOfRow, bytes: bytesOf };
 };
 
 /** The rows of the slice's days; returns how many. Throws `UnexpectedContent` where there are only rows of other days. */
 async function* pagesOf(
   { note }: Reports,
-  { header, blocks }: { readonly header: readonly string[]; readonly blocks: AsyncIterable<Block> },
+  blocks: AsyncIterable<Block>,
   day: number,
   slice: Slice,
 ): AsyncGenerator<Page, number, void> {
   const { from, to } = daysOf(slice);
   const [first, end] = [dayText(from), dayText(to)];
-  const recordOf = recordsBy(header);
+  // What is no day is for the transform to reject.
+  const isOutside = (line: Line): boolean => {
+    const text = line.count === line.header.length ? cellOf(line, day).slice(0, 10) : '';
+    return (text < first || text >= end) && /^\d{4}-\d{2}-\d{2}$/.test(text);
+  };
   let fetched = 0;
   let outside = 0;
-  for await (const { lines, raw } of blocks) {
-    const records: Json[] = [];
-    const places: number[] = [];
-    for (const [index, line] of lines.entries()) {
-      if (isEmpty(line)) continue;
-      const text = line.cells?.length === header.length ? (line.cells[day] ?? '').slice(0, 10) : '';
-      // What is no day is for the transform to reject.
-      if (/^\d{4}-\d{2}-\d{2}$/.test(text) && (text < first || text >= end)) {
-        outside += 1;
-        continue;
-      }
-      records.push(recordOf(line));
-      places.push(index);
-    }
+  for await (const { lines } of blocks) {
+    const given = lines.filter((line) => !isEmpty(line));
+    const records = given.filter((line) => !isOutside(line));
+    outside += given.length - records.length;
     fetched += records.length;
     const receivedAt = performance.now();
-    yield { records, places, raw, total: undefined, date: undefined, receivedAt, offset: undefined };
+    yield { records, raw: noBytes, total: undefined, date: undefined, receivedAt, offset: undefined };
   }
   const days = `${first} to ${end} (exclusive)`;
   if (fetched === 0 && outside > 0)
@@ -119,16 +112,12 @@ async function* pagesOf(
   return fetched;
 }
 
-/** The line of a record. Rejects come several to a page: its lines are found once. */
-const bytesOf = (): Reading['bytes'] => {
-  let page: Page | undefined;
-  let lines: readonly Buffer[] = [];
-  return (record, of) => {
-    if (of !== page) lines = linesIn(of.raw);
-    page = of;
-    const index = of.records.indexOf(record);
-    return lines[of.places?.[index] ?? index] ?? of.raw;
-  };
+/** A page of a file has no answer of its own: each line has its text. */
+const noBytes = Buffer.alloc(0);
+
+const bytesOf: Reading['bytes'] = (record) => {
+  const { text, from, to } = record as Line;
+  return Buffer.from(text.slice(from, to));
 };
 
 /** The bytes of a report that is ready; its address is asked for again once it has expired. */

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UnexpectedContent } from '../../../../src/core/errors.ts';
 import { type Block, type CsvLimits, openCsv } from '../../../../src/reading/csv/csv.ts';
-import { linesIn } from '../../../../src/reading/csv/lines.ts';
-import { type CsvRecord, columnsOf, RAGGED, recordsBy } from '../../../../src/reading/csv/records.ts';
+import { cellsOf, type Line } from '../../../../src/reading/csv/lines.ts';
 
 /** The bytes in pieces of these sizes, the last size again and again. */
 async function* pieces(bytes: Buffer, ...sizes: readonly number[]): AsyncGenerator<Buffer, void, void> {
@@ -17,7 +16,6 @@ async function* pieces(bytes: Buffer, ...sizes: readonly number[]): AsyncGenerat
 interface Whole {
   readonly header: readonly string[];
   readonly blocks: readonly Block[];
-  readonly records: readonly CsvRecord[];
 }
 
 const read = async (
@@ -28,16 +26,13 @@ const read = async (
   const file = await openCsv('file', pieces(Buffer.from(text), ...sizes), limits);
   const blocks: Block[] = [];
   for await (const block of file.blocks) blocks.push(block);
-  const recordOf = recordsBy(file.header);
-  return {
-    header: file.header,
-    blocks,
-    records: blocks.flatMap(({ lines }) => lines.map((line) => recordOf(line) as CsvRecord)),
-  };
+  return { header: file.header, blocks };
 };
 
+const linesOf = ({ blocks }: Whole): readonly Line[] => blocks.flatMap(({ lines }) => lines);
+const textOf = ({ text, from, to }: Line): string => text.slice(from, to);
 const cells = async (text: string | Buffer): Promise<readonly (readonly string[] | string)[]> =>
-  (await read(text)).blocks.flatMap(({ lines }) => lines.map(({ cells: texts, why }) => texts ?? why));
+  linesOf(await read(text)).map((line) => line.why ?? cellsOf(line));
 
 /** Any table of text, written in any dialect that is read, cut into pieces anywhere. */
 const table = fc
@@ -85,10 +80,10 @@ test('any table, written in any dialect and cut anywhere, is read as the same ce
       const text = `${mark ? '\ufeff' : ''}${lines.join(end)}${ended || mustEnd ? end : ''}`;
       const whole = await read(text, { blockBytes }, chunk);
       expect(whole.header).toEqual(header);
-      expect(whole.records.map((record) => header.map((name) => record[name]))).toEqual(rows);
-      // Each line is found again in the bytes of its block.
-      const bytes = whole.blocks.flatMap(({ lines: some, raw }) => linesIn(raw).slice(0, some.length));
-      expect(bytes.map(String)).toEqual(lines.slice(1));
+      expect(linesOf(whole).map(cellsOf)).toEqual(rows);
+      expect(linesOf(whole).every((line) => line.header === whole.header)).toBe(true);
+      // Each line has its exact text.
+      expect(linesOf(whole).map(textOf)).toEqual(lines.slice(1));
       expect(whole.blocks.map(({ last: isLast }) => isLast)).toEqual(
         whole.blocks.map((_, n) => n === whole.blocks.length - 1),
       );
@@ -124,8 +119,7 @@ describe('R6: what a CSV file may be written like', () => {
     ['a lone carriage return beside quotes', 'a,b\n"z",x\ry\n2,3\n', 'a carriage return stands'],
   ])('%s makes its line unreadable, and only that', async (_, text, why) => {
     expect(await cells(text)).toEqual([expect.stringContaining(why), ['2', '3']]);
-    const { blocks } = await read(text);
-    expect(String(linesIn(blocks[0]?.raw ?? Buffer.alloc(0))[0])).toBe(text.split('\n')[1]);
+    expect(linesOf(await read(text)).map(textOf)[0]).toBe(text.split('\n')[1]);
   });
 
   test.each([
@@ -158,35 +152,9 @@ describe('R6: what a CSV file may be written like', () => {
   });
 });
 
-describe('R7: columns', () => {
-  test('two columns of one name are refused, however they are spelt; so is one without a name', () => {
-    expect(() => columnsOf('file', ['Ad Name', 'x', 'AD_NAME'])).toThrow('two columns');
-    expect(() => columnsOf('file', ['a', ' '])).toThrow('no name');
-    expect(columnsOf('file', ['Ad name', '% x']).get('AD_NAME')).toBe(0);
-  });
-
-  test('a column called __proto__ or constructor is data', async () => {
-    const { records } = await read('__proto__,constructor,7\nx,y,z\n');
-    const [record = {}] = records;
-    expect(Object.hasOwn(record, '__proto__')).toBe(true);
-    expect(Object.entries(record).sort()).toEqual([
-      ['7', 'z'],
-      ['__proto__', 'x'],
-      ['constructor', 'y'],
-    ]);
-    expect(Object.getPrototypeOf(record)).toBe(Object.prototype);
-  });
-});
-
-test('R8: a line with too few or too many cells is marked, and no value is put under a name', async () => {
-  const { records } = await read('a,b\n1,2\n3\n4,5,6\n"x"y,7\n8,9\n');
-  expect(records).toEqual([
-    { a: '1', b: '2' },
-    { [RAGGED]: 1 },
-    { [RAGGED]: 3 },
-    { [RAGGED]: 'text stands behind a closing quote' },
-    { a: '8', b: '9' },
-  ]);
+test('R8: a line with too few or too many cells keeps their number', async () => {
+  const lines = linesOf(await read('a,b\n1,2\n3\n4,5,6\n"x"y,7\n'));
+  expect(lines.map(({ count }) => count)).toEqual([2, 1, 3, 0]);
 });
 
 test('leaving a file early, read or not, ends what it comes from', async () => {

@@ -5,6 +5,7 @@ import { asyncReports } from '../../../../../src/connectors/spotify-ads/reports/
 import type { Reports } from '../../../../../src/connectors/spotify-ads/reports/request.ts';
 import { Forbidden, Refused, Transient, UnexpectedContent } from '../../../../../src/core/errors.ts';
 import type { Job } from '../../../../../src/core/stream.ts';
+import { byHeader } from '../../../../support/csv-line.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
 import {
   account,
@@ -34,7 +35,7 @@ interface Read {
   readonly log: readonly string[];
   readonly notes: readonly string[];
   readonly slept: readonly number[];
-  readonly records: readonly Record<string, unknown>[];
+  readonly records: readonly unknown[];
   readonly bytes: readonly string[];
   readonly ids: readonly string[];
   readonly fetched: number;
@@ -49,7 +50,7 @@ const read = async (
   const opened = openReports(platform, more);
   closing.push(platform.close, opened.close);
   const { job, log } = ledger(first);
-  const records: Record<string, unknown>[] = [];
+  const records: unknown[] = [];
   const bytes: string[] = [];
   const ids: string[] = [];
   let fetched = -1;
@@ -66,7 +67,7 @@ const read = async (
         break;
       }
       for (const record of step.value.records) {
-        records.push(record as Record<string, unknown>);
+        records.push(record);
         bytes.push(String(reading?.bytes(record, step.value)));
         ids.push(reading?.id(record) ?? '');
       }
@@ -85,7 +86,7 @@ describe('a CSV report', () => {
       looks: [processing, processing, ready],
     });
     expect(failure).toBeUndefined();
-    expect(records).toEqual([
+    expect(records.map(byHeader)).toEqual([
       {
         DAY: '2025-03-01',
         CAMPAIGN_NAME: 'Spring',
@@ -509,6 +510,8 @@ describe('R6 and R7: what stands in a report', () => {
     ['two columns tell the day', file.replace('SPEND', 'DATE'), 'two columns for day'],
     ['two columns tell a metric', file.replace('AD_NAME', 'IMPRESSIONS'), 'two columns for impressions'],
     ['a header stands twice', file.replace('CLICKS', 'spend'), 'two columns'],
+    ['an unknown header stands twice', `x Y,${header},X_Y\n`, 'two columns'],
+    ['a column has no name', `${header}, \n`, 'no name'],
     ['it is UTF-16', Buffer.from(`\ufeff${file}`, 'utf16le'), 'UTF-16'],
     ['it is Latin-1', Buffer.from(file.replace('Spring', 'Frühling'), 'latin1'), 'not valid UTF-8'],
     ['it holds a NUL', file.replace('Spring', 'Spr\0ing'), 'NUL'],
@@ -556,7 +559,7 @@ describe('R8: lines that are no rows', () => {
     const { records, notes } = await ofFile(
       `${header}\n${[row, ...other, row.replace('-01', '-03')].join('\n')}\n`,
     );
-    expect(records.map((one) => one.DAY)).toEqual(['2025-03-01', '2025-03-03']);
+    expect(records.map((one) => byHeader(one).DAY)).toEqual(['2025-03-01', '2025-03-03']);
     expect(notes.at(-1)).toContain('3 rows are of days outside 2025-03-01 to 2025-03-04');
   });
 
@@ -581,7 +584,7 @@ test('a file that breaks off while it is fetched is fetched again, and no row co
     files: [play.cutAt(many, 700_000, type), play.cutAt(many, 400_000, type), csvFile(many)],
   });
   expect(platform.storage.fired).toEqual(['cut', 'cut', 'file']);
-  expect(new Set(records.map((one) => one.AD_NAME)).size).toBe(30_000);
+  expect(new Set(records.map((one) => byHeader(one).AD_NAME)).size).toBe(30_000);
   expect(records).toHaveLength(30_000);
 });
 

@@ -12,6 +12,7 @@ import { parseJson } from '../../../../../src/core/json.ts';
 import type { Slice, Stream } from '../../../../../src/core/stream.ts';
 import type { Table } from '../../../../../src/core/table.ts';
 import { parseInstant } from '../../../../../src/core/time.ts';
+import { csvLine, lineOf } from '../../../../support/csv-line.ts';
 
 const slice: Slice = { partition: { ad_account_id: 'acc', entity_type: 'AD' } };
 const row = (stats: string, more = ''): unknown =>
@@ -360,7 +361,7 @@ describe('an insight', () => {
 describe('a row of a CSV report', () => {
   const of = { partition: { ad_account_id: 'acc' } };
   const csv = (cells: Readonly<Record<string, string>>) =>
-    csvRows.transform({ DATE: '2024-03-01', ...cells }, of);
+    csvRows.transform(csvLine({ DATE: '2024-03-01', ...cells }), of);
 
   it('is known by the names of its columns, in any order and writing', () => {
     const cells = {
@@ -452,22 +453,20 @@ describe('a row of a CSV report', () => {
   });
 
   it.each(['2024-03-01', '2024-03-01T00:00:00Z', '2024-02-29T19:00:00-05:00'])('is of the day %s', (cell) => {
-    expect(csvRows.transform({ 'Start Date': cell }, of).row.day).toBe('2024-03-01');
+    expect(csvRows.transform(csvLine({ 'Start Date': cell }), of).row.day).toBe('2024-03-01');
   });
 
   it.each(['2024-02-30', '2024-03-01T05:00:00Z', '03/01/2024', 'yesterday', '1709251200000'])(
     'without a day that exists (%s) is rejected',
     (cell) => {
-      expect(() => csvRows.transform({ DATE: cell }, of)).toThrow(BadData);
+      expect(() => csvRows.transform(csvLine({ DATE: cell }), of)).toThrow(BadData);
     },
   );
 
   it('without a day, with too few cells, or with text that Postgres cannot hold is rejected', () => {
-    expect(() => csvRows.transform({ SPEND: '1' }, of)).toThrow(/has no day/);
-    expect(() => csvRows.transform({ '#ragged': 2 }, of)).toThrow(/not as many cells/);
-    expect(() => csvRows.transform({ '#ragged': 'a stray quote' }, of)).toThrow(
-      /cannot be read: a stray quote/,
-    );
+    expect(() => csvRows.transform(csvLine({ SPEND: '1' }), of)).toThrow(/has no day/);
+    expect(() => csvRows.transform(lineOf('1', ['a', 'b']), of)).toThrow(/not as many cells/);
+    expect(() => csvRows.transform(lineOf('a"b', ['a']), of)).toThrow(/cannot be read: a quote/);
     expect(() => csv({ 'Ad Name': 'a\0b' })).toThrow(BadData);
     expect(() => csv({ 'Ad Name': 'x'.repeat(3000) })).toThrow(/3000 bytes/);
   });
@@ -487,7 +486,7 @@ describe('a record that cannot become a row', () => {
   });
 
   it('of a CSV report says it by day and names', () => {
-    const record = { Date: '2024-03-01', 'Campaign Name': 'C', 'Ad Name': 'A', Spend: 'much' };
+    const record = csvLine({ Date: '2024-03-01', 'Campaign Name': 'C', 'Ad Name': 'A', Spend: 'much' });
     expect(csvRows.keyOf?.(record, slice)).toEqual({
       ad_account_id: 'acc',
       day: '2024-03-01',
@@ -503,7 +502,7 @@ describe('a record that cannot become a row', () => {
     expect(() => dailyFacts.keyOf?.({ ...Object(row(bad)), entity_type: 'AD_SET' }, slice)).toThrow(
       /another entity_type/,
     );
-    expect(() => csvRows.keyOf?.({ '#ragged': 2 }, slice)).toThrow(BadData);
+    expect(() => csvRows.keyOf?.(lineOf('1', ['a', 'b']), slice)).toThrow(BadData);
   });
 });
 
