@@ -33,7 +33,7 @@ export const ceilings: Readonly<Record<string, number>> = {
   config: 345,
   http: 945,
   reading: 1376,
-  'connectors/spotify-ads': 3350,
+  'connectors/spotify-ads': 3330,
   'connectors/dagu': 1060,
   engine: 4230,
   load: 1844,

@@ -6,40 +6,16 @@ import { ExactNumber } from './json.ts';
 const MOST_WHOLE_DIGITS = 131_072;
 const MOST_FRACTION_DIGITS = 16_383;
 
-const [zero, point, minus] = [0x30, 0x2e, 0x2d];
-
 /** Whether a text is a decimal without sign, exponent or needless zeros before the point: as `decimalText` writes it. */
 export const isPlainDecimal = (text: string): boolean => {
   let whole = text.length;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === point && whole === text.length) whole = at;
-    else if (code < zero || code > 0x39) return false;
+    if (code === 0x2e && whole === text.length) whole = at;
+    else if (code < 0x30 || code > 0x39) return false;
   }
-  const isNeedless = whole > 1 && text.charCodeAt(0) === zero;
-  return whole > 0 && whole !== text.length - 1 && !isNeedless;
+  return whole > 0 && whole !== text.length - 1 && (whole === 1 || text.charCodeAt(0) !== 0x30);
 };
-
-/** The value of a whole number of at most 15 digits at `[from, to)` of a text, e.g. `1115`, `1115.0` or `-5`; NaN for anything else. */
-export const wholeIn = (text: string, from: number, to: number): number => {
-  const first = text.charCodeAt(from) === minus ? from + 1 : from;
-  let value = 0;
-  let at = first;
-  for (; at < to; at++) {
-    const digit = text.charCodeAt(at) - zero;
-    if (!(digit >= 0 && digit <= 9)) break;
-    value = value * 10 + digit;
-  }
-  const digits = at - first;
-  const isNeedless = text.charCodeAt(first) === zero && (digits > 1 || first > from);
-  if (digits === 0 || digits > 15 || isNeedless) return Number.NaN;
-  if (at < to && (text.charCodeAt(at) !== point || at + 1 === to)) return Number.NaN;
-  for (at += 1; at < to; at++) if (text.charCodeAt(at) !== zero) return Number.NaN;
-  return first > from ? -value : value;
-};
-
-/** The same of a whole text. */
-export const wholeValue = (text: string): number => wholeIn(text, 0, text.length);
 
 /** A number of a parsed document, or its literal, as plain decimal text (`1.5e3` → `1500`, `1e-7` → `0.0000001`). Throws `BadData('bad_number')` beyond `numeric`. */
 export const decimalText = (value: number | ExactNumber | string): string => {

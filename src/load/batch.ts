@@ -182,7 +182,7 @@ export class Batch {
     this.#writer.setInt8(fetchedField, 'timestamptz', fetchedAt);
     this.#writer.setInt4(fetchedField + fetchedBytes, delivered & ~inPart);
     return {
-      key: this.isListing ? noKey : stream.table.key.map((column) => mapped.row[column] ?? null),
+      key: this.isListing ? [] : stream.table.key.map((column) => mapped.row[column] ?? null),
       keyText,
       order: stream.table.order === undefined ? null : (mapped.row[stream.table.order] ?? null),
       fetchedAt,
@@ -283,8 +283,6 @@ function checkKey(writer: BinaryWriter, { table, key }: Layout, from: number): n
     throw new BadData('key_too_long', `the key of a row of ${table.name} has ${at - from} bytes`);
   return at;
 }
-
-const noKey: readonly Value[] = [];
 
 const eight = new DataView(new ArrayBuffer(8));
 

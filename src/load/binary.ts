@@ -1,6 +1,6 @@
 import { decimalText, isPlainDecimal } from '../core/decimal.ts';
 import { BadData } from '../core/errors.ts';
-import { isJsonNumber, storableJson } from '../core/json.ts';
+import { storableJson } from '../core/json.ts';
 import type { ColumnType, Value } from '../core/table.ts';
 import { daysSince1970 } from '../core/time.ts';
 
@@ -202,12 +202,8 @@ export class BinaryWriter {
 
   #date(text: string): void {
     // Rows of a report come by day.
-    if (text !== this.#dayText) {
-      const days = daysSince1970(text);
-      if (Number.isNaN(days)) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
-      this.#dayText = text;
-      this.#days = days;
-    }
+    if (text !== this.#dayText) [this.#dayText, this.#days] = [text, daysSince1970(text)];
+    if (Number.isNaN(this.#days)) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
     this.#begin(4);
     this.#view.setInt32(this.#at, this.#days - unixToPostgresDays);
     this.#at += 4;
@@ -237,32 +233,21 @@ export class BinaryWriter {
     const scale = dot < 0 ? 0 : plain.length - dot - 1;
     const left = Math.ceil((point - (isNegative ? 1 : 0)) / 4);
     const groups = left + Math.ceil(scale / 4);
-    this.#reserve(12 + groups * 2);
-    const start = this.#at;
-    // Neither the groups of zeros at the beginning nor those at the end are written.
-    let first = groups;
+    const groupAt = (i: number): number =>
+      i < left
+        ? fourDigits(plain, point - (left - i) * 4, point)
+        : fourDigits(plain, point + 1 + (i - left) * 4);
+    let first = 0;
     let end = groups;
-    this.#at += 12;
-    for (let i = 0; i < groups; i += 1) {
-      const value =
-        i < left
-          ? fourDigits(plain, point - (left - i) * 4, point)
-          : fourDigits(plain, point + 1 + (i - left) * 4);
-      if (value === 0 && first === groups) continue;
-      if (first === groups) first = i;
-      if (value !== 0) end = i + 1;
-      this.#word(value);
-    }
-    const isZero = first === groups;
-    const count = isZero ? 0 : end - first;
-    this.#at = start;
-    this.#view.setInt32(start, 8 + count * 2);
-    this.#at += 4;
-    this.#word(count);
+    while (first < end && groupAt(first) === 0) first += 1;
+    while (end > first && groupAt(end - 1) === 0) end -= 1;
+    const isZero = first === end;
+    this.#begin(8 + (end - first) * 2);
+    this.#word(end - first);
     this.#word(isZero ? 0 : left - 1 - first);
     this.#word(isNegative && !isZero ? 0x4000 : 0);
     this.#word(scale);
-    this.#at += count * 2;
+    for (let i = first; i < end; i += 1) this.#word(groupAt(i));
   }
 
   #int32(value: number): void {
@@ -298,9 +283,7 @@ const mostDigits = 1_000;
 /** Digits with at most one point and a sign; `1.5e3` is written out. */
 function plainDecimal(text: string): string {
   if (text.length <= mostDigits && isPlainDecimal(text)) return text;
-  if (!/^-?\d+(?:\.\d+)?$/.test(text) && !isJsonNumber(text))
-    throw new BadData('bad_number', `${text.slice(0, 60)} is not a decimal number`);
-  const plain = /e/i.test(text) ? decimalText(text) : text;
+  const plain = decimalText(text);
   const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
   if (whole.length > mostDigits || fraction.length > mostDigits)
     throw new BadData('out_of_range', `${text.slice(0, 60)} has too many digits`);

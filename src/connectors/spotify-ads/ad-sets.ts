@@ -9,22 +9,10 @@ import type { Json } from '../../core/request.ts';
 import type { Mapped } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
 import { changed, draftVersion, firstSynced, ofAccount } from './entities.ts';
-import {
-  bool,
-  draftInstant,
-  entity,
-  instant,
-  json,
-  keepNews,
-  key,
-  money,
-  text,
-  texts,
-  textsIn,
-} from './fields.ts';
+import { bool, entity, instant, json, keepNews, key, money, text, texts, textsIn } from './fields.ts';
 
-/** Ad sets are checked by the platform; in a draft, a time may still be anything. */
-const fieldsWith = (time: typeof instant) => ({
+/** What ad sets and their drafts share. */
+const fields = {
   id: key('Ad set id of the source; a UUID as a rule.'),
   ...ofAccount,
   campaign_id: text('The campaign, see ads.campaigns.id (of a draft: ads.campaign_drafts.id).'),
@@ -35,8 +23,8 @@ const fieldsWith = (time: typeof instant) => ({
   delivery_goal: text('What delivery is optimised for.'),
   cost_model: text('How it is charged: CPM (per thousand impressions) or CPCL (per completed listen).'),
   pacing: text('How the budget is spread: PACING_EVEN or PACING_ASAP.'),
-  start_at: time('When delivery starts or started (UTC).', 'start_time'),
-  end_at: time('When delivery is planned to end (UTC); null if it runs until it is stopped.', 'end_time'),
+  start_at: instant('When delivery starts or started (UTC).', 'start_time'),
+  end_at: instant('When delivery is planned to end (UTC); null if it runs until it is stopped.', 'end_time'),
   // The contract says that a budget is a micro-amount, and not how it is written.
   budget: money('ad_set.budget')(
     'Budget in units of budget_currency; a day or the lifetime, see budget_type.',
@@ -65,14 +53,14 @@ const fieldsWith = (time: typeof instant) => ({
   skad_enabled: bool("True where conversions are counted by Apple's SKAdNetwork."),
   targets: json('Targeting as delivered; of live ad sets one row a value in ads.ad_set_targets.'),
   ...changed,
-});
+};
 
 export const adSetDrafts = entity(
   'ads.ad_set_drafts',
   'draft ad set',
   'Draft ad sets, one row each; not live. A draft shares its id with the live ad set it came from or becomes.',
   {
-    ...fieldsWith(draftInstant),
+    ...fields,
     ...draftVersion,
     frequency_caps: json('How often one person may hear it, as delivered.'),
     reservation_id: text('Reservation it uses.'),
@@ -252,7 +240,7 @@ export const adSets = entity(
   'ad set',
   'Ad sets that are or were live, one row each: budget, bid, flight and targeting.',
   {
-    ...fieldsWith(instant),
+    ...fields,
     delivery: text('ON or OFF.'),
     is_paused: bool('True while it is paused.'),
     pause_reason: text('Why it is paused, e.g. USER_PAUSED.'),

@@ -3,7 +3,7 @@
  * repeat all names and the day are numbered by `occurrence`.
  */
 
-import { isPlainDecimal, wholeIn } from '../../core/decimal.ts';
+import { isPlainDecimal } from '../../core/decimal.ts';
 import { UnexpectedContent } from '../../core/errors.ts';
 import { Reading } from '../../core/record-reader.ts';
 import { keyText } from '../../core/record-values.ts';
@@ -16,7 +16,7 @@ import { accountOf } from './ads.ts';
 import { type Facts, firstSynced, revised } from './facts.ts';
 import { shown } from './fields.ts';
 import { type Metric, metricsOf, numberColumns } from './metrics.ts';
-import { type Filling, Numbers, rowMaker } from './numbers.ts';
+import { type Filling, Numbers, rowMaker, wholeIn } from './numbers.ts';
 
 const keys = {
   campaign_name: columns

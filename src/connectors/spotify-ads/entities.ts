@@ -151,13 +151,6 @@ const adFields = {
   ...changed,
 };
 
-/** The contract leaves the shape of `assets` open: the one element of a list is read as the vendor's object of ids. */
-const oneAsset = (record: JsonObject): JsonObject => {
-  const assets = own(record, 'assets');
-  if (!Array.isArray(assets) || assets.length !== 1) return record;
-  return { ...record, assets: typeof assets[0] === 'string' ? { asset_id: assets[0] } : assets[0] };
-};
-
 export const ads = entity(
   'ads.ads',
   'ad',
@@ -174,7 +167,7 @@ export const ads = entity(
     reject_reason: text('Why it was rejected.'),
     reject_reasons: json('Why it was rejected, in parts, as delivered.'),
   },
-  { shape: oneAsset, firstSynced, indexes: ['(source_id, ad_account_id)', '(source_id, ad_set_id)'] },
+  { firstSynced, indexes: ['(source_id, ad_account_id)', '(source_id, ad_set_id)'] },
 );
 
 export const adDrafts = entity(
@@ -188,7 +181,7 @@ export const adDrafts = entity(
     placements: texts('Where it may be placed.'),
     dv_client_code: text('Client code at DoubleVerify.'),
   },
-  { shape: oneAsset, indexes: ['(source_id, ad_account_id)'] },
+  { indexes: ['(source_id, ad_account_id)'] },
 );
 
 export const assets = entity(

@@ -47,17 +47,31 @@ const level: Field = {
   },
 };
 
-/** The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. */
-const beginning =
-  (length: bigint, what: string): ((...given: Parameters<Field['read']>) => bigint) =>
-  (r, record, name) => {
+/**
+ * The beginning of the row's hour or day. A row that begins within one or lasts longer is rejected. Rows share their times: what was read of
+ * two texts is remembered.
+ */
+const beginning = <T extends columns.Value>(
+  length: bigint,
+  what: string,
+  as: (start: bigint) => T,
+): Field['read'] => {
+  const read = new Map<string, T>();
+  return (r, record, name) => {
+    const text = `${own(record, name)} ${own(record, 'end_time')}`;
+    const before = read.get(text);
+    if (before !== undefined) return before;
     const start = values.requiredInstant(r, record, name);
     const end = values.instant(r, record, 'end_time');
     if (start % length !== 0n) throw r.reject('bad_period', name, `has a % that begins no ${what} in UTC`);
     if (end !== null && (end < start || end - start > length))
       throw r.reject('bad_period', 'end_time', `has a % that is not within one ${what} of its ${name}`);
-    return start;
+    if (read.size === mostRemembered) read.clear();
+    read.set(text, as(start));
+    return as(start);
   };
+};
+const mostRemembered = 5000;
 
 const account = owner('The ad account it belongs to, see ads.ad_accounts.id.');
 const capturedOn = columns.date('Day in UTC on which it was asked.').key();
@@ -125,7 +139,7 @@ export const daily = aggregate(
     day: {
       column: columns.date('Day in UTC, as the report has it.').key(),
       from: ['start_time'],
-      read: (...given) => formatInstant(beginning(day, 'day')(...given)).slice(0, 10),
+      read: beginning(day, 'day', (start) => formatInstant(start).slice(0, 10)),
     },
   },
   {
@@ -148,7 +162,7 @@ export const hourly = aggregate(
     hour_start: {
       column: columns.timestamptz('Beginning of the hour (UTC).').key(),
       from: ['start_time'],
-      read: beginning(hour, 'hour'),
+      read: beginning(hour, 'hour', (start) => start),
     },
   },
   {

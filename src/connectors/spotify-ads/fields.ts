@@ -3,14 +3,12 @@
  * `core/table.ts` and the transform that fills it.
  */
 
-import { BadData } from '../../core/errors.ts';
 import { isObject, type JsonObject, own } from '../../core/record-object.ts';
 import { Reading } from '../../core/record-reader.ts';
 import * as values from '../../core/record-values.ts';
 import type { Json } from '../../core/request.ts';
 import type { Mapped, Slice, Transform } from '../../core/stream.ts';
 import * as columns from '../../core/table.ts';
-import { type Instant, parseInstant } from '../../core/time.ts';
 import { accountOf } from './ads.ts';
 import { type Amount, amount } from './amounts.ts';
 
@@ -69,18 +67,6 @@ export const textsIn = (r: Reading, holder: JsonObject, name: string, path = nam
 };
 export const texts = field(columns.texts, textsIn);
 
-/** An instant of a draft. Drafts are not validated yet: what is no instant is kept and noted, and rejects nothing. */
-export const draftInstant = nullable(columns.timestamptz, (r, holder, name, path): Instant | null => {
-  const value = own(holder, name);
-  if (!isFilled(value) || value === '') return null;
-  try {
-    if (typeof value === 'string') return parseInstant(value);
-  } catch (error) {
-    if (!(error instanceof BadData)) throw error;
-  }
-  return r.flip(path, value, 'an instant');
-});
-
 /** The ad account whose list shows the record. Another one that the record names is kept and noted. */
 export const owner = field(columns.text, (r, record, name, path, slice) => {
   const account = accountOf(slice);
@@ -101,11 +87,14 @@ export const keepNews = (
   as = '',
   noted = as,
 ): void => {
-  for (const [name, value] of Object.entries(holder))
-    if (isFilled(value) && !known.has(name)) {
-      r.keep(as + name, value);
-      r.note(`${noted}${shown(name)}: a field that is not known`);
-    }
+  // Without a list of the entries: this runs for each record and each of its parts.
+  for (const name in holder) {
+    if (known.has(name)) continue;
+    const value = holder[name];
+    if (!isFilled(value)) continue;
+    r.keep(as + name, value);
+    r.note(`${noted}${shown(name)}: a field that is not known`);
+  }
 };
 
 /** The columns of some fields. */
@@ -144,10 +133,9 @@ export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFi
   const members = [...others.map(memberOf), ...plan.flatMap((one) => one.members)];
   const known = new Set(members.map(({ outer, name }) => outer ?? name));
   const direct = new Set(members.flatMap(({ outer, name }) => (outer === undefined ? [name] : [])));
-  const inner = Map.groupBy(
-    members.filter(({ outer }) => outer !== undefined),
-    ({ outer = '' }) => outer,
-  );
+  const inner = new Map<string, Set<string>>();
+  for (const { outer, name } of members)
+    if (outer !== undefined) inner.set(outer, (inner.get(outer) ?? new Set()).add(name));
   const holderOf = (record: JsonObject, { outer }: Member): JsonObject => {
     const holder = outer === undefined ? record : own(record, outer);
     return isObject(holder) ? holder : {};
@@ -158,6 +146,7 @@ export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFi
     return member.outer === undefined && inner.has(member.name) && isObject(value) ? undefined : value;
   };
   const chosen = (r: Reading, record: JsonObject, all: readonly Member[]): Member => {
+    if (all.length === 1) return all[0] as Member;
     const [first = all[0] ?? memberOf(''), ...beside] = all.filter((one) => isFilled(givenBy(record, one)));
     for (const one of beside) {
       r.keep(one.path, givenBy(record, one));
@@ -171,9 +160,9 @@ export const readerOf = (fields: Fields, others: readonly string[] = []): ReadFi
       const member = chosen(r, record, all);
       row[column] = read(r, holderOf(record, member), member.name, member.path, slice);
     }
-    for (const [outer, its] of inner) {
+    for (const [outer, names] of inner) {
       const holder = own(record, outer);
-      if (isObject(holder)) keepNews(r, holder, new Set(its.map(({ name }) => name)), `${outer}.`);
+      if (isObject(holder)) keepNews(r, holder, names, `${outer}.`);
       else if (isFilled(holder) && !direct.has(outer)) r.flip(outer, holder, 'an object');
     }
     keepNews(r, record, known, '', list);
@@ -191,8 +180,6 @@ export interface Entity {
 interface EntityOptions {
   /** Members of the record that `parts` reads. */
   readonly others?: readonly string[];
-  /** Gives the record the shape that the fields read. */
-  readonly shape?: (record: JsonObject) => JsonObject;
   readonly children?: Entity['children'];
   readonly parts?: (r: Reading, record: JsonObject, id: string) => Pick<Mapped, 'children' | 'partial'>;
 }
@@ -208,7 +195,6 @@ export const entity = (
   fields: Fields,
   {
     others,
-    shape = (record) => record,
     children = {},
     parts = () => ({ children: {} }),
     ...options
@@ -220,7 +206,7 @@ export const entity = (
     children,
     transform: (given, slice) => {
       const r = new Reading(name, noun, given);
-      const record = shape(values.requireRecord(r, given));
+      const record = values.requireRecord(r, given);
       const content = read(r, record, slice);
       const mapped = parts(r, record, String(content.id));
       // Last: everything before it may keep something.

@@ -57,7 +57,7 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Pla
   const isEmpty = (body: Json): boolean =>
     (at(body, key) ?? null) === null &&
     at(numbers(body), 'total') === 0 &&
-    !membersOf(body).some(Array.isArray);
+    !Object.values(body as object).some(Array.isArray);
   return {
     first: {
       method: 'GET',
@@ -93,15 +93,11 @@ export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal
   }
 };
 
-/** The one entity of an answer: the body, or its only object with an id. Throws `UnexpectedContent` for another one than requested. */
+/** The entity of an answer. Throws `UnexpectedContent` for another one than requested. */
 export const entityOf = (endpoint: string, id: string, body: Json): Json => {
-  const found = [body, ...membersOf(body)].find((one) => textAt(one, 'id') !== undefined);
-  const given = textAt(found, 'id');
-  if (given?.toLowerCase() === id.toLowerCase()) return found;
+  const given = textAt(body, 'id');
+  if (given?.toLowerCase() === id.toLowerCase()) return body;
   throw new UnexpectedContent(
     `${endpoint}: asked for ${id}, the answer is ${given ?? 'no entity with an id'}`,
   );
 };
-
-const membersOf = (body: Json): readonly Json[] =>
-  typeof body === 'object' && body !== null ? Object.values(body) : [];

@@ -2,9 +2,9 @@
  * The numbers of report rows. A number is stored exactly or its row is rejected; one that is absent is null, never 0; one that the platform
  * hides (-5: 1 to 4 conversions) is null with a flag. Only amounts finer than a millionth are rounded, and the exact one is kept.
  */
-import { decimalText, isPlainDecimal, wholeValue } from '../../core/decimal.ts';
+import { decimalText, isPlainDecimal } from '../../core/decimal.ts';
 import { ExactNumber, isJsonNumber, numberOf } from '../../core/json.ts';
-import { isObject, own, put } from '../../core/record-object.ts';
+import { isObject, type JsonObject, own, put } from '../../core/record-object.ts';
 import { kindOf, type Reading } from '../../core/record-reader.ts';
 import type { Json } from '../../core/request.ts';
 import type { Value } from '../../core/table.ts';
@@ -14,6 +14,28 @@ import { type Metric, metricsOf, type Report } from './metrics.ts';
 
 /** A row while it is being filled. */
 export type Filling = Record<string, Value>;
+
+const [zero, point, minus] = [0x30, 0x2e, 0x2d];
+
+/** The value of a whole number of at most 15 digits at `[from, to)` of a text, e.g. `1115`, `1115.0` or `-5`; NaN for anything else. */
+export const wholeIn = (text: string, from: number, to: number): number => {
+  const first = text.charCodeAt(from) === minus ? from + 1 : from;
+  let value = 0;
+  let at = first;
+  for (; at < to; at++) {
+    const digit = text.charCodeAt(at) - zero;
+    if (!(digit >= 0 && digit <= 9)) break;
+    value = value * 10 + digit;
+  }
+  const digits = at - first;
+  const isNeedless = text.charCodeAt(first) === zero && (digits > 1 || first > from);
+  if (digits === 0 || digits > 15 || isNeedless) return Number.NaN;
+  if (at < to && (text.charCodeAt(at) !== point || at + 1 === to)) return Number.NaN;
+  for (at += 1; at < to; at++) if (text.charCodeAt(at) !== zero) return Number.NaN;
+  return first > from ? -value : value;
+};
+
+const wholeValue = (text: string): number => wholeIn(text, 0, text.length);
 
 /** The vendor's number for a count of 1 to 4 (ReportField: "we present conversion counts as -5"). */
 const isHidden = (number: string): boolean => number.startsWith('-') && wholeValue(number) === -5;
@@ -46,6 +68,14 @@ export class Numbers {
   constructor(r: Reading, row: Filling) {
     this.#r = r;
     this.#row = row;
+  }
+
+  /** Whether no number of this name was stored before. */
+  isNew(metric: Metric | undefined, name: string): boolean {
+    if (this.#extra !== undefined && Object.hasOwn(this.#extra, name)) return false;
+    if (metric === undefined) return true;
+    const { column, flag } = metric;
+    return this.#row[column] === null && (flag === undefined || this.#row[flag] !== true);
   }
 
   /** Stores a count or a rate that is written plainly, as most are. False, and nothing stored, for any other text. */
@@ -122,12 +152,18 @@ export class Numbers {
   }
 }
 
-const statKeys = new Set(['field_type', 'field_value']);
-
 /** A JSON number as text, also one in quotes: exact decimals are often sent so. Undefined for anything else. */
 const numberIn = (value: Json): string | undefined => {
   if (typeof value === 'number' || value instanceof ExactNumber) return String(value);
   return typeof value === 'string' && isJsonNumber(value) ? value : undefined;
+};
+
+const statKeys = new Set(['field_type', 'field_value']);
+
+/** True of the two members that the vendor's OpenAPI has (ReportField). */
+const isPlainStat = (stat: JsonObject): boolean => {
+  for (const name in stat) if (name !== 'field_type' && name !== 'field_value') return false;
+  return true;
 };
 
 /**
@@ -144,27 +180,51 @@ export const fillStats = (
   if (!Array.isArray(stats))
     throw r.reject('bad_type', 'stats', `has ${kindOf(stats)} as %, expected a list`);
   const numbers = new Numbers(r, row);
-  const given = new Map<string, string>();
-  for (const [index, stat] of stats.entries()) {
-    const name: Json = isObject(stat) ? own(stat, 'field_type') : undefined;
+  for (let index = 0; index < stats.length; index++) {
+    const stat: Json = stats[index];
+    const name = isObject(stat) ? own(stat, 'field_type') : undefined;
     if (!isObject(stat) || typeof name !== 'string' || name === '') {
       r.element('stats', index).flip('field_type', stat, 'a metric by name');
       continue;
     }
-    keepNews(r, stat, statKeys, `stats[${index}].`, 'stats[].');
+    if (!isPlainStat(stat)) keepNews(r, stat, statKeys, `stats[${index}].`, 'stats[].');
     const value = own(stat, 'field_value');
     if (value === undefined || value === null) continue;
-    const number = numberIn(value);
     const metric = metrics.get(name);
-    if (number === undefined && metric?.kind === 'money')
-      throw r.reject('bad_amount', name, 'has a % that is no plain number');
-    if (number === undefined) r.element('stats', index).flip(name, value, 'a number');
-    else if ((given.get(name) ?? number) !== number)
-      throw r.reject('ambiguous_metric', name, 'has two different values for %');
-    else {
-      given.set(name, number);
-      numbers.set(metric, name, number);
-    }
+    if (!numbers.isNew(metric, name)) checkSame(r, stats, index, name);
+    else if (
+      typeof value === 'number' &&
+      metric?.kind === 'count' &&
+      value >= 0 &&
+      Number.isSafeInteger(value)
+    )
+      // Plus 0: -0 is 0.
+      row[metric.column] = value + 0;
+    else fillStat(r, numbers, metric, name, index, value);
   }
   numbers.finish();
+};
+
+const fillStat = (
+  r: Reading,
+  numbers: Numbers,
+  metric: Metric | undefined,
+  name: string,
+  index: number,
+  value: Json,
+): void => {
+  const number = numberIn(value);
+  if (number !== undefined) numbers.set(metric, name, number);
+  else if (metric?.kind === 'money') throw r.reject('bad_amount', name, 'has a % that is no plain number');
+  else r.element('stats', index).flip(name, value, 'a number');
+};
+
+/** Rejects a row where one of the stats before has the same name and another number. */
+const checkSame = (r: Reading, stats: readonly Json[], index: number, name: string): void => {
+  const numberAt = (at: Json): string | undefined =>
+    isObject(at) && own(at, 'field_type') === name ? numberIn(own(at, 'field_value')) : undefined;
+  const number = numberAt(stats[index]);
+  for (const before of stats.slice(0, index))
+    if ((numberAt(before) ?? number) !== number)
+      throw r.reject('ambiguous_metric', name, 'has two different values for %');
 };

@@ -6,8 +6,8 @@ import type { Preflight, Source } from '../../core/stream.ts';
 import { textAt } from '../../reading/offset-list.ts';
 import { businessPlace } from './accounts.ts';
 import { type Ads, ofAccount } from './ads.ts';
+import { isOfOne } from './by-id.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
-import { isOfOne } from './failures.ts';
 import { listing } from './lists.ts';
 import { type ReportSettings, reportsOf } from './reports/request.ts';
 import { adsStreams } from './streams.ts';
@@ -18,7 +18,7 @@ export interface AdsSettings extends ClientSettings, ReportSettings {
   readonly accountIds: readonly string[];
 }
 
-export interface AdsDeps extends Omit<ClientDeps, 'note'> {
+export interface AdsDeps extends ClientDeps {
   /** Gets notes that a person should see. */
   readonly observe?: Observe;
 }
@@ -31,7 +31,7 @@ export const openAds = (settings: AdsSettings, { observe, ...deps }: AdsDeps = {
   const note: Ads['note'] = (message) => observe?.({ type: 'note', pipeline: 'ads', level: 'warn', message });
   const { accountIds, concurrency, baseUrl } = settings;
   const proxies = deps.http?.proxies;
-  const http = openClient(settings, { ...deps, note });
+  const http = openClient(settings, deps);
   const ads: Ads = { http, accountIds, concurrency, ...(proxies !== undefined && { proxies }), note };
   return {
     name: 'ads',

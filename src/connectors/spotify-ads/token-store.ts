@@ -1,11 +1,19 @@
-/** A refresh token that the source renews, kept in a file between runs. */
+/** Where a refresh token that the platform renews is kept: in a file between runs, or in memory. */
 
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { Misconfigured } from '../../core/errors.ts';
-import type { TokenStore } from '../../core/token-store.ts';
+
+export interface TokenStore {
+  /** The newest token that was kept; undefined if none was, or if it descends from another configured one. */
+  read(): Promise<string | undefined>;
+  /** Durable when it returns. */
+  write(refreshToken: string): Promise<void>;
+  /** Runs `work` while no other process does: no other process may use up a token between its reading and the writing of its successor. */
+  alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
 
 export interface TokenFile {
   /** Made if it is missing. */
@@ -88,3 +96,15 @@ const naming = async <T>(file: string, work: () => Promise<T>): Promise<T> => {
 
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
+
+/** Keeps the token as long as the process lives: for servers that do not renew it. */
+export const memoryStore = (): TokenStore => {
+  let kept: string | undefined;
+  return {
+    read: async () => kept,
+    write: async (token) => {
+      kept = token;
+    },
+    alone: (work) => work(),
+  };
+};

@@ -14,10 +14,10 @@ import {
 } from '../../core/errors.ts';
 import type { Json } from '../../core/request.ts';
 import type { Secret } from '../../core/secret.ts';
-import type { TokenStore } from '../../core/token-store.ts';
 import { createHttp } from '../../http/client.ts';
 import type { HttpOptions } from '../../http/http-options.ts';
 import { at, textAt } from '../../reading/offset-list.ts';
+import type { TokenStore } from './token-store.ts';
 
 type Hidden = Pick<Secret, 'reveal'>;
 
@@ -164,16 +164,4 @@ const refreshError = (cause: unknown, origin: string): unknown => {
   if (cause instanceof Transient && !(cause instanceof RateLimited))
     return new Unreachable(`no access token could be had: ${what}`, { cause });
   return cause;
-};
-
-/** Keeps the token as long as the process lives: for servers that do not renew it. */
-export const memoryStore = (): TokenStore => {
-  let kept: string | undefined;
-  return {
-    read: async () => kept,
-    write: async (token) => {
-      kept = token;
-    },
-    alone: (work) => work(),
-  };
 };

@@ -7,8 +7,6 @@ import { cellsOf, type Line, scan } from './lines.ts';
 /** Some lines of a file, in order. */
 export interface Block {
   readonly lines: readonly Line[];
-  /** Whether no other block follows. */
-  readonly last: boolean;
 }
 
 export interface CsvLimits {
@@ -71,24 +69,21 @@ class Reader {
 
   /** The blocks; the first one, without lines, comes when the header has been read. */
   async *blocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Block, void, void> {
-    let waiting: readonly Line[] | undefined;
     for await (const chunk of chunks) {
       this.#pieces.push(chunk);
       this.#size += chunk.length;
-      if (this.#size < this.#enough) continue;
-      const [wasBegun, lines] = [this.#isBegun, this.#lines(false)];
-      if (this.#isBegun && !wasBegun) yield { lines: [], last: false };
-      // One block is held back, so that the last one is known as such.
-      if (lines.length > 0 && waiting !== undefined) yield { lines: waiting, last: false };
-      if (lines.length > 0) waiting = lines;
+      if (this.#size >= this.#enough) yield* this.#block(false);
     }
-    const [wasBegun, lines] = [this.#isBegun, this.#lines(true)];
+    yield* this.#block(true);
     if (!this.#isBegun) this.#fail('the CSV file is empty; it has not even a header');
-    if (!wasBegun) yield { lines: [], last: false };
-    this.#checkEnd(lines.at(-1));
-    if (lines.length > 0 && waiting !== undefined) yield { lines: waiting, last: false };
-    if (lines.length > 0 || waiting !== undefined)
-      yield { lines: lines.length > 0 ? lines : (waiting ?? []), last: true };
+  }
+
+  *#block(isLast: boolean): Generator<Block, void, void> {
+    const wasBegun = this.#isBegun;
+    const lines = this.#lines(isLast);
+    if (this.#isBegun && !wasBegun) yield { lines: [] };
+    if (isLast) this.#checkEnd(lines.at(-1));
+    if (lines.length > 0) yield { lines };
   }
 
   get #isBegun(): boolean {

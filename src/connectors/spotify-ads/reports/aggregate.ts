@@ -9,7 +9,7 @@ import type { Json } from '../../../core/request.ts';
 import type { Days, ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days, hours } from '../../../core/time.ts';
 import { mergeConcurrent } from '../../../reading/merge-concurrent.ts';
-import { at, listNamed } from '../../../reading/offset-list.ts';
+import { at, listNamed, textAt } from '../../../reading/offset-list.ts';
 import { pages } from '../../../reading/pages.ts';
 import { continuation, firstThatFits, fullPages } from '../../../reading/paginators.ts';
 import { accountOf, ofAccount } from '../ads.ts';
@@ -26,14 +26,7 @@ import {
   levelOf,
   type Reports,
 } from './request.ts';
-import {
-  checkAnswer,
-  type Granularity,
-  isRequested,
-  type Question,
-  subjectOf,
-  vendorRow,
-} from './validate.ts';
+import { checkAnswer, type Granularity, type Question, requestedBy, subjectOf } from './validate.ts';
 
 const endpoint = '/ad_accounts/{id}/aggregate_reports';
 
@@ -205,6 +198,7 @@ async function* pagesOf(
   question: Doubted,
   signal: AbortSignal,
 ): AsyncGenerator<Page & { readonly left: number }, void, void> {
+  const isRequested = requestedBy(question);
   for (const isSecond of [false, true]) {
     let end: WalkEnd | undefined;
     let rows = 0;
@@ -212,7 +206,7 @@ async function* pagesOf(
       end = yield* pages(http, walkOf(question), signal);
     })();
     for await (const page of walked) {
-      const kept = [...page.records.keys()].filter((i) => isRequested(page.records[i], question));
+      const kept = [...page.records.keys()].filter((i) => isRequested(page.records[i]));
       const places = kept.map((i) => page.places?.[i] ?? i);
       const left = page.records.length - kept.length;
       rows += kept.length;
@@ -254,11 +248,11 @@ const walkOf = (question: Question): PageWalk => {
     },
     paging,
     list: (body) => {
-      const rows = rowsIn(body).map((row) => vendorRow(row, question));
+      const rows = rowsIn(body);
       checkAnswer(body, rows, question);
       return rows;
     },
-    id: (row) => subjectOf(row) && `${JSON.stringify(at(row, 'entity_type'))} ${subjectOf(row)}`,
+    id: (row) => `${textAt(row, 'entity_type')} ${subjectOf(row)}`,
   };
 };
 

@@ -3,14 +3,13 @@
 import { Missing, Refused, UnexpectedContent } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../../core/paging.ts';
-import { isObject } from '../../../core/record-object.ts';
 import type { Answer, Json, Request } from '../../../core/request.ts';
 import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { days } from '../../../core/time.ts';
 import { type Block, openCsv } from '../../../reading/csv/csv.ts';
 import { cellOf, isEmpty, type Line } from '../../../reading/csv/lines.ts';
 import { download } from '../../../reading/download.ts';
-import { idBy, textAt } from '../../../reading/offset-list.ts';
+import { textAt } from '../../../reading/offset-list.ts';
 import { awaitJob, type Jobs, type Look, type Ready, readyAgain } from '../../../reading/report-jobs.ts';
 import { accountOf, ofAccount } from '../ads.ts';
 import { csvDimensions, nameOfRow, readHeader } from '../csv-rows.ts';
@@ -182,8 +181,8 @@ const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs =>
         note(`${createEndpoint}: refused for its statuses; requested with ${adStatuses.join(', ')} alone`);
         return create(adStatuses, signal);
       });
-      const id = partsOf(body).map(idBy('id', 'report_id')).find(Boolean);
-      if (id !== undefined) return id;
+      const id = textAt(body, 'id');
+      if (id) return id;
       throw new UnexpectedContent(`${createEndpoint}: the answer names no report: it has no id`);
     },
     async look(id, signal) {
@@ -200,24 +199,20 @@ const jobsOf = ({ http, note, jobLimits, time }: Reports, slice: Slice): Jobs =>
   };
 };
 
-/** An answer, and the objects in it: the contract shows neither a report's fields nor its wrapper. */
-const partsOf = (body: Json): readonly Json[] => (isObject(body) ? [body, ...Object.values(body)] : [body]);
-
-/** States by the vendor's words, and the usual ones: the contract shows none. Other words mean that the report is being made. */
-const states: readonly (readonly [RegExp, 'ready' | 'failed' | 'expired'])[] = [
-  [/^(READY|COMPLETED?|DONE|SUCCE(SS|EDED)|FINISHED)$/i, 'ready'],
-  [/^(FAILED|FAILURE|ERROR|CANCELL?ED|REJECTED)$/i, 'failed'],
-  [/^EXPIRED$/i, 'expired'],
-];
+/** States by the vendor's words (OpenAPI, AsyncReportStatus). Other words mean that the report is being made. */
+const states: Readonly<Record<string, 'ready' | 'failed' | 'expired'>> = {
+  READY: 'ready',
+  FAILED: 'failed',
+  EXPIRED: 'expired',
+};
 
 const lookOf = (body: Json): Look => {
-  const part = partsOf(body).find((one) => textAt(one, 'status') !== undefined);
-  const status = textAt(part, 'status');
+  const status = textAt(body, 'status');
   if (status === undefined) throw new UnexpectedContent(`${lookEndpoint}: the answer has no status`);
-  const is = states.find(([pattern]) => pattern.test(status))?.[1];
-  if (is === undefined) return { is: 'working' };
-  if (is !== 'ready') return { is, reason: `the platform says ${JSON.stringify(status)}` };
-  const address = ['report_url', 'download_url', 'url'].map((name) => textAt(part, name)).find(Boolean);
+  const is = Object.hasOwn(states, status) ? states[status] : undefined;
+  if (is === 'failed' || is === 'expired')
+    return { is, reason: `the platform says ${JSON.stringify(status)}` };
+  const address = textAt(body, 'report_url');
   // Some servers give the address a moment after the state.
-  return address === undefined ? { is: 'working' } : { is, address };
+  return is === undefined || !address ? { is: 'working' } : { is, address };
 };

@@ -7,7 +7,7 @@ import type { ReadSide, Slice, SliceContext } from '../../../core/stream.ts';
 import { mapConcurrent } from '../../../reading/map-concurrent.ts';
 import { listNamed, textAt } from '../../../reading/offset-list.ts';
 import { accountOf, canonicalId, ofAccount } from '../ads.ts';
-import { type Failure, failures, isOfOne } from '../failures.ts';
+import { type Failure, failures, isOfOne } from '../by-id.ts';
 import { fieldsOf } from '../metrics.ts';
 import { dayText, type Reports } from './request.ts';
 import { namesIn } from './unsupported.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failures } from '../../../../src/connectors/spotify-ads/failures.ts';
+import { failures } from '../../../../src/connectors/spotify-ads/by-id.ts';
 import { Forbidden, passesAfter, Transient } from '../../../../src/core/errors.ts';
 
 test('of several that failed the one is told that may pass by itself, so that the night is tried again', () => {

@@ -208,15 +208,6 @@ test.each(lists)(
   },
 );
 
-test('a server that does not know the sort field is asked without it, and only once with it', async () => {
-  const list = some('x', 120);
-  const on = await opened({ lists: { '/ad_accounts/a1/campaigns': list }, sorts: false });
-  expect((await read(on, campaigns(on.ads), slice)).records).toEqual(list);
-  await read(on, campaigns(on.ads), slice);
-  expect(on.server.fired.filter((name) => name === 'status 400')).toHaveLength(1);
-  expect(on.notes).toEqual([expect.stringContaining('cannot be sorted by CREATED_AT')]);
-});
-
 test('a total that lies costs no record: too small is not believed, too large does not match', async () => {
   const list = some('x', 120);
   const small = await opened({ lists: { '/ad_accounts/a1/ads': list }, total: () => 60 });

@@ -27,8 +27,6 @@ export interface PlatformOptions {
   readonly closed?: readonly string[];
   /** Paths that are answered so, whatever is there. */
   readonly oddly?: Readonly<Record<string, play.Reply>>;
-  /** Whether `sort_field` is understood. */
-  readonly sorts?: boolean;
 }
 
 /** The token that is taken. */
@@ -45,7 +43,7 @@ const nameOf = (path: string): string => {
 export const platform = async (options: PlatformOptions): Promise<play.Misbehaving> =>
   play.misbehaving(({ url, headers }) => {
     const { lists, entities = {}, tongue = 'vendor', whole = [], most = 50 } = options;
-    const { total = (n) => n, closed = [], sorts = true } = options;
+    const { total = (n) => n, closed = [] } = options;
     if (headers.authorization !== `Bearer ${token}`)
       return play.json({ messages: ['who is there?'] }, {}, 401);
     const { pathname, searchParams } = new URL(url, 'http://x');
@@ -67,8 +65,6 @@ export const platform = async (options: PlatformOptions): Promise<play.Misbehavi
     const offset = Number(searchParams.get('offset') ?? 0);
     if (!(limit >= 1 && limit <= 50) || !(offset >= 0))
       return play.json({ messages: ['limit must be 1 to 50'] }, {}, 400);
-    if (!sorts && searchParams.has('sort_field'))
-      return play.json({ messages: ['unknown parameter'] }, {}, 400);
     if (whole.includes(path)) return play.json({ [nameOf(path)]: list });
     const some = list.slice(offset, offset + Math.min(limit, most));
     return play.json(
@@ -107,7 +103,7 @@ export const reader = (url: string, accountIds: readonly string[] = []): Reader 
       requestsPerSecond: 0,
       reportRequestsPerSecond: 0,
     },
-    { note, http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5 } } },
+    { http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5 } } },
   );
   return { ads: { http, accountIds, concurrency: 4, note }, notes };
 };

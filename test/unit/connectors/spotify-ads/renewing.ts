@@ -25,7 +25,6 @@ for (let time = 0; time < Number(times); time++) {
       reportRequestsPerSecond: 0,
     },
     {
-      note: () => {},
       tokens: tokenFile({
         directory,
         name: 'ads-token',

@@ -11,11 +11,13 @@ import {
   openClient,
 } from '../../../../src/connectors/spotify-ads/client.ts';
 import { listing } from '../../../../src/connectors/spotify-ads/lists.ts';
-import { tokenFile } from '../../../../src/connectors/spotify-ads/token-store.ts';
-import { memoryStore } from '../../../../src/connectors/spotify-ads/tokens.ts';
+import {
+  memoryStore,
+  type TokenStore,
+  tokenFile,
+} from '../../../../src/connectors/spotify-ads/token-store.ts';
 import { AuthFailed, Misconfigured, Unreachable } from '../../../../src/core/errors.ts';
 import type { Http } from '../../../../src/core/request.ts';
-import type { TokenStore } from '../../../../src/core/token-store.ts';
 import { exclusive } from '../../../../src/embedded/locks.ts';
 import { pages } from '../../../../src/reading/pages.ts';
 import * as play from '../../../support/misbehaving-server.ts';
@@ -95,7 +97,7 @@ const client = (baseUrl: string, tokenUrl: string | undefined, deps: Partial<Cli
       requestsPerSecond: 0,
       reportRequestsPerSecond: 0,
     },
-    { note: () => {}, ...deps, http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5 }, ...deps.http } },
+    { ...deps, http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5 }, ...deps.http } },
   );
   closing.push(() => http.close());
   return http;

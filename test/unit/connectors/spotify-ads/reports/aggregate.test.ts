@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { daily } from '../../../../../src/connectors/spotify-ads/facts.ts';
 import { fieldsOf } from '../../../../../src/connectors/spotify-ads/metrics.ts';
 import {
   reportDaily,
@@ -16,7 +15,6 @@ import {
   Transient,
   UnexpectedContent,
 } from '../../../../../src/core/errors.ts';
-import type { Page } from '../../../../../src/core/paging.ts';
 import type { Json } from '../../../../../src/core/request.ts';
 import type { Slice } from '../../../../../src/core/stream.ts';
 import * as play from '../../../../support/misbehaving-server.ts';
@@ -339,84 +337,8 @@ describe('an aggregate report', () => {
     await expect(rowsOf(reportDaily, reports, slice('AD'))).rejects.toThrow('states 9 rows, 8 could be read');
   });
 
-  const numbers = { impressions: 100, clicks: '7', spend: '12.345678' };
-  const stats = [
-    { field_type: 'IMPRESSIONS', field_value: 100 },
-    { field_type: 'CLICKS', field_value: '7' },
-    { field_type: 'SPEND', field_value: '12.345678' },
-  ];
-  test.each<[string, Readonly<Record<string, Json>>, readonly Json[]]>([
-    ['fields of the row', { entity_id: id(0), date: '2025-03-02', name: 'A', ...numbers }, stats],
-    ['metrics', { ad_id: id(0), day: '2025-03-02T00:00:00Z', name: 'A', metrics: numbers }, stats],
-    [
-      'stats',
-      { id: id(0), start_time: '2025-03-02T00:00:00Z', name: 'A', stats: { ...numbers, odd: 1 } },
-      [...stats, { field_type: 'odd', field_value: 1 }],
-    ],
-  ])('may tell its metrics as %s', async (_, row, expected) => {
-    const { reports, notes } = await open(() => play.json({ rows: [row] }));
-    const reading = await reportDaily(reports).read?.(
-      slice('AD'),
-      warehouse(3),
-      new AbortController().signal,
-    );
-    const step = await reading?.pages.next();
-    const [record] = step?.done === false ? step.value.records : [];
-    expect(record).toEqual({
-      entity_id: id(0),
-      start_time: '2025-03-02T00:00:00Z',
-      name: 'A',
-      stats: expected,
-    });
-    const page = step?.value as Page;
-    expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
-    expect((await reading?.pages.next())?.done).toBe(true);
-    expect(notes).toEqual([]);
-    expect(daily.transform(record, slice('AD')).row).toMatchObject({
-      ...{ entity_id: id(0), day: '2025-03-02', impressions: 100, clicks: 7, spend: '12.345678', ctr: null },
-    });
-  });
-
-  /** The only row that is told of a level when this one is. */
-  const toldOf = async (level: string, row: Readonly<Record<string, Json>>): Promise<Json> => {
-    const { reports } = await open(() => play.json({ rows: [row] }));
-    const reading = await reportDaily(reports).read?.(
-      slice(level),
-      warehouse(3),
-      new AbortController().signal,
-    );
-    const step = await reading?.pages.next();
-    const page = step?.value as Page;
-    const [record] = page.records;
-    expect(JSON.parse(String(reading?.bytes(record, page)))).toEqual(row);
-    return record;
-  };
-
-  test.each<[string, string, Readonly<Record<string, Json>>]>([
-    ['AD', 'under the name of its level', { ad_id: id(0), start_time: '2025-03-02T00:00:00Z', stats }],
-    ['AD', 'as an id, its day as a date', { id: id(0), date: '2025-03-02', stats }],
-    ['AD_ACCOUNT', 'in the path alone', { start_time: '2025-03-02T00:00:00Z', stats }],
-    ['AD_ACCOUNT', 'in the path alone, beside plain numbers', { day: '2025-03-02', ...numbers }],
-  ])('of an %s that is named %s is of that one', async (level, _, row) => {
-    const entity_id = level === 'AD' ? id(0) : account;
-    expect(await toldOf(level, row)).toEqual({ entity_id, start_time: '2025-03-02T00:00:00Z', stats });
-  });
-
-  test.each(['campaign_id', 'campaignId'])(
-    'of an account whose row has another %s is not of its own',
-    async (name) => {
-      const record = await toldOf('AD_ACCOUNT', { [name]: 'c1', start_time: '2025-03-02T00:00:00Z', stats });
-      expect(() => daily.transform(record, slice('AD_ACCOUNT'))).toThrow('entity_id');
-    },
-  );
-
-  test('by the hour whose rows name a day and the hour beside it does not pass for that of its first hours', async () => {
-    const hours = Array.from({ length: 24 }, (_, hour) => ({
-      ad_id: id(0),
-      date: '2025-03-09',
-      hour,
-      ...numbers,
-    }));
+  test('by the hour whose rows all name the day alone does not pass for that of its first hours', async () => {
+    const hours = Array.from({ length: 24 }, (_, hour) => ({ ...rowOf(id(0), '2025-03-09'), hour }));
     const { reports } = await open(() => play.json({ rows: hours }));
     const asked = rowsOf(reportHourly, reports, slice('AD', '2025-03-09', '2025-03-10'));
     await expect(asked).rejects.toThrow(/by HOUR has 2 rows of ad-000 that differ/);

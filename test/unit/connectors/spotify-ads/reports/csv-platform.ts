@@ -88,7 +88,7 @@ export const openReports = ({ api, storage }: CsvPlatform, more: Partial<Reports
       requestsPerSecond: 0,
       reportRequestsPerSecond: 0,
     },
-    { note, http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5, tries: 2 } } },
+    { http: { version: '1.2.3', retry: { baseMs: 1, capMs: 5, tries: 2 } } },
   );
   const settings = {
     start: new Date('2024-01-01T00:00:00Z'),

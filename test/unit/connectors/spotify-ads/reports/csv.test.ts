@@ -254,33 +254,6 @@ describe('R1: a report that comes to nothing', () => {
   });
 });
 
-describe('what the contract does not show of a report', () => {
-  const elsewhere = (name: string, wrapper?: string) => async (): Promise<Read> => {
-    const storage = await play.misbehaving(play.inTurn(csvFile(file)));
-    closing.push(() => storage.close());
-    const state = { status: 'COMPLETED', [name]: `${storage.url}/report.csv` };
-    return read(
-      {
-        creations: [play.json({ report_id: 'r-1', status: 'PENDING' }, {}, 202)],
-        looks: [wrapper ? { [wrapper]: state } : state],
-      },
-      { hosts: [`127.0.0.1:${storage.port}`] },
-    );
-  };
-
-  test.each([
-    ['report_url', undefined],
-    ['download_url', undefined],
-    ['url', undefined],
-    ['report_url', 'data'],
-  ])('its id may be named as in the path, and its address %s (in %s)', async (name, wrapper) => {
-    const { platform, records, failure } = await elsewhere(name, wrapper)();
-    expect(failure).toBeUndefined();
-    expect(platform.calls()).toEqual(['create', 'look r-1']);
-    expect(records).toHaveLength(1);
-  });
-});
-
 describe('R2: a report that is never done', () => {
   test('is left at the deadline after growing waits; it stays submitted, and the next run adopts it', async () => {
     const { platform, log, slept, failure } = await read({ looks: [processing] });
