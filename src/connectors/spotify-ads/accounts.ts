@@ -5,18 +5,18 @@ import type { ReadSide, SliceContext } from '../../core/stream.ts';
 import { pages } from '../../reading/pages.ts';
 import { type Ads, ofAccount } from './ads.ts';
 import { byId } from './by-id.ts';
-import { type Place, wholeOrPaged } from './lists.ts';
+import { type ListSpec, wholeOrPaged } from './lists.ts';
 
-export const businessPlace: Place = { endpoint: '/businesses', key: 'businesses' };
+export const businessList: ListSpec = { endpoint: '/businesses', key: 'businesses' };
 
 /** Required only where the accounts are found through them. */
 export const businesses = ({ http, accountIds }: Ads): ReadSide => ({
   by: 'list',
   name: 'businesses',
   about: 'Businesses that the token can see.',
-  endpoint: `GET ${businessPlace.endpoint}`,
+  endpoint: `GET ${businessList.endpoint}`,
   ...(accountIds.length > 0 && { optional: true }),
-  pages: (_, signal) => wholeOrPaged(http, businessPlace, signal),
+  pages: (_, signal) => wholeOrPaged(http, businessList, signal),
 });
 
 /**
@@ -35,8 +35,8 @@ export const adAccounts = (ads: Ads): ReadSide => ({
     const ids = isConfigured ? ads.accountIds : await discovered(ads, context, signal);
     const stored = await context.keys({ table: 'ads.ad_accounts', columns: { id: 'id' } });
     const seen = new Set(stored.map(({ id }) => id?.toLowerCase()));
-    const known = (id: string): boolean => !isConfigured || seen.has(id.toLowerCase());
-    return byId(ads, { ids, endpoint: '/ad_accounts/{id}', path: (id) => ofAccount(id), known }, signal);
+    const wasThere = (id: string): boolean => !isConfigured || seen.has(id.toLowerCase());
+    return byId(ads, { ids, endpoint: '/ad_accounts/{id}', path: (id) => ofAccount(id), wasThere }, signal);
   },
 });
 

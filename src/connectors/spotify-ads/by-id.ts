@@ -81,7 +81,7 @@ export interface Wanted {
   readonly endpoint: string;
   readonly path: (id: string) => string;
   /** Whether an entity that is not there (404, 410) was there before. Absent: each was. */
-  readonly known?: (id: string) => boolean;
+  readonly wasThere?: (id: string) => boolean;
 }
 
 /**
@@ -97,7 +97,7 @@ export const byId = (ads: Ads, wanted: Wanted, signal: AbortSignal): Reading => 
 
 async function* pagesOf(
   { http, concurrency, note }: Ads,
-  { ids, endpoint, path, known = () => true }: Wanted,
+  { ids, endpoint, path, wasThere = () => true }: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<Page, WalkEnd, void> {
   const absent = new Map<string, Missing>();
@@ -113,7 +113,7 @@ async function* pagesOf(
       return { records, raw, date, receivedAt, total: ids.length, offset: undefined };
     } catch (cause) {
       const isAbsent = cause instanceof Missing && (cause.status === 404 || cause.status === 410);
-      if (isAbsent && known(id)) {
+      if (isAbsent && wasThere(id)) {
         absent.set(id, cause);
         failed.answered();
       } else if (isAbsent) {

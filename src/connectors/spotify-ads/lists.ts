@@ -7,7 +7,7 @@ import { at, idBy, listNamed, textAt } from '../../reading/offset-list.ts';
 import { offset, type Scheme, single } from '../../reading/paginators.ts';
 
 /** Where a list is and what it is called. */
-export interface Place {
+export interface ListSpec {
   /** The route as the contract writes it. */
   readonly endpoint: string;
   /** With ids filled in; default: the endpoint. */
@@ -42,16 +42,16 @@ const numbers = (body: Json): Json => {
   };
 };
 
-const byPlace = offset({ parameter: 'offset', numbers, size: 'limit' });
+const plainOffset = offset({ parameter: 'offset', numbers, size: 'limit' });
 
 /** By offset, each page overlapping the one before. Without numbers in the answers, until nothing new comes: a short page is no end. */
 export const byOffset: Scheme = {
-  ...byPlace,
-  fits: (body, sent) => byPlace.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
+  ...plainOffset,
+  fits: (body, sent) => plainOffset.fits(body, sent) || typeof at(numbers(body), 'isLast') === 'boolean',
 };
 
 /** The walk over a list in its largest pages, oldest first where it can be ordered: then new records come at its end. */
-export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Place): PageWalk => {
+export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: ListSpec): PageWalk => {
   const list = listNamed(endpoint, key);
   // The vendor's schemas require no list: an empty one may be null or absent where the total says that there is nothing.
   const isEmpty = (body: Json): boolean =>
@@ -75,7 +75,7 @@ export const listing = ({ endpoint, path = endpoint, key, sort, id = 'id' }: Pla
  * The walk over a list that the vendor gives whole (vendor-facts, section 2.1: no paging) and the contract by pages. An
  * answer without numbers is whole if nothing new is at the place after its end.
  */
-export const wholeOrPaged = async (http: Http, place: Place, signal: AbortSignal): Promise<PageWalk> => {
+export const wholeOrPaged = async (http: Http, place: ListSpec, signal: AbortSignal): Promise<PageWalk> => {
   const walk = listing(place);
   const { body } = await http.send(walk.first, signal);
   const ids = new Set(walk.list(body).map(walk.id));

@@ -42,20 +42,20 @@ const idsOf = async ({ partition: of = {} }: Slice, { keys }: SliceContext): Pro
 
 /** Whether the server has the list, found out once. Throws what the account itself is refused with. */
 const listsAdSets = ({ http }: Ads): ((account: string, signal: AbortSignal) => Promise<boolean>) => {
-  let known: boolean | undefined;
+  let isListed: boolean | undefined;
   return async (account, signal) => {
-    if (known !== undefined) return known;
+    if (isListed !== undefined) return isListed;
     const { first } = listOf(account);
     try {
       await http.send({ ...first, query: { ...first.query, limit: 1 } }, signal);
-      known = true;
+      isListed = true;
     } catch (cause) {
       if (!(cause instanceof Missing)) throw cause;
       // 404 is also the answer for an account that is not there: then this throws.
       if (cause.status === 404)
         await http.send({ method: 'GET', path: ofAccount(account), endpoint: '/ad_accounts/{id}' }, signal);
-      known = false;
+      isListed = false;
     }
-    return known;
+    return isListed;
   };
 };

@@ -4,7 +4,7 @@ import { AuthFailed, Forbidden, Missing, type TidemarkError } from '../../core/e
 import type { Observe } from '../../core/run.ts';
 import type { Preflight, Source } from '../../core/stream.ts';
 import { textAt } from '../../reading/offset-list.ts';
-import { businessPlace } from './accounts.ts';
+import { businessList } from './accounts.ts';
 import { type Ads, ofAccount } from './ads.ts';
 import { isOfOne } from './by-id.ts';
 import { type ClientDeps, type ClientSettings, openClient } from './client.ts';
@@ -61,7 +61,7 @@ export const askAccount = async (
   { http, accountIds }: Ads,
   signal: AbortSignal,
 ): Promise<Pick<Preflight, 'account' | 'clock'> & { readonly words: string }> => {
-  const { first, list } = listing(businessPlace);
+  const { first, list } = listing(businessList);
   const failed: TidemarkError[] = [];
   for (const path of [first.path, ...accountIds.map((id) => ofAccount(id))])
     try {

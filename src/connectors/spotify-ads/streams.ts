@@ -9,7 +9,7 @@ import { csvRows } from './csv-rows.ts';
 import * as entities from './entities.ts';
 import { daily, hourly, insights, lifetime } from './facts.ts';
 import type { Entity } from './fields.ts';
-import { listing, type Place, wholeOrPaged } from './lists.ts';
+import { type ListSpec, listing, wholeOrPaged } from './lists.ts';
 import { readAdSets } from './read-ad-sets.ts';
 import { hourlyReread, reportDaily, reportHourly, reportLifetime } from './reports/aggregate.ts';
 import { asyncReports } from './reports/csv.ts';
@@ -22,7 +22,7 @@ const keep = (entity: Entity): LoadSide => ({ ...entity, absent: 'keep' });
 /** Deleted when the list no longer shows it. */
 const remove = (entity: Entity): LoadSide => ({ ...entity, absent: 'delete' });
 
-interface List extends Omit<Place, 'endpoint'>, Pick<ReadSide, 'about' | 'optional' | 'recentOnly'> {
+interface List extends Omit<ListSpec, 'endpoint'>, Pick<ReadSide, 'about' | 'optional' | 'recentOnly'> {
   readonly loads: LoadSide;
 }
 
@@ -47,7 +47,7 @@ const list = (
 };
 
 const adCategories = ({ http }: Ads): Stream => {
-  const place: Place = { endpoint: '/ad_categories', key: 'categories' };
+  const place: ListSpec = { endpoint: '/ad_categories', key: 'categories' };
   return {
     by: 'list',
     name: 'ad_categories',

@@ -48,9 +48,9 @@ const comma = 0x2c;
 const feed = 0x0a;
 const carriage = 0x0d;
 
-const strayQuote = 'a quote stands within a cell that does not begin with one';
-const afterQuote = 'text stands behind a closing quote';
-const strayReturn = 'a carriage return stands outside quotes';
+const strayQuote = 'a quote is within a cell that does not begin with one';
+const afterQuote = 'text follows a closing quote';
+const strayReturn = 'a carriage return is outside quotes';
 
 /**
  * The lines of a text that begins where a line begins. Lines end in LF or CRLF; a quoted cell may hold both, commas, and quotes written

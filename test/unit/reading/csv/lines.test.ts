@@ -110,10 +110,10 @@ describe('R6: what a CSV file may be written like', () => {
   });
 
   test.each([
-    ['a quote within a cell', 'a,b\n5" disc,1\n2,3\n', 'a quote stands within'],
-    ['text behind a closing quote', 'a,b\n"x"y,1\n2,3\n', 'text stands behind'],
-    ['a lone carriage return', 'a,b\nx\ry,1\n2,3\n', 'a carriage return stands'],
-    ['a lone carriage return beside quotes', 'a,b\n"z",x\ry\n2,3\n', 'a carriage return stands'],
+    ['a quote within a cell', 'a,b\n5" disc,1\n2,3\n', 'a quote is within'],
+    ['text behind a closing quote', 'a,b\n"x"y,1\n2,3\n', 'text follows'],
+    ['a lone carriage return', 'a,b\nx\ry,1\n2,3\n', 'a carriage return is'],
+    ['a lone carriage return beside quotes', 'a,b\n"z",x\ry\n2,3\n', 'a carriage return is'],
   ])('%s makes its line unreadable, and only that', async (_, text, why) => {
     expect(await cells(text)).toEqual([expect.stringContaining(why), ['2', '3']]);
     expect(linesOf(await read(text)).map(textOf)[0]).toBe(text.split('\n')[1]);
