@@ -88,7 +88,6 @@ async function replayStream(
     context.deps.warehouse.pool,
     batch,
     {
-      stream: stream.name,
       sourceId: run.sourceId,
       runId: run.runId,
       force: false,

@@ -4,8 +4,8 @@ import type { Mapped, Slice, Stream } from '../core/stream.ts';
 import type { Row, Value } from '../core/table.ts';
 import type { Instant } from '../core/time.ts';
 import { BinaryWriter } from './binary.ts';
-import { lackingHash } from './incomplete.ts';
 import { bitsOf, childrenOf, type Layout, layoutOf } from './layout.ts';
+import type { Session } from './session.ts';
 import { type TailRows, withStorableText } from './storable-text.ts';
 
 /** A record that cannot become rows, with its exact bytes. */
@@ -34,6 +34,8 @@ export interface BatchRecord {
   readonly hash: bigint;
   /** Bit i is set when the i-th child of the stream was delivered, whole or in part. */
   readonly delivered: number;
+  /** The same of children that were delivered whole: of these, absent rows are removed. */
+  readonly whole: number;
   /** True where rows came that do not enter the hash: lists that were fetched apart. */
   readonly tailed: boolean;
   /** Its rows are the batch's spans `[firstSpan, endSpan)`. */
@@ -41,91 +43,113 @@ export interface BatchRecord {
   readonly endSpan: number;
 }
 
-/** Records in the order of their keys. */
+/** The rows of a record, as the batch has encoded them. */
+type Encoded = Pick<BatchRecord, 'keyText' | 'hash' | 'delivered' | 'tailed'> & Pick<Mapped, 'notes'>;
+
+/**
+ * Records in the order of their keys: two transactions with the same keys then wait instead of deadlocking.
+ */
 export const byKey = (records: readonly BatchRecord[]): BatchRecord[] =>
   [...records].sort((a, b) => (a.keyText < b.keyText ? -1 : a.keyText > b.keyText ? 1 : 0));
 
 /** Longest key (bytes, encoded) that a B-tree index entry takes: a third of a page, less overhead. */
 const longestKey = 2_600;
-
-/** Encoded bytes of the loader's own columns: bigint hash, timestamptz and int, each with its length. */
+/** Bytes of the encoded hash with its length. */
 const hashBytes = 12;
-const fetchedBytes = 12;
-export const deliveredBytes = 8;
 
-/** True where a complete listing replaces the rows of its scope, which are relations or report rows without children. */
+/**
+ * True where a complete listing replaces the rows of its scope, which are relations or report rows without
+ * children.
+ */
 export const isListing = ({ absent, table, children }: Stream): boolean =>
   absent === 'delete' && !table.entity && childrenOf(children).length === 0;
 
-/** Records of one stream that are committed together, already in the wire format: flat in memory, cheap to hash and to send. */
+/**
+ * Records of one stream that are committed together, already in the wire format: flat in memory, cheap to
+ * hash and to send.
+ */
 export class Batch {
   readonly stream: Stream;
-  /** True where rows that repeat a key stay in the batch: the staging table settles them over all batches of the listing. */
+  /**
+   * True where rows that repeat a key stay in the batch: they are removed in the staging table, over all
+   * batches of the listing.
+   */
   readonly isListing: boolean;
-  readonly layouts: readonly Layout[];
+  readonly layouts: readonly [Layout, ...Layout[]];
+  /** The children of the stream; the position is the bit in `delivered`. */
+  readonly children: ReturnType<typeof childrenOf>;
   readonly records: BatchRecord[] = [];
   readonly rejects: Reject[] = [];
   readonly notes = new Set<string>();
-  /** Names of records that were taken in, as `ops.rejects.record_key` has them: rejects of these names may be resolved. */
+  /**
+   * Names of records that were taken in, as `ops.rejects.record_key` has them: rejects of these names may be
+   * resolved.
+   */
   readonly names: string[] = [];
   /** Records given so far, good or bad. */
   received = 0;
   /** Records that repeated a key. */
   deduplicated = 0;
-  /** Three numbers a row: its table (0 is the stream's own, i + 1 its i-th child), its first byte and its end. */
+  /**
+   * Three numbers a row: its table (0 is the stream's own, i + 1 its i-th child), its first byte and its end.
+   */
   readonly spans: number[] = [];
-  readonly #writer: BinaryWriter;
-  readonly #children: ReturnType<typeof childrenOf>;
-  readonly #childNames: readonly string[];
-  readonly #places = new Map<string, number>();
+  /** Its bytes are those of the rows. */
+  readonly writer: BinaryWriter;
+  readonly #byKey = new Map<string, number>();
 
   /** An empty batch. `writer` may come from a batch that is loaded: its memory is used again. */
   constructor(stream: Stream, writer: BinaryWriter = new BinaryWriter(1 << 18)) {
     this.stream = stream;
     this.isListing = isListing(stream);
-    this.#children = childrenOf(stream.children);
-    this.#childNames = this.#children.map(([name]) => name);
-    this.layouts = [layoutOf(stream.table), ...this.#children.map(([, child]) => layoutOf(child.table))];
-    this.#writer = writer;
+    this.children = childrenOf(stream.children);
+    this.layouts = [layoutOf(stream.table), ...this.children.map(([, child]) => layoutOf(child.table))];
+    this.writer = writer;
     writer.rewind(0);
   }
 
   get bytes(): number {
-    return this.#writer.length;
-  }
-
-  /** The bytes `[from, to)`; valid until the next record. */
-  slice(from: number, to: number): Buffer {
-    return this.#writer.bytes(from, to);
-  }
-
-  /** The content hash that a record will have in the warehouse, of what was delivered with it: without tails. Throws as `add`. */
-  digest(mapped: Mapped): bigint {
-    const [bytes, spans] = [this.#writer.length, this.spans.length];
-    try {
-      return this.#storable(mapped, undefined, (rows) => this.#encode(rows).hash);
-    } finally {
-      this.#undo(bytes, spans);
-    }
+    return this.writer.length;
   }
 
   /**
-   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter the hash. `lacking` are children
-   * whose lists could not be read whole: the hash says so, and their stored rows stay. Text that Postgres cannot hold is replaced
-   * (`withStorableText`). Throws `BadData`, and stays as it was, where a value does not fit its column.
+   * The content hash that a record will have in the warehouse, of what was delivered with it: without tails.
+   * Throws as `add`.
    */
-  add(mapped: Mapped, fetchedAt: Instant, tails?: TailRows, lacking: readonly string[] = []): void {
-    const [bytes, spans] = [this.#writer.length, this.spans.length];
-    try {
-      const { notes = [] } = this.#storable(mapped, tails, (rows, more) => {
-        this.#keep(this.#record(rows, fetchedAt, more, lacking));
-        return rows;
-      });
-      for (const note of notes) this.notes.add(note);
-    } catch (error) {
-      this.#undo(bytes, spans);
-      throw error;
-    }
+  digest(mapped: Mapped): bigint {
+    const [bytes, spans] = [this.writer.length, this.spans.length];
+    const { hash } = this.#encode(mapped, {});
+    this.#undo(bytes, spans);
+    return hash;
+  }
+
+  /**
+   * Takes a record in. `tails` are rows of lists that were fetched apart: they are stored but do not enter
+   * the hash. `lacking` are children whose lists could not be read whole: the hash says so (`lackedIn`), and
+   * their stored rows stay. Text that Postgres cannot hold is replaced (`withStorableText`). Throws
+   * `BadData`, and stays as it was, where a value does not fit its column.
+   */
+  add(mapped: Mapped, fetchedAt: Instant, tails: TailRows = {}, lacking: readonly string[] = []): void {
+    const { table } = this.stream;
+    const firstSpan = this.spans.length / 3;
+    const { keyText, hash: ofContent, delivered, tailed, notes = [] } = this.#encode(mapped, tails);
+    const lacked = lacking.length === 0 ? 0 : bitsOf(this.children, lacking);
+    const inPart = mapped.partial === undefined ? lacked : lacked | bitsOf(this.children, mapped.partial);
+    const hash = lacked === 0 ? ofContent : ofContent ^ BigInt(lacked);
+    if (table.entity) this.writer.setInt8((this.spans[firstSpan * 3 + 2] ?? 0) - hashBytes, 'bigint', hash);
+    this.#keep({
+      key: this.isListing ? [] : table.key.map((column) => mapped.row[column] ?? null),
+      keyText,
+      order: table.order === undefined ? null : (mapped.row[table.order] ?? null),
+      fetchedAt,
+      hash,
+      delivered,
+      whole: delivered & ~inPart,
+      tailed,
+      firstSpan,
+      endSpan: this.spans.length / 3,
+    });
+    for (const note of notes) this.notes.add(note);
     this.received += 1;
   }
 
@@ -134,94 +158,62 @@ export class Batch {
     this.rejects.push(reject);
   }
 
-  /** Does the work, once more with storable text where some is not. */
-  #storable<T>(
-    mapped: Mapped,
-    tails: TailRows | undefined,
-    work: (mapped: Mapped, tails: TailRows | undefined) => T,
-  ): T {
-    const [bytes, spans] = [this.#writer.length, this.spans.length];
-    try {
-      return work(mapped, tails);
-    } catch (error) {
-      if (!(error instanceof BadData) || error.code !== 'bad_text') throw error;
-      this.#undo(bytes, spans);
-      const storable = withStorableText(this.stream, mapped, tails);
-      return work(storable.mapped, storable.tails);
-    }
+  /** Counts in what another batch counted, without its rows. */
+  include({ received, deduplicated, rejects, notes, names }: Batch): void {
+    this.received += received;
+    this.deduplicated += deduplicated;
+    this.rejects.push(...rejects);
+    this.names.push(...names);
+    for (const note of notes) this.notes.add(note);
   }
 
   #undo(bytes: number, spans: number): void {
-    this.#writer.rewind(bytes);
+    this.writer.rewind(bytes);
     this.spans.length = spans;
   }
 
   /** Of a key that repeats, the newer record stays. */
   #keep(record: BatchRecord): void {
-    const place = this.isListing ? undefined : this.#places.get(record.keyText);
-    if (place === undefined) {
-      if (!this.isListing) this.#places.set(record.keyText, this.records.length);
-      this.records.push(record);
-    } else {
+    const at = this.isListing ? undefined : this.#byKey.get(record.keyText);
+    if (at !== undefined) {
       this.deduplicated += 1;
-      if (isNewer(record, this.records[place] as BatchRecord)) this.records[place] = record;
+      if (isNewer(record, this.records[at] as BatchRecord)) this.records[at] = record;
+      return;
     }
+    if (!this.isListing) this.#byKey.set(record.keyText, this.records.length);
+    this.records.push(record);
   }
 
-  #record(mapped: Mapped, fetchedAt: Instant, tails: TailRows = {}, lacking: readonly string[]): BatchRecord {
-    const { stream } = this;
-    const firstSpan = this.spans.length / 3;
-    const { keyText, hash: ofContent, delivered: ofRecord, extras } = this.#encode(mapped);
-    const hash = lackingHash(stream, ofContent, lacking);
-    const ofTails = this.#encodeChildren(tails);
-    // The encoded bits say from which children absent rows may be removed: not from those that came in part.
-    const inPart = bitsOf(this.#children, [...(mapped.partial ?? []), ...lacking]);
-    const delivered = ofRecord | ofTails;
-    const fetchedField = extras + (stream.table.entity ? hashBytes : 0);
-    if (stream.table.entity) this.#writer.setInt8(extras, 'bigint', hash);
-    this.#writer.setInt8(fetchedField, 'timestamptz', fetchedAt);
-    this.#writer.setInt4(fetchedField + fetchedBytes, delivered & ~inPart);
-    return {
-      key: this.isListing ? [] : stream.table.key.map((column) => mapped.row[column] ?? null),
-      keyText,
-      order: stream.table.order === undefined ? null : (mapped.row[stream.table.order] ?? null),
-      fetchedAt,
-      hash,
-      delivered,
-      tailed: ofTails !== 0,
-      firstSpan,
-      endSpan: this.spans.length / 3,
-    };
-  }
-
-  /** Encodes the record's row, with zeros for the loader's columns from `extras` on, and its children. */
-  #encode(mapped: Mapped): { keyText: string; hash: bigint; delivered: number; extras: number } {
-    const { table } = this.stream;
-    const writer = this.#writer;
+  /** Encodes all rows of a record, with storable text where some is not; leaves nothing where it throws. */
+  #encode(mapped: Mapped, tails: TailRows, isStorable = false): Encoded {
+    const writer = this.writer;
+    const { length: spans } = this.spans;
     const start = writer.length;
-    const root = this.layouts[0] as Layout;
-    encodeRow(writer, root, mapped.row, table.entity ? 3 : 2);
-    const extras = writer.length;
-    if (table.entity) writer.field('bigint', 0);
-    writer.field('timestamptz', 0n);
-    writer.field('int', 0);
-    const endOfKey = checkKey(writer, root, start);
-    this.spans.push(0, start, writer.length);
-    const delivered = this.#encodeChildren(mapped.children);
-    return {
-      keyText: this.isListing ? '' : writer.latin1(start + 2, endOfKey),
-      hash: table.entity ? digestOf(writer.bytes(start, writer.length)) : 0n,
-      delivered,
-      extras,
-    };
+    const [root] = this.layouts;
+    const { entity } = root.table;
+    try {
+      const endOfKey = encodeRow(writer, root, mapped.row);
+      if (entity) writer.field('bigint', 0);
+      this.spans.push(0, start, writer.length);
+      const ofRecord = this.#encodeChildren(mapped.children);
+      const hash = entity ? digestOf(writer.bytes(start, writer.length)) : 0n;
+      const ofTails = this.#encodeChildren(tails);
+      const keyText = this.isListing ? '' : writer.latin1(start + 2, endOfKey);
+      const delivered = ofRecord | ofTails;
+      return { keyText, hash, delivered, tailed: ofTails !== 0, notes: mapped.notes ?? [] };
+    } catch (error) {
+      this.#undo(start, spans);
+      if (isStorable || !(error instanceof BadData) || error.code !== 'bad_text') throw error;
+    }
+    const storable = withStorableText(this.stream, mapped, tails);
+    return this.#encode(storable.mapped, storable.tails, true);
   }
 
   /** Gives the bits of the children that were delivered. */
   #encodeChildren(rows: TailRows): number {
     let delivered = 0;
-    // Counted, not iterated: this runs for every record.
-    for (let i = 0; i < this.#childNames.length; i += 1) {
-      const list = rows[this.#childNames[i] ?? ''];
+    for (let i = 0; i < this.children.length; i += 1) {
+      const list = rows[this.children[i]?.[0] ?? ''];
       if (list === undefined) continue;
       delivered |= 1 << i;
       const layout = this.layouts[i + 1] as Layout;
@@ -231,11 +223,11 @@ export class Batch {
     return delivered;
   }
 
+  /** Of rows that repeat a key the first stays. */
   #encodeChild(layout: Layout, row: Row, table: number, seen: Set<string> | undefined): void {
-    const writer = this.#writer;
+    const writer = this.writer;
     const from = writer.length;
-    encodeRow(writer, layout, row, layout.table.entity ? 1 : 0);
-    const endOfKey = checkKey(writer, layout, from);
+    const endOfKey = encodeRow(writer, layout, row);
     if (seen !== undefined) {
       const key = writer.latin1(from + 2, endOfKey);
       if (seen.has(key)) {
@@ -255,33 +247,34 @@ function isNewer(a: BatchRecord, b: BatchRecord): boolean {
   return a.fetchedAt >= b.fetchedAt;
 }
 
-function encodeRow(writer: BinaryWriter, layout: Layout, row: Row, extras: number): void {
-  writer.fields(layout.content.length + extras);
-  for (const [name, type] of layout.content) {
-    const value = row[name];
-    if (value === undefined) throw new Error(`a row of ${layout.table.name} lacks ${name}`);
-    try {
-      writer.field(type, value);
-    } catch (error) {
-      if (!(error instanceof BadData)) throw error;
-      const message = `${layout.table.name}.${name}: ${error.message}`;
-      throw new BadData(error.code, message, { field: name, cause: error });
+/**
+ * Encodes the content of a row; the loader's columns follow it. Gives the end of its key. Throws `BadData`
+ * for a value that its column cannot hold, and for a key that no index takes.
+ */
+function encodeRow(writer: BinaryWriter, { table, content, key }: Layout, row: Row): number {
+  const from = writer.length;
+  let end = from;
+  let name = '';
+  // The count of content alone: `copyRows` writes the count of the columns that it sends.
+  writer.fields(content.length);
+  try {
+    for (let i = 0; i < content.length; i += 1) {
+      const column = content[i] as Layout['content'][number];
+      name = column[0];
+      const value = row[name];
+      if (value === undefined) throw new Error(`a row of ${table.name} lacks ${name}`);
+      if (value === null && i < key.length) throw new BadData('no_key', 'it is part of the key and missing');
+      writer.field(column[1], value);
+      if (i === key.length - 1) end = writer.length;
     }
+  } catch (error) {
+    if (!(error instanceof BadData)) throw error;
+    const message = `${table.name}.${name}: ${error.message}`;
+    throw new BadData(error.code, message, { field: name, cause: error });
   }
-}
-
-/** The end of the encoded key columns of the row that begins at `from`. Throws `BadData` for a key that no index takes. */
-function checkKey(writer: BinaryWriter, { table, key }: Layout, from: number): number {
-  let at = from + 2;
-  for (const field of key) {
-    const length = writer.int32(at);
-    if (length < 0)
-      throw new BadData('no_key', `${table.name}.${field} is part of the key and missing`, { field });
-    at += 4 + length;
-  }
-  if (at - from > longestKey)
-    throw new BadData('key_too_long', `the key of a row of ${table.name} has ${at - from} bytes`);
-  return at;
+  if (end - from > longestKey)
+    throw new BadData('key_too_long', `the key of a row of ${table.name} has ${end - from} bytes`);
+  return end;
 }
 
 const eight = new DataView(new ArrayBuffer(8));
@@ -291,4 +284,24 @@ function digestOf(bytes: Buffer): bigint {
   const text = crypto.hash('sha256', bytes, 'binary');
   for (let i = 0; i < 8; i += 1) eight.setUint8(i, text.charCodeAt(i));
   return eight.getBigInt64(0);
+}
+
+/** Which run writes, and which of two versions of a row wins. */
+export interface Merge {
+  readonly sourceId: number;
+  readonly runId: string;
+  /** A forced resync: what is fetched now wins whatever the warehouse holds (guarantee G1). */
+  readonly force: boolean;
+  /**
+   * Records that were fetched long ago (replay): they win over no row that was written since, by whatever
+   * run, and revive none.
+   */
+  readonly late?: boolean;
+}
+
+/** A batch on its way into the warehouse. */
+export interface Task {
+  readonly session: Session;
+  readonly batch: Batch;
+  readonly merge: Merge;
 }

@@ -12,8 +12,8 @@ const textOid = 25;
 const shortText = 64;
 
 /**
- * A growing buffer of fields in PostgreSQL's binary COPY format: each field is an int32 length and its bytes, -1 for null.
- * (PostgreSQL documentation, "COPY", Binary Format; the `…_send` functions of each type.)
+ * A growing buffer of fields in PostgreSQL's binary COPY format: each field is an int32 length and its bytes,
+ * -1 for null. (PostgreSQL documentation, "COPY", Binary Format; the `…_send` functions of each type.)
  */
 export class BinaryWriter {
   #buffer: Buffer;
@@ -37,64 +37,27 @@ export class BinaryWriter {
   /** Appends the int16 that begins a row: how many fields follow. */
   fields(count: number): void {
     this.#reserve(2);
-    this.#view.setInt16(this.#at, count);
-    this.#at += 2;
+    this.#word(count);
   }
 
-  /** Appends one field. Throws `BadData` for a value that the type cannot hold; a half written field stays until `rewind`. */
+  /**
+   * Appends one field. Throws `BadData` for a value that the type cannot hold; a half written field stays
+   * until `rewind`.
+   */
   field(type: ColumnType, value: Value): void {
-    if (value === null) {
-      this.#reserve(4);
-      this.#view.setInt32(this.#at, -1);
-      this.#at += 4;
-      return;
-    }
-    switch (type) {
-      case 'text':
-        this.#text(textOf(type, value));
-        return;
-      case 'json':
-        this.#text(jsonOf(type, value));
-        return;
-      case 'jsonb':
-        this.#jsonb(jsonOf(type, value));
-        return;
-      case 'bigint':
-        if (typeof value !== 'number' && typeof value !== 'bigint') throw outOfRange(type, value);
-        this.#int8(value);
-        return;
-      case 'timestamptz':
-        if (typeof value !== 'bigint') throw outOfRange(type, value);
-        this.#int8(value - unixToPostgresMicros);
-        return;
-      case 'int':
-        this.#integer(type, 4, value);
-        return;
-      case 'smallint':
-        this.#integer(type, 2, value);
-        return;
-      case 'bool':
-        if (typeof value !== 'boolean') throw outOfRange(type, value);
-        this.#begin(1);
-        this.#buffer[this.#at++] = value ? 1 : 0;
-        return;
-      case 'float8':
-        if (typeof value !== 'number' || !Number.isFinite(value)) throw outOfRange(type, value);
-        this.#begin(8);
-        this.#view.setFloat64(this.#at, value);
-        this.#at += 8;
-        return;
-      case 'date':
-        this.#date(textOf(type, value));
-        return;
-      case 'numeric':
-        this.#numeric(textOf(type, value));
-        return;
-      case 'text[]':
-        if (!Array.isArray(value)) throw outOfRange(type, value);
-        this.#texts(value);
-        return;
-    }
+    if (value === null) this.#null();
+    else if (type === 'text') this.#text(textOf(type, value));
+    else if (type === 'bigint') this.#int8(typeof value === 'number' ? value : bigintOf(type, value));
+    else if (type === 'timestamptz') this.#int8(bigintOf(type, value) - unixToPostgresMicros);
+    else if (type === 'jsonb') this.#jsonb(jsonOf(type, value));
+    else if (type === 'json') this.#text(jsonOf(type, value));
+    else if (type === 'int') this.#integer(type, 4, value);
+    else if (type === 'smallint') this.#integer(type, 2, value);
+    else if (type === 'bool') this.#bool(value);
+    else if (type === 'float8') this.#float8(value);
+    else if (type === 'date') this.#date(textOf(type, value));
+    else if (type === 'numeric') this.#numeric(textOf(type, value));
+    else this.#texts(value);
   }
 
   /** Overwrites the bigint (or timestamptz, as an instant) field that begins at `at`. */
@@ -117,11 +80,6 @@ export class BinaryWriter {
     return this.#buffer.subarray(from, to);
   }
 
-  /** The int32 at a place: the length of the field that begins there. */
-  int32(at: number): number {
-    return this.#view.getInt32(at);
-  }
-
   /** The bytes `[from, to)` as text, one character each: equal exactly when the bytes are. */
   latin1(from: number, to: number): string {
     return this.#buffer.toString('latin1', from, to);
@@ -138,8 +96,7 @@ export class BinaryWriter {
   /** Writes the length of a field and reserves its bytes. */
   #begin(bytes: number): void {
     this.#reserve(bytes + 4);
-    this.#view.setInt32(this.#at, bytes);
-    this.#at += 4;
+    this.#int32(bytes);
   }
 
   #text(text: string): void {
@@ -152,7 +109,10 @@ export class BinaryWriter {
     this.#at += bytes + 4;
   }
 
-  /** Writes text of ASCII alone, or returns false. For short texts this is several times as fast as a call into V8. */
+  /**
+   * Writes text of ASCII alone, or returns false. For short texts this is several times as fast as a call
+   * into V8.
+   */
   #shortAscii(text: string): boolean {
     this.#reserve(shortText + 4);
     const buffer = this.#buffer;
@@ -170,11 +130,30 @@ export class BinaryWriter {
   #jsonb(json: string): void {
     this.#reserve(5);
     const start = this.#at;
-    // The version byte 1 belongs between length and text, so the text is written one byte late and its length is put right.
+    // The version byte 1 belongs between length and text, so the text is written one byte late and its length
+    // is put right.
     this.#at += 1;
     this.#text(json);
     this.#view.setInt32(start, this.#at - start - 4);
     this.#buffer[start + 4] = 1;
+  }
+
+  #null(): void {
+    this.#reserve(4);
+    this.#int32(-1);
+  }
+
+  #bool(value: Value): void {
+    if (typeof value !== 'boolean') throw outOfRange('bool', value);
+    this.#begin(1);
+    this.#buffer[this.#at++] = value ? 1 : 0;
+  }
+
+  #float8(value: Value): void {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw outOfRange('float8', value);
+    this.#begin(8);
+    this.#view.setFloat64(this.#at, value);
+    this.#at += 8;
   }
 
   #int8(value: number | bigint): void {
@@ -195,9 +174,8 @@ export class BinaryWriter {
     if (typeof value !== 'number' || !Number.isInteger(value) || value > limit || value < -limit - 1)
       throw outOfRange(type, value);
     this.#begin(bytes);
-    if (bytes === 4) this.#view.setInt32(this.#at, value);
-    else this.#view.setInt16(this.#at, value);
-    this.#at += bytes;
+    if (bytes === 4) this.#int32(value);
+    else this.#word(value);
   }
 
   #date(text: string): void {
@@ -205,11 +183,12 @@ export class BinaryWriter {
     if (text !== this.#dayText) [this.#dayText, this.#days] = [text, daysSince1970(text)];
     if (Number.isNaN(this.#days)) throw new BadData('bad_date', `${text.slice(0, 40)} is not a day`);
     this.#begin(4);
-    this.#view.setInt32(this.#at, this.#days - unixToPostgresDays);
-    this.#at += 4;
+    this.#int32(this.#days - unixToPostgresDays);
   }
 
-  #texts(items: readonly string[]): void {
+  #texts(value: Value): void {
+    if (!Array.isArray(value)) throw outOfRange('text[]', value);
+    const items: readonly string[] = value;
     this.#reserve(24);
     const start = this.#at;
     this.#at += 4;
@@ -224,7 +203,10 @@ export class BinaryWriter {
     this.#view.setInt32(start, this.#at - start - 4);
   }
 
-  /** Exact decimal text as base-10000 digits: how many, the power of the first, sign, digits after the point, and the digits. */
+  /**
+   * Exact decimal text as base-10000 digits: how many, the power of the first, sign, digits after the point,
+   * and the digits.
+   */
   #numeric(text: string): void {
     const plain = plainDecimal(text);
     const isNegative = plain.charCodeAt(0) === 0x2d;
@@ -271,6 +253,11 @@ function textOf(type: ColumnType, value: Value): string {
   return value;
 }
 
+function bigintOf(type: ColumnType, value: Value): bigint {
+  if (typeof value !== 'bigint') throw outOfRange(type, value);
+  return value;
+}
+
 function jsonOf(type: ColumnType, value: Value): string {
   const json = textOf(type, value);
   if (storableJson(json) !== json)
@@ -290,7 +277,9 @@ function plainDecimal(text: string): string {
   return plain;
 }
 
-/** The number that the four digits at a place write; those outside of the text, or from `to` on, count as 0. */
+/**
+ * The number that the four digits at a place write; those outside of the text, or from `to` on, count as 0.
+ */
 function fourDigits(text: string, from: number, to = text.length): number {
   let value = 0;
   for (let at = from; at < from + 4; at += 1) {

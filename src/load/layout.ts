@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Stream } from '../core/stream.ts';
 import { type Child, type ColumnType, nameOf, type Table } from '../core/table.ts';
 
 /** A table as the loader sees it: columns in the order of its COPY, key first. */
 export interface Layout {
   readonly table: Table;
-  /** Content columns, key columns first: name and type. */
+  /** What a mapped row gives, key columns first: name and type. */
   readonly content: readonly (readonly [name: string, type: ColumnType])[];
   readonly key: readonly string[];
-  /** Content columns that are not part of the key. */
+  /** The columns after the key: content, then the content's hash where the table has one. */
   readonly rest: readonly string[];
 }
 
@@ -24,13 +25,11 @@ export function layoutOf(table: Table): Layout {
     if (type === undefined) throw new Error(`${nameOf(table)} has no column ${name}`);
     return [name, type] as const;
   });
+  if (table.entity) rest.push('_row_hash');
   const layout: Layout = { table, content, key: table.key, rest };
   layouts.set(table, layout);
   return layout;
 }
-
-/** Columns of a staging table after the content: what the loader itself needs to know of a row. */
-export const loaderColumns = { hash: '_row_hash', fetched: '_fetched_at', delivered: '_delivered' } as const;
 
 /** The children of a stream in a fixed order: the position is the bit in `_delivered`. */
 export const childrenOf = (
@@ -41,16 +40,42 @@ export const childrenOf = (
 export const bitsOf = (children: ReturnType<typeof childrenOf>, names: readonly string[]): number =>
   children.reduce((bits, [name], i) => (names.includes(name) ? bits | (1 << i) : bits), 0);
 
+/**
+ * The children that a stored row lacks of the record with this hash; undefined where the row is of another
+ * record. A row whose record came without some of its lists differs from the record's hash by one bit for
+ * each of them: so the record counts as changed when it comes with them.
+ */
+export function lackedIn(stream: Stream, stored: bigint, hash: bigint): readonly string[] | undefined {
+  const children = childrenOf(stream.children);
+  const bits = stored ^ hash;
+  if (bits < 0n || bits >= 1n << BigInt(children.length)) return undefined;
+  return children.flatMap(([name], i) => (((bits >> BigInt(i)) & 1n) === 1n ? [name] : []));
+}
+
 /** The table itself, in SQL. */
 export const target = (table: Table): RawBuilder<unknown> => sql.id(table.schema, table.name);
+
+/** The staging table of a table, as text of SQL: temporary, one a session, emptied at every commit. */
+export const stageText = (table: Table): string => `pg_temp."stage_${table.schema}_${table.name}"`;
+
+/** The same in statements. */
+export const stageOf = (table: Table): RawBuilder<unknown> => sql.raw(stageText(table));
+
+/** The type of a column, in SQL. */
+export const typeOf = ({ columns }: Table, name: string): RawBuilder<unknown> =>
+  sql.raw((columns as Readonly<Record<string, ColumnType>>)[name] ?? 'text');
 
 /** Columns by name, of the table alias `of` if one is given. */
 export const columnList = (names: readonly string[], of?: string): RawBuilder<unknown> =>
   sql.join(names.map((name) => (of === undefined ? sql.id(name) : sql.id(of, name))));
 
-/** True where these columns of the aliases `a` and `b` are equal. */
-export const equalColumns = (names: readonly string[], a: string, b: string): RawBuilder<unknown> =>
+/** True where these columns of `a` are equal to those of `b`, which may have other names there. */
+export const equalColumns = (names: readonly string[], a: string, b: string, there = names) =>
   sql.join(
-    names.map((name) => sql`${sql.id(a, name)} = ${sql.id(b, name)}`),
+    names.map((name, at) => sql`${sql.id(a, name)} = ${sql.id(b, there[at] ?? '')}`),
     sql` and `,
   );
+
+/** True where the row `t` has the source and the key of the row `of`. */
+export const sameKey = ({ key }: Layout, sourceId: number, of = 's'): RawBuilder<unknown> =>
+  sql`t.source_id = ${sourceId}::smallint and ${equalColumns(key, 't', of)}`;

@@ -2,62 +2,62 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { AccountsDoNotBalance } from '../core/errors.ts';
 import type { Counts } from '../core/run.ts';
-import { type Batch, type BatchRecord, byKey } from './batch.ts';
-import { dropUnwritten, type ExistingRow, existingRows, isOlder } from './existing-rows.ts';
+import type { Stream } from '../core/stream.ts';
+import { Batch, type BatchRecord, byKey, type Merge, type Task } from './batch.ts';
+import { BinaryWriter } from './binary.ts';
+import { copyRows, insertOnly } from './copy.ts';
 import { keepLateRevisions, keepRevisions, keepVersions } from './history.ts';
-import { insertOnly, isPlain } from './insert-only.ts';
-import { childrenOf, type Layout } from './layout.ts';
-import type { ListingLoad } from './listing-load.ts';
-import { type Merge, mergeChildren, mergeRoot, removeAbsent, type StagedChild } from './merge.ts';
-import { settings } from './planner.ts';
+import { columnList, stageOf, target } from './layout.ts';
+import { dropUnwritten, type ExistingRow, existingRows, isSame, mergeRoot, writeChildren } from './merge.ts';
 import { keepRejects, resolveRejects, resolveScope } from './rejects.ts';
-import { judgeListing, listingOf, replaceScope, type Scope } from './replace.ts';
-import { inTransaction, type Session } from './session.ts';
-import { settleRepeats, stage } from './stage.ts';
+import * as replace from './replace.ts';
+import { begin, inTransaction, type OpenTransaction, planner, type Session, transientIf } from './session.ts';
 
 /** What must be true when the batch commits, and what commits with it. */
 export interface Load extends Merge {
-  readonly stream: string;
   /** Whether the stream has open rejects that a good version may resolve. */
   readonly resolves: boolean;
   /** SET LOCAL statements for the transaction, besides ours. */
   readonly settings?: string;
-  /** What is loaded is the complete listing of this scope: rows of it that the listing does not show are removed. */
-  readonly replaces?: Scope;
-  /** What is loaded is the complete listing of this scope: its rejects that the listing does not show are resolved. */
-  readonly lists?: Scope;
+  /**
+   * What is loaded is the complete listing of this scope: rows of it that the listing does not show are
+   * removed.
+   */
+  readonly replaces?: replace.Scope;
+  /**
+   * What is loaded is the complete listing of this scope: its rejects that the listing does not show are
+   * resolved.
+   */
+  readonly lists?: replace.Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
   readonly close: (session: Session, result: Loaded) => Promise<void>;
-  /** The very last statement: throws `Fenced` unless the lease is still ours. Its result is called once the transaction is committed. */
+  /**
+   * The very last statement: throws `Fenced` unless the lease is still ours. Its result is called once the
+   * transaction is committed.
+   */
   readonly guard: (session: Session) => Promise<() => void>;
 }
 
 export interface Loaded {
   readonly counts: Counts;
   readonly deleted: number;
-  /** True where a complete listing would have removed more rows of the scope than the deletion guard allows: nothing was removed. */
+  /**
+   * True where a complete listing would have removed more rows of the scope than the deletion guard allows:
+   * nothing was removed.
+   */
   readonly isHeld: boolean;
-  /** Rows that a complete listing did not show and that stay, because a rejected record without a name may be any of them. */
+  /**
+   * Rows that a complete listing did not show and that stay, because a rejected record without a name may be
+   * any of them.
+   */
   readonly spared?: number;
 }
 
-/** What became of the records of a batch, and of the rows that it replaces. */
-interface Outcome {
-  inserted: number;
-  updated: number;
-  unchanged: number;
-  superseded: number;
-  /** Staged rows that repeated a key. */
-  repeated: number;
-  deleted: number;
-  isHeld: boolean;
-  spared: number;
-}
-
 /**
- * Commits one batch in one transaction: existing rows → stage → merge → children → rejects → `close` → lease check. May be called again
- * with the same batch: it then finds everything unchanged. `listing`: the rows of the same listing that were taken before; the batch is its
- * last one. Throws `AccountsDoNotBalance`, `Fenced` or `Transient`.
+ * Commits one batch in one transaction: existing rows → stage → merge → children → rejects → `close` → lease
+ * check. May be called again with the same batch: it then finds everything unchanged. `listing`: the rows of
+ * the same listing that were taken before; the batch is its last one. Throws `AccountsDoNotBalance`, `Fenced`
+ * or `Transient`.
  */
 export async function load(
   pool: pg.Pool,
@@ -67,178 +67,29 @@ export async function load(
   listing?: ListingLoad,
 ): Promise<Loaded> {
   const work = async (session: Session) => {
-    const outcome = await write(session, batch, how, listing);
-    const loaded = loadedOf(batch, outcome, listing);
-    await keepRejects(session, how.stream, [...(listing?.rejects ?? []), ...batch.rejects], how);
-    await keepNotes(session, new Set([...(listing?.notes ?? []), ...batch.notes]), how);
+    const task: Task = { session, batch, merge: how };
+    const writer = new RowWriter(task);
+    await (batch.isListing || how.replaces ? writer.writeListing(how.replaces, listing) : writer.write());
+    const taken = listing?.taken ?? batch;
+    const loaded = writer.loaded(taken);
+    await keepRejects(task, taken.rejects);
+    for (const note of taken.notes)
+      await sql`insert into ops.schema_changes (source_id, stream, note, run_id)
+        values (${how.sourceId}, ${batch.stream.name}, ${note}, ${how.runId}::bigint)
+        on conflict do nothing`.execute(session.trx);
     if (how.resolves) {
-      await resolveRejects(session, how.stream, [...(listing?.names ?? []), ...batch.names], how);
-      if (how.lists !== undefined && !loaded.isHeld) await resolveScope(session, how.stream, how.lists, how);
+      await resolveRejects(task, taken.names);
+      if (how.lists !== undefined && !loaded.isHeld) await resolveScope(task, how.lists);
     }
-    checkBalance(how.stream, loaded.counts);
+    checkBalance(batch.stream.name, loaded.counts);
     await how.close(session, loaded);
     return { loaded, confirm: await how.guard(session) };
   };
-  const { loaded, confirm } =
-    listing === undefined
-      ? await inTransaction(pool, signal, work, { settings: `${settings}; ${how.settings ?? ''}` })
-      : await listing.finish(work);
+  const settings = `${planner}; ${how.settings ?? ''}`;
+  const { loaded, confirm } = await (listing?.finish(work) ??
+    inTransaction(pool, signal, work, { settings }));
   confirm();
   return loaded;
-}
-
-function loadedOf(batch: Batch, outcome: Outcome, listing: ListingLoad | undefined): Loaded {
-  const { inserted, updated, unchanged, superseded, repeated, deleted, isHeld, spared } = outcome;
-  const counts: Counts = {
-    received: batch.received + (listing?.received ?? 0),
-    inserted,
-    updated,
-    unchanged,
-    deduplicated: batch.deduplicated + (listing?.deduplicated ?? 0) + repeated,
-    superseded,
-    rejected: batch.rejects.length + (listing?.rejects.length ?? 0),
-  };
-  return { counts, deleted, isHeld, ...(spared > 0 && { spared }) };
-}
-
-/** Writes the records by the shortest path that is right for them. */
-async function write(
-  session: Session,
-  batch: Batch,
-  how: Load,
-  listing: ListingLoad | undefined,
-): Promise<Outcome> {
-  const outcome: Outcome = {
-    inserted: listing?.inserted ?? 0,
-    updated: 0,
-    unchanged: 0,
-    superseded: 0,
-    repeated: 0,
-    deleted: 0,
-    isHeld: false,
-    spared: 0,
-  };
-  if (listing !== undefined || how.replaces !== undefined) {
-    await writeListing(session, batch, how, listing, outcome);
-    return outcome;
-  }
-  const existing = await existingRows(session, batch.stream.table, batch.records, how.sourceId);
-  const pending = pendingOf(batch, existing, how, outcome);
-  if (pending.length === 0) return outcome;
-  if (existing.size === 0 && isPlain(batch.stream) && (await insertOnly(session, batch, pending, how)))
-    outcome.inserted = pending.length;
-  else {
-    const rows = await stage(session, batch, 0, pending);
-    await mergeStaged(session, batch, pending, rows, how, outcome);
-  }
-  return outcome;
-}
-
-/** The records that must be written, in the order of their keys: two transactions with the same keys then wait instead of deadlocking. */
-function pendingOf(
-  batch: Batch,
-  existing: ReadonlyMap<string, ExistingRow>,
-  how: Load,
-  outcome: Outcome,
-): BatchRecord[] {
-  const pending = batch.records.filter((record) => {
-    const row = existing.get(record.keyText);
-    if (row === undefined || row.deleted) return true;
-    if (row.hash === record.hash && !(how.force && record.tailed)) outcome.unchanged += 1;
-    else if (!how.force && isOlder(record, row)) outcome.superseded += 1;
-    else return true;
-    return false;
-  });
-  return byKey(pending);
-}
-
-/** A complete listing is staged whole, as what it does not show is removed; the first one of a scope may be in its table already. */
-async function writeListing(
-  session: Session,
-  batch: Batch,
-  how: Load,
-  listing: ListingLoad | undefined,
-  outcome: Outcome,
-): Promise<void> {
-  const root = batch.layouts[0] as Layout;
-  const pending = byKey(batch.records);
-  let rows: number;
-  if (listing === undefined) rows = await stage(session, batch, 0, pending);
-  else {
-    await listing.write(session, batch, pending);
-    rows = listing.staged;
-    outcome.inserted = listing.inserted;
-    if (listing.isDirect) return;
-  }
-  if (batch.isListing) outcome.repeated = await settleRepeats(session, root);
-  rows -= outcome.repeated;
-  if (how.replaces !== undefined) {
-    const rejects = [...(listing?.rejects ?? []), ...batch.rejects];
-    const listed = listingOf(root, how.replaces, rejects);
-    const verdict = await judgeListing(session, root, listed, how, { rows, rejects: rejects.length });
-    Object.assign(outcome, verdict);
-    if (!verdict.isHeld && verdict.spared === 0) {
-      await keepRevisions(session, root, listed, how);
-      outcome.deleted += await replaceScope(session, root, listed, how);
-    }
-  }
-  await mergeStaged(session, batch, pending, rows, how, outcome);
-}
-
-/** Merges the `rows` that are staged of a stream's own table, then its children. */
-async function mergeStaged(
-  session: Session,
-  batch: Batch,
-  pending: BatchRecord[],
-  rows: number,
-  how: Load,
-  outcome: Outcome,
-): Promise<void> {
-  const root = batch.layouts[0] as Layout;
-  const { table } = root;
-  if (how.late === true) await keepLateRevisions(session, root, how);
-  const { inserted, updated } = await mergeRoot(session, root, how);
-  outcome.inserted += inserted;
-  outcome.updated += updated;
-  let written = pending;
-  const left = rows - inserted - updated;
-  if (left > 0 && !table.entity) outcome.unchanged += left;
-  else if (left > 0) {
-    const { kept, unchanged, superseded } = await dropUnwritten(session, pending, table, how);
-    written = kept;
-    outcome.unchanged += unchanged;
-    outcome.superseded += superseded;
-  }
-  await keepVersions(session, root, how);
-  outcome.deleted += await writeChildren(session, batch, written, inserted === written.length, how);
-}
-
-/** Gives how many child rows were removed. `allNew`: the parents are new, so that there is nothing to remove. */
-async function writeChildren(
-  session: Session,
-  batch: Batch,
-  parents: readonly BatchRecord[],
-  allNew: boolean,
-  how: Load,
-): Promise<number> {
-  const root = batch.layouts[0] as Layout;
-  const staged: StagedChild[] = [];
-  for (const [bit, [, child]] of childrenOf(batch.stream.children).entries())
-    if (parents.some(({ delivered }) => (delivered & (1 << bit)) !== 0))
-      staged.push({ child, bit, rows: await stage(session, batch, bit + 1, parents) });
-  const shrinking = allNew ? [] : staged.filter(({ child }) => child.absent !== 'kept');
-  const deleted = await removeAbsent(session, root, shrinking, how);
-  const withRows = staged.filter(({ rows }) => rows > 0).map(({ child }) => child);
-  await mergeChildren(session, root, withRows, how);
-  return deleted;
-}
-
-async function keepNotes(session: Session, notes: ReadonlySet<string>, how: Load): Promise<void> {
-  for (const note of notes)
-    await sql`insert into ops.schema_changes (source_id, stream, note, run_id)
-      values (${how.sourceId}, ${how.stream}, ${note}, ${how.runId}::bigint) on conflict do nothing`.execute(
-      session.trx,
-    );
 }
 
 /** Guarantee G13, inside the transaction. */
@@ -248,4 +99,200 @@ function checkBalance(stream: string, { received, ...parts }: Counts): void {
     throw new AccountsDoNotBalance(
       `${stream}: ${received} records received, ${sum} accounted for: ${JSON.stringify(parts)}`,
     );
+}
+
+/**
+ * Writes the records of one batch by the shortest path that is right for them, and counts what became of
+ * them.
+ */
+class RowWriter {
+  readonly #task: Task;
+  /** `deduplicated`: staged rows that repeated a key. */
+  readonly #counts = { inserted: 0, updated: 0, unchanged: 0, superseded: 0, deduplicated: 0 };
+  readonly #outcome = { deleted: 0, isHeld: false, spared: 0 };
+
+  constructor(task: Task) {
+    this.#task = task;
+  }
+
+  loaded({ received, deduplicated, rejects }: Batch): Loaded {
+    const counts = { ...this.#counts, received, rejected: rejects.length };
+    counts.deduplicated += deduplicated;
+    const { spared, ...outcome } = this.#outcome;
+    return { counts, ...outcome, ...(spared > 0 && { spared }) };
+  }
+
+  async write(): Promise<void> {
+    const { batch } = this.#task;
+    const { entity, versions } = batch.stream.table;
+    const existing = await existingRows(this.#task, batch.records);
+    const pending = this.#pending(existing);
+    if (pending.length === 0) return;
+    // Of relations it is not known which rows exist, and versions are made of staged rows.
+    const isNew = existing.size === 0 && entity && versions === undefined;
+    if (isNew && (await insertOnly(this.#task, pending))) this.#counts.inserted = pending.length;
+    else await this.#merge(pending, await copyRows(this.#task, 0, pending));
+  }
+
+  /** The records that must be written, in the order of their keys. */
+  #pending(existing: ReadonlyMap<string, ExistingRow>): BatchRecord[] {
+    const { batch, merge } = this.#task;
+    const pending = batch.records.filter((record) => {
+      const row = existing.get(record.keyText);
+      if (row === undefined || row.deleted) return true;
+      if (isSame(row, record) && !(merge.force && record.tailed)) this.#counts.unchanged += 1;
+      else if (!merge.force && isOlder(record, row)) this.#counts.superseded += 1;
+      else return true;
+      return false;
+    });
+    return byKey(pending);
+  }
+
+  /**
+   * A complete listing is staged whole, as what it does not show is removed; the first one of a scope may be
+   * in its table already.
+   */
+  async writeListing(scope: replace.Scope | undefined, listing: ListingLoad | undefined): Promise<void> {
+    const { session, batch } = this.#task;
+    const pending = byKey(batch.records);
+    await listing?.take(session, batch);
+    if (listing?.isDirect) this.#counts.inserted = listing.rows;
+    if (listing?.isDirect) return;
+    const staged = listing?.rows ?? (await copyRows(this.#task, 0, pending));
+    if (batch.isListing) this.#counts.deduplicated = await replace.removeRepeats(this.#task);
+    const rows = staged - this.#counts.deduplicated;
+    if (scope !== undefined) await this.#replace(scope, listing?.taken ?? batch, rows);
+    await this.#merge(pending, rows);
+  }
+
+  async #replace(scope: replace.Scope, { rejects }: Batch, rows: number): Promise<void> {
+    const listing = replace.listingOf(this.#task.batch.stream.table, scope, rejects);
+    const { isHeld, spared } = Object.assign(
+      this.#outcome,
+      await replace.judgeListing(this.#task, listing, rows),
+    );
+    if (isHeld || spared > 0) return;
+    await keepRevisions(this.#task, listing);
+    this.#outcome.deleted = await replace.removeUnlisted(this.#task, listing);
+  }
+
+  /** Merges the `rows` that are staged of a stream's own table, then its children. */
+  async #merge(pending: readonly BatchRecord[], rows: number): Promise<void> {
+    const task = this.#task;
+    if (task.merge.late === true) await keepLateRevisions(task);
+    const { inserted, updated } = await mergeRoot(task);
+    this.#counts.inserted += inserted;
+    this.#counts.updated += updated;
+    let written = pending;
+    const left = rows - inserted - updated;
+    if (left > 0 && !task.batch.stream.table.entity) this.#counts.unchanged += left;
+    else if (left > 0) {
+      const { kept, unchanged, superseded } = await dropUnwritten(task, pending);
+      written = kept;
+      this.#counts.unchanged += unchanged;
+      this.#counts.superseded += superseded;
+    }
+    await keepVersions(task);
+    this.#outcome.deleted += await writeChildren(task, written);
+  }
+}
+
+/** Whether the record is an older version of the existing row. */
+const isOlder = (record: BatchRecord, { order }: ExistingRow): boolean =>
+  order !== null && typeof record.order === 'bigint' && record.order < BigInt(order);
+
+/** `transaction_timeout` exists since Postgres 17. */
+const withoutTimeouts = `set local idle_in_transaction_session_timeout = 0;
+  select set_config('transaction_timeout', '0', true)
+  where current_setting('transaction_timeout', true) is not null`;
+
+/** No part of an open transaction can be repeated. */
+const fail = (error: unknown): never => {
+  throw transientIf(error);
+};
+
+/** Where a listing goes and which run writes it. */
+export interface ListingTarget extends Merge {
+  /** A stream without children. */
+  readonly stream: Stream;
+  readonly scope: replace.Scope;
+  /** SET LOCAL statements for the transaction, besides those of the loader. */
+  readonly settings: string;
+}
+
+/**
+ * A complete listing that is too large for memory: taken batch by batch as it is read, committed as one at
+ * its end. The transaction stays open while the source is read; it blocks no reader and no writer of other
+ * scopes. Rows of a scope that holds nothing go straight into the table: there is nothing to compare. At the
+ * first key that exists already, all move to the staging table.
+ */
+export class ListingLoad {
+  /** Counts and rejects of what came so far; its rows are written. */
+  readonly taken: Batch;
+  /** Rows so far. */
+  rows = 0;
+  /** True while all rows are in the table itself, else they are in the staging table. */
+  isDirect: boolean;
+  readonly #transaction: OpenTransaction;
+  readonly #target: ListingTarget;
+
+  private constructor(transaction: OpenTransaction, at: ListingTarget, isDirect: boolean) {
+    this.#transaction = transaction;
+    this.#target = at;
+    this.taken = new Batch(at.stream, new BinaryWriter(0));
+    this.isDirect = isDirect;
+  }
+
+  /** It and its methods throw `Transient` where the session is lost: the slice may be read again. */
+  static async open(pool: pg.Pool, at: ListingTarget, signal: AbortSignal): Promise<ListingLoad> {
+    const { table } = at.stream;
+    // In a transaction of its own, which holds no lock on the table while the source is read.
+    const look = (session: Session) => replace.hasRows(session, table, at.scope, at.sourceId);
+    const isDirect = !(await inTransaction(pool, signal, look, { settings: planner }));
+    const settings = `${planner}; ${at.settings}; ${withoutTimeouts}`;
+    return new ListingLoad(await begin(pool, signal, settings).catch(fail), at, isDirect);
+  }
+
+  /** Writes the rows of the batch; its memory may be used again. */
+  add(batch: Batch): Promise<void> {
+    return this.take(this.#transaction.session, batch).catch(fail);
+  }
+
+  /** Does the work in the transaction, commits it, and gives the result once that is certain. */
+  async finish<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const result = await work(this.#transaction.session).catch(fail);
+    await this.#transaction.commit().catch(fail);
+    return result;
+  }
+
+  /** Gives the connection back, without what was not committed. */
+  close(): Promise<void> {
+    return this.#transaction.rollback();
+  }
+
+  /** Writes the rows of the batch into the table or the staging table, and counts the batch in. */
+  async take(session: Session, batch: Batch): Promise<void> {
+    const { records } = batch;
+    const task: Task = { session, batch, merge: this.#target };
+    const isDone = this.isDirect && (records.length === 0 || (await insertOnly(task, records)));
+    if (this.isDirect && !isDone) await this.#moveToStage(task);
+    this.rows += isDone ? records.length : await copyRows(task, 0, records);
+    this.taken.include(batch);
+  }
+
+  /**
+   * Repeated keys are numbered over all rows of the listing: rows that were written already are staged like
+   * the rest.
+   */
+  async #moveToStage(task: Task): Promise<void> {
+    this.isDirect = false;
+    await copyRows(task, 0, []);
+    const { scope, sourceId } = this.#target;
+    const [{ table, key, rest }] = task.batch.layouts;
+    const columns = columnList([...key, ...rest, '_synced_at']);
+    await sql`with moved as (
+        delete from ${target(table)} t where ${replace.inScope(table, scope, sourceId)} returning t.*)
+      insert into ${stageOf(table)} (${columns}, _delivered) select ${columns}, 0
+      from moved`.execute(task.session.trx);
+  }
 }

@@ -1,14 +1,15 @@
-/** A complete listing replaces the rows of its scope: what it does not show is removed, under the deletion guard (guarantee G10). */
+/**
+ * A complete listing replaces the rows of its scope: what it does not show is removed, under the deletion
+ * guard (guarantee G10).
+ */
 
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { ColumnType } from '../core/table.ts';
-import type { AnyDatabase } from '../warehouse/connect.ts';
-import type { Reject } from './batch.ts';
-import { columnList, equalColumns, type Layout, target } from './layout.ts';
-import { type Merge, removal } from './merge.ts';
-import { withHashJoin } from './planner.ts';
-import type { Session } from './session.ts';
-import { stageOf } from './stage.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { storableText } from '../core/json.ts';
+import type { ColumnType, Table } from '../core/table.ts';
+import type { Reject, Task } from './batch.ts';
+import { columnList, equalColumns, stageOf, target, typeOf } from './layout.ts';
+import { removal } from './merge.ts';
+import { type Session, withHashJoin } from './session.ts';
 
 /** The part of a table that a complete listing covers. */
 export interface Scope {
@@ -19,69 +20,69 @@ export interface Scope {
 }
 
 /** True for the rows of the table, called `name` in the statement, that lie in the scope. */
-export function inScope(layout: Layout, scope: Scope, sourceId: number, name = 't'): RawBuilder<unknown> {
-  const types = new Map<string, ColumnType>(layout.content);
-  const typeOf = (column: string): RawBuilder<unknown> => sql.raw(types.get(column) ?? 'text');
+export function inScope(table: Table, scope: Scope, sourceId: number, name = 't'): RawBuilder<unknown> {
   const parts = Object.entries(scope.equal).map(
-    ([column, value]) => sql`${sql.id(name, column)} = ${value}::${typeOf(column)}`,
+    ([column, value]) => sql`${sql.id(name, column)} = ${value}::${typeOf(table, column)}`,
   );
   const { days } = scope;
   if (days !== undefined) {
-    const type = typeOf(days.column);
-    const isDate = types.get(days.column) === 'date';
-    const text = (at: Date): string => (isDate ? at.toISOString().slice(0, 10) : at.toISOString());
+    // A day in UTC is a time stamp that is cut off.
+    const length = new Map(Object.entries(table.columns)).get(days.column) === 'date' ? 10 : undefined;
+    const at = (date: Date) => sql`${date.toISOString().slice(0, length)}::${typeOf(table, days.column)}`;
     const column = sql.id(name, days.column);
-    parts.push(sql`${column} >= ${text(days.from)}::${type}`, sql`${column} < ${text(days.to)}::${type}`);
+    parts.push(sql`${column} >= ${at(days.from)}`, sql`${column} < ${at(days.to)}`);
   }
   return sql.join([sql`${sql.id(name, 'source_id')} = ${sourceId}::smallint`, ...parts], sql` and `);
 }
 
 /** Whether the scope holds any row. */
-export async function hasRows(
-  db: Kysely<AnyDatabase>,
-  layout: Layout,
-  scope: Scope,
-  sourceId: number,
-): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`select exists (
-    select from ${target(layout.table)} t where ${inScope(layout, scope, sourceId)}) as found`.execute(db);
-  return rows[0]?.found === true;
+export async function hasRows({ trx }: Session, table: Table, scope: Scope, sourceId: number) {
+  const { rows } = await sql`select from ${target(table)} t
+    where ${inScope(table, scope, sourceId)} limit 1`.execute(trx);
+  return rows.length > 0;
 }
 
 /** A complete listing of a scope, whose rows are staged. */
 export interface Listing {
   readonly scope: Scope;
-  /** Keys of rejected records: their rows are in the listing, and stay as they are. */
-  readonly rejectedKeys: readonly string[];
-  /** The same of rejected records whose row is known by several columns. */
-  readonly rejectedRows: readonly Readonly<Record<string, string>>[];
+  /** Key columns of rows whose record was rejected: they are in the listing, and stay as they are. */
+  readonly rejected: readonly Readonly<Record<string, string>>[];
+  /** How many records were rejected. */
+  readonly rejects: number;
   /** True where it is not known of which row a rejected record is. */
   readonly hasNameless: boolean;
 }
 
-/** Of a rejected record of a relation it is known only to which other entity it leads, not which row it is. */
-export function listingOf({ table }: Layout, scope: Scope, rejects: readonly Reject[]): Listing {
-  const listing = { scope, rejectedKeys: [], rejectedRows: [], hasNameless: false };
-  if (!table.tombstones && scope.days !== undefined)
-    return { ...listing, rejectedRows: rejects.flatMap(({ row }) => (row === undefined ? [] : [row])) };
-  if (table.key.length > 1) return { ...listing, hasNameless: rejects.length > 0 };
-  const keys = rejects.map(({ key }) => key);
-  return { ...listing, rejectedKeys: keys, hasNameless: keys.includes('') };
+/**
+ * Of a rejected record of a relation it is known only to which other entity it leads, not which row it is.
+ */
+export function listingOf(table: Table, scope: Scope, rejects: readonly Reject[]): Listing {
+  const isOfDays = !table.tombstones && scope.days !== undefined;
+  const [key = '', ...more] = table.key;
+  const rows = rejects.map(({ row, key: name }) => {
+    if (isOfDays) return row;
+    return more.length === 0 && name !== '' ? { [key]: name } : undefined;
+  });
+  // No row has text in its key that Postgres cannot hold, and no parameter takes it.
+  const rejected = rows
+    .filter((row) => row !== undefined)
+    .filter((row) => Object.values(row).every((text) => storableText(text) === text));
+  return { scope, rejected, rejects: rejects.length, hasNameless: !isOfDays && rows.includes(undefined) };
 }
 
-/** True unless the row `t` is one whose record was rejected. No row has a NUL in its key, and no list of texts takes one. */
-export function notRejected(layout: Layout, { rejectedKeys, rejectedRows }: Listing): RawBuilder<unknown> {
-  const [key = ''] = layout.key;
-  const names = rejectedKeys.filter((name) => name !== '' && !name.includes('\0'));
-  const byKey = names.length === 0 ? sql`true` : sql`${sql.id('t', key)}::text <> all (${names}::text[])`;
-  const [first] = rejectedRows;
-  if (first === undefined) return byKey;
-  const types = new Map<string, ColumnType>(layout.content);
-  const same = Object.keys(first).map(
-    (name) => sql`${sql.id('t', name)} = (r ->> ${name}::text)::${sql.raw(types.get(name) ?? 'text')}`,
+/** True unless the row `t` is one whose record was rejected. */
+export function notRejected(table: Table, { rejected }: Listing): RawBuilder<unknown> {
+  if (rejected.length === 0) return sql`true`;
+  const types: Readonly<Record<string, ColumnType>> = table.columns;
+  // Compared as text: a name of a rejected record need not be a value of the column. Moments have several
+  // texts.
+  const same = Object.keys(rejected[0] ?? {}).map((name) =>
+    types[name] === 'timestamptz'
+      ? sql`${sql.id('t', name)} = (r ->> ${name}::text)::timestamptz`
+      : sql`${sql.id('t', name)}::text = r ->> ${name}::text`,
   );
-  return sql`${byKey} and not exists (
-    select from jsonb_array_elements(${JSON.stringify(rejectedRows)}::jsonb) r where ${sql.join(same, sql` and `)})`;
+  return sql`not exists (select from jsonb_array_elements(${JSON.stringify(rejected)}::jsonb) r
+    where ${sql.join(same, sql` and `)})`;
 }
 
 const fewRows = 20;
@@ -89,74 +90,61 @@ const fewRows = 20;
 /** The deletion guard (guarantee G10): how many of so many live rows may be deleted at once. */
 export const mostDeletions = (live: number): number => Math.max(fewRows, Math.floor(live * 0.05));
 
-/** What a complete listing may remove. */
-export interface Verdict {
-  /** True where it would remove more than the deletion guard allows: it removes nothing. */
-  readonly isHeld: boolean;
-  /** Rows that it does not show and that stay, because a rejected record without a name may be any of them. */
-  readonly spared: number;
-}
-
 /**
- * The deletion guard. Of entities, a listing removes at most 20 rows or 5 % of the scope. Of relations and reports, an empty listing removes
- * at most 20 rows (a forced resync may empty a scope), and none from days of which every record was rejected.
+ * What the deletion guard says of a listing with so many staged rows. Of entities, a listing removes at most
+ * 20 rows or 5 % of the scope. Of relations and reports, an empty listing removes at most 20 rows (a forced
+ * resync may empty a scope), and none from days of which every record was rejected. `isHeld`: it would remove
+ * more and removes nothing. `spared`: rows that stay, because a rejected record without a name may be any of
+ * them.
  */
-export async function judgeListing(
-  session: Session,
-  root: Layout,
-  listing: Listing,
-  merge: Merge,
-  shown: { readonly rows: number; readonly rejects: number },
-): Promise<Verdict> {
-  const entities = root.table.tombstones;
-  const mayEmpty = mostToEmpty(listing.scope, merge, shown);
-  if (!entities && mayEmpty === Infinity && !listing.hasNameless) return { isHeld: false, spared: 0 };
-  const { live, absent } = await countScope(session, root, listing, merge);
-  const isHeld = entities ? absent > mostDeletions(live) : live > mayEmpty;
+export async function judgeListing({ session, batch, merge }: Task, listing: Listing, staged: number) {
+  const [{ table, key }] = batch.layouts;
+  // Of relations or days: from a scope of at most this many rows a listing may leave none.
+  const most = merge.force ? Infinity : fewRows;
+  const ofRejects = listing.rejects > 0 && listing.scope.days !== undefined ? 0 : most;
+  const mayEmpty = staged > 0 ? Infinity : ofRejects;
+  if (!table.tombstones && mayEmpty === Infinity && !listing.hasNameless) return { isHeld: false, spared: 0 };
+  const isLive = table.tombstones ? sql`and t._deleted_at is null` : sql``;
+  const count = sql<{ live: number; absent: number }>`select count(*)::int as live,
+      (count(*) filter (where s.here is null and ${notRejected(table, listing)}))::int as absent
+    from ${target(table)} t left join (select true as here, ${columnList(key)} from ${stageOf(table)}) s
+      on ${equalColumns(key, 't', 's')}
+    where ${inScope(table, listing.scope, merge.sourceId)} ${isLive}`;
+  const { rows } = await withHashJoin(session, count);
+  const { live = 0, absent = 0 } = rows[0] ?? {};
+  const isHeld = table.tombstones ? absent > mostDeletions(live) : live > mayEmpty;
   return { isHeld, spared: listing.hasNameless && !isHeld ? absent : 0 };
 }
 
-/** Of relations or days: from a scope of at most this many rows a listing may leave none. */
-function mostToEmpty(
-  { days }: Scope,
-  { force }: Merge,
-  { rows, rejects }: { readonly rows: number; readonly rejects: number },
-): number {
-  if (rows > 0) return Infinity;
-  if (rejects > 0 && days !== undefined) return 0;
-  return force ? Infinity : fewRows;
-}
-
-/** How many live rows a scope holds, and how many of them the staged listing does not show. */
-async function countScope(
-  session: Session,
-  layout: Layout,
-  listing: Listing,
-  { sourceId }: Merge,
-): Promise<{ readonly live: number; readonly absent: number }> {
-  const { table, key } = layout;
-  const live = table.tombstones ? sql`and t._deleted_at is null` : sql``;
-  const { rows } = await withHashJoin(session, () =>
-    sql<{ live: string; absent: string }>`
-      select count(*) as live, count(*) filter (where s.here is null and ${notRejected(layout, listing)}) as absent
-      from ${target(table)} t
-      left join (select true as here, ${columnList(key)} from ${stageOf(table)}) s on ${equalColumns(key, 't', 's')}
-      where ${inScope(layout, listing.scope, sourceId)} ${live}`.execute(session.trx),
-  );
-  return { live: Number(rows[0]?.live ?? 0), absent: Number(rows[0]?.absent ?? 0) };
-}
-
 /** Removes the rows of the scope that the staged listing does not show. Gives how many. */
-export async function replaceScope(
-  session: Session,
-  layout: Layout,
-  listing: Listing,
-  merge: Merge,
-): Promise<number> {
-  const absent = sql`${inScope(layout, listing.scope, merge.sourceId)} and not exists (
-    select from ${stageOf(layout.table)} s where ${equalColumns(layout.key, 't', 's')}) and ${notRejected(layout, listing)}`;
-  const { numAffectedRows } = await withHashJoin(session, () =>
-    removal(layout.table, absent, merge).execute(session.trx),
-  );
+export async function removeUnlisted({ session, batch, merge }: Task, listing: Listing): Promise<number> {
+  const [{ table, key }] = batch.layouts;
+  const absent = sql`${inScope(table, listing.scope, merge.sourceId)} and ${notRejected(table, listing)}
+    and not exists (select from ${stageOf(table)} s where ${equalColumns(key, 't', 's')})`;
+  const { numAffectedRows } = await withHashJoin(session, removal(table, absent, merge));
   return Number(numAffectedRows ?? 0);
+}
+
+/**
+ * Makes the keys of the staged rows distinct. Rows of a table with an occurrence counter are counted in the
+ * order of their content, so that the same rows get the same numbers in whatever order they came; of others
+ * the newest stays. Gives how many rows were removed.
+ */
+export async function removeRepeats({ session, batch }: Task): Promise<number> {
+  const [{ table, key, rest }] = batch.layouts;
+  const { occurrence } = table;
+  const staged = stageOf(table);
+  const ofKey = columnList(key.filter((name) => name !== occurrence));
+  const { rows } = await sql<{ repeats: boolean }>`select exists (
+    select from ${staged} group by ${ofKey} having count(*) > 1) as repeats`.execute(session.trx);
+  if (rows[0]?.repeats !== true) return 0;
+  const [change, order] =
+    occurrence === undefined
+      ? [sql`delete from ${staged} s using`, sql`_synced_at desc, ctid desc`]
+      : [sql`update ${staged} s set ${sql.id(occurrence)} = n.nth from`, columnList(rest)];
+  const statement = sql`${change} (select ctid as row_id,
+      row_number() over (partition by ${ofKey} order by ${order}) - 1 as nth from ${staged}) n
+    where s.ctid = n.row_id and n.nth > 0`;
+  const { numAffectedRows } = await withHashJoin(session, statement);
+  return occurrence === undefined ? Number(numAffectedRows ?? 0) : 0;
 }

@@ -1,6 +1,7 @@
 /**
- * Text with U+0000 or half of a surrogate pair, which Postgres cannot hold, is stored with U+FFFD in its place. The exact value is
- * kept in `_extra` under `_exact_text`, by column, as the JSON text of the value: `JSON.parse` gives it back.
+ * Text with U+0000 or half of a surrogate pair, which Postgres cannot hold, is stored with U+FFFD in its
+ * place. The exact value is kept in `_extra` under `_exact_text`, by column, as the JSON text of the value:
+ * `JSON.parse` gives it back.
  */
 
 import { BadData } from '../core/errors.ts';
@@ -14,51 +15,55 @@ export type TailRows = Readonly<Record<string, readonly Row[]>>;
 /** Exact values as JSON text, by column. */
 type Exact = Record<string, string>;
 
+const unstorable = 'NUL or half of a surrogate pair';
+
 /**
- * The rows of a record with text that Postgres can hold, and a note for each column that was changed. Rows of a child without `_extra`
- * keep their exact text in that of the record. Key columns stay as they are: the encoder rejects them. Throws `BadData` where no
- * `_extra` can keep the exact text.
+ * The rows of a record with text that Postgres can hold, and a note for each column that was changed. Rows of
+ * a child without `_extra` keep their exact text in that of the record. Key columns stay as they are: the
+ * encoder rejects them. Throws `BadData` where no `_extra` can keep the exact text.
  */
 export function withStorableText(
-  stream: Pick<Stream, 'table' | 'children'>,
+  { table, children = {} }: Pick<Stream, 'table' | 'children'>,
   mapped: Mapped,
   tails: TailRows = {},
 ): { readonly mapped: Mapped; readonly tails: TailRows } {
   const notes = new Set(mapped.notes);
   const ofRecord: Exact = {};
-  const canKeep = hasExtra(stream.table);
-  const mend = (table: Table, row: Row, path?: string): Row => {
-    const exact: Exact = {};
-    const stored = storableRow(table, row, exact);
+  /** `prefix`: the row's name in the `_extra` of the record, where that may keep its exact text. */
+  const mend = (of: Table, row: Row, prefix: string | undefined): Row => {
+    const [stored, exact] = storableRow(of, row);
+    const keepsOwn = hasExtra(of) && prefix !== '';
     for (const [column, text] of Object.entries(exact)) {
-      const name = `${table.name}.${column}`;
-      notes.add(`${name}: NUL or half of a surrogate pair is stored as U+FFFD, exact text in _extra`);
-      if (hasExtra(table)) continue;
-      if (path === undefined || !canKeep)
-        throw new BadData('bad_text', `${name}: NUL or half of a surrogate pair`, { field: column });
-      ofRecord[`${path}.${column}`] = text;
+      const name = `${of.name}.${column}`;
+      notes.add(`${name}: ${unstorable} is stored as U+FFFD, exact text in _extra`);
+      if (keepsOwn) continue;
+      if (prefix === undefined || !hasExtra(table))
+        throw new BadData('bad_text', `${name}: ${unstorable}`, { field: column });
+      ofRecord[prefix + column] = text;
     }
-    return hasExtra(table) ? withExactText(stored, exact) : stored;
+    return keepsOwn ? withExactText(stored, exact) : stored;
   };
-  const mendAll = (rows: TailRows, inRecord: boolean): TailRows => {
-    const mended = Object.entries(rows).map(([name, list]) => {
-      const table = stream.children?.[name]?.table;
-      const mendOne = (row: Row, at: number): Row =>
-        table === undefined ? row : mend(table, row, inRecord ? `${name}[${at}]` : undefined);
-      return [name, list.map(mendOne)] as const;
-    });
-    return Object.fromEntries(mended);
+  const mendAll = (lists: TailRows, isOfRecord: boolean): TailRows => {
+    const mended: Record<string, readonly Row[]> = { ...lists };
+    for (const [name, { table: of }] of Object.entries(children)) {
+      const prefix = (at: number) => (isOfRecord ? `${name}[${at}].` : undefined);
+      if (lists[name]) mended[name] = lists[name].map((row, at) => mend(of, row, prefix(at)));
+    }
+    return mended;
   };
-  const children = mendAll(mapped.children, true);
-  const row = withExactText(mend(stream.table, mapped.row), ofRecord);
-  const mendedTails = mendAll(tails, false);
-  return { mapped: { ...mapped, row, children, notes: [...notes] }, tails: mendedTails };
+  const own = mend(table, mapped.row, '');
+  const ofMapped = mendAll(mapped.children, true);
+  const ofTails = mendAll(tails, false);
+  const row = withExactText(own, ofRecord);
+  return { mapped: { ...mapped, row, children: ofMapped, notes: [...notes] }, tails: ofTails };
 }
 
 const hasExtra = (table: Table): boolean => '_extra' in table.columns;
 
-function storableRow(table: Table, row: Row, exact: Exact): Row {
+/** The row with storable text, and the exact values of the columns that were changed. */
+function storableRow(table: Table, row: Row): readonly [Row, Exact] {
   const stored: Record<string, Value> = { ...row };
+  const exact: Exact = {};
   for (const [column, type] of Object.entries<ColumnType>(table.columns)) {
     const value = row[column] ?? null;
     const mended = storableValue(type, value);
@@ -66,15 +71,13 @@ function storableRow(table: Table, row: Row, exact: Exact): Row {
     stored[column] = mended;
     exact[column] = type === 'json' || type === 'jsonb' ? String(value) : JSON.stringify(value);
   }
-  return stored;
+  return [stored, exact];
 }
 
 /** The value itself where it can be stored. */
 function storableValue(type: ColumnType, value: Value): Value {
-  if (typeof value === 'string') {
-    if (type === 'text') return storableText(value);
-    return type === 'json' || type === 'jsonb' ? storableJson(value) : value;
-  }
+  if (typeof value === 'string' && type === 'text') return storableText(value);
+  if (typeof value === 'string' && type.startsWith('json')) return storableJson(value);
   if (!Array.isArray(value)) return value;
   const items = value.map(storableText);
   return items.some((item, at) => item !== value[at]) ? items : value;

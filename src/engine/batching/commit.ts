@@ -4,8 +4,7 @@
 
 import type { Slice, Stream } from '../../core/stream.ts';
 import { Batch, type Reject } from '../../load/batch.ts';
-import type { ListingLoad } from '../../load/listing-load.ts';
-import { type Load, type Loaded, load } from '../../load/load.ts';
+import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
 import { tallyBatch } from '../context/run-context.ts';
@@ -49,7 +48,6 @@ async function write(
   const showsScope = closing?.status === 'done' && closing.lacks !== true && showsAll(stream);
   const listed = showsScope ? scopeOf(stream, open.slice) : undefined;
   const how: Load = {
-    stream: stream.name,
     sourceId: context.run.sourceId,
     runId: context.run.runId,
     force: walking.force,

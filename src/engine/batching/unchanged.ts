@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely';
 import type { Mapped, Stream } from '../../core/stream.ts';
-import { lackedIn } from '../../load/incomplete.ts';
+import { lackedIn } from '../../load/layout.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 

@@ -3,7 +3,6 @@
 import { type Kysely, sql } from 'kysely';
 import { noCounts } from '../../core/run.ts';
 import type { Partition, Partitions } from '../../core/stream.ts';
-import { layoutOf } from '../../load/layout.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
 import type { AnyDatabase } from '../../warehouse/connect.ts';
@@ -121,7 +120,7 @@ export async function removeOwner(
     );
     const owners = Number(marked.numAffectedRows ?? 0);
     if (owners === 0) return undefined;
-    const part = inScope(layoutOf(stream.table), { equal: owner }, run.sourceId);
+    const part = inScope(stream.table, { equal: owner }, run.sourceId);
     const removed = await removal(stream.table, part, run).execute(session.trx);
     const batch = { counts: noCounts, deleted: owners + Number(removed.numAffectedRows ?? 0), isHeld: false };
     await countBatch(session, run, stream.name, batch);

@@ -3,7 +3,7 @@ import { plural } from '../../core/format.ts';
 import type { Page, Reading, WalkEnd } from '../../core/paging.ts';
 import { Batch, isListing, type Reject } from '../../load/batch.ts';
 import { BinaryWriter } from '../../load/binary.ts';
-import { ListingLoad } from '../../load/listing-load.ts';
+import { ListingLoad } from '../../load/load.ts';
 import { readingOf } from '../../reading/open-reading.ts';
 import { commit, keepRejected, salvage, scopeOf } from '../batching/commit.ts';
 import { type UnderWay, underWay } from '../batching/in-flight.ts';

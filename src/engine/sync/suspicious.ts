@@ -6,7 +6,6 @@
 import { sql } from 'kysely';
 import { plural } from '../../core/format.ts';
 import type { WalkEnd } from '../../core/paging.ts';
-import { layoutOf } from '../../load/layout.ts';
 import { inScope } from '../../load/replace.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { scopeOf } from '../batching/commit.ts';
@@ -96,7 +95,7 @@ async function isUnexpectedlyEmpty(
   if (stream.by === 'list' && isFirst) return true;
   const { columns, schema, name, tombstones } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
-  const scope = inScope(layoutOf(stream.table), scopeOf(stream, slice), context.run.sourceId);
+  const scope = inScope(stream.table, scopeOf(stream, slice), context.run.sourceId);
   const { rows } = await withRetry(() =>
     sql<{ has: boolean }>`select exists (select from ${sql.id(schema, name)} t where ${scope}
       ${tombstones ? sql`and t._deleted_at is null` : sql``}) as has`.execute(context.deps.warehouse.db),

@@ -6,8 +6,7 @@ import { Transient } from '../../../src/core/errors.ts';
 import { noCounts } from '../../../src/core/run.ts';
 import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import type { Batch } from '../../../src/load/batch.ts';
-import { ListingLoad } from '../../../src/load/listing-load.ts';
-import { type Load, type Loaded, load } from '../../../src/load/load.ts';
+import { ListingLoad, type Load, type Loaded, load } from '../../../src/load/load.ts';
 import { plainTable } from '../../support/plain-table.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
@@ -30,12 +29,12 @@ const flowOf = (one: typeof counted | typeof single): Stream => ({
   absent: 'delete',
 });
 
-interface Told {
+interface Count {
   readonly name: string;
   readonly clicks: number;
 }
 
-const mapped = ({ name, clicks }: Told, owner = 'a'): Mapped => ({
+const mapped = ({ name, clicks }: Count, owner = 'a'): Mapped => ({
   row: { owner, day: '2026-06-01', name, nth: 0, clicks },
   children: {},
 });
@@ -82,7 +81,7 @@ let clock = 0n;
 /** The batches in turn, all but the last one ahead. Each has its own moment of fetching. */
 async function listing(
   flow: Stream,
-  parts: readonly (readonly Told[])[],
+  parts: readonly (readonly Count[])[],
   more: {
     readonly owner?: string;
     readonly close?: Load['close'];
@@ -103,7 +102,6 @@ async function listing(
     for (const batch of batches.slice(0, -1)) await taken.add(batch);
     await more.ahead?.();
     const how: Load = {
-      stream: flow.name,
       sourceId: 1,
       runId: '1',
       force: false,
@@ -120,7 +118,7 @@ async function listing(
 }
 
 /** All parts as one batch, each record with the moment of its part. */
-const inOneBatch = (flow: Stream, parts: readonly (readonly Told[])[]): Promise<Loaded> => {
+const inOneBatch = (flow: Stream, parts: readonly (readonly Count[])[]): Promise<Loaded> => {
   const batch = batchOf(
     flow,
     parts.flat().map((one) => mapped(one)),
@@ -146,21 +144,21 @@ describe.each([counted, single])('of a table like $name', (kind) => {
         slice: {},
       } as const;
       batch.reject({ ...reject, payload: Buffer.from('{}') });
-      const told = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
-      expect(told).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
+      const held = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
+      expect(held).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
       expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
       // One that can is a listing: what it does not show is gone.
-      const again = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
-      again.reject({ ...reject, payload: Buffer.from('{}') });
-      const next = await loadBatch(database.warehouse, again, { runId: '3', force, replaces: scopeOf('a') });
+      const second = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
+      second.reject({ ...reject, payload: Buffer.from('{}') });
+      const next = await loadBatch(database.warehouse, second, { runId: '3', force, replaces: scopeOf('a') });
       expect(next).toMatchObject({ isHeld: false, deleted: 1 });
       expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
     },
   );
 
   test('whatever repeats, in whatever batches: rows and counts are those of one batch', async () => {
-    const told = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
-    const parts = fc.array(fc.array(told, { maxLength: 4 }), { minLength: 1, maxLength: 7 });
+    const count = fc.record({ name: fc.constantFrom('x', 'y', 'z', 'long name'), clicks: fc.nat(3) });
+    const parts = fc.array(fc.array(count, { maxLength: 4 }), { minLength: 1, maxLength: 7 });
     let repeated = 0;
     // Of rows with the same content, any may be the first.
     const more = kind.occurrence === undefined ? ', extract(epoch from _synced_at), _run_id' : ', _run_id';
@@ -180,6 +178,12 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       { numRuns: 60 },
     );
     expect(repeated).toBeGreaterThan(20);
+  });
+
+  test('of what was read before a failure, repeated rows are one or are numbered', async () => {
+    const rows = [1, 2, 1].map((clicks) => mapped({ name: 'x', clicks }));
+    const { counts } = await loadBatch(database.warehouse, batchOf(flow, rows));
+    expect(counts).toMatchObject(kind.occurrence ? { inserted: 3 } : { inserted: 1, deduplicated: 2 });
   });
 
   test('readers see nothing of it before its end, and all of it then', async () => {
@@ -258,9 +262,9 @@ describe.each([counted, single])('of a table like $name', (kind) => {
       close: async ({ client }) => {
         const real = client.query.bind(client);
         Object.assign(client, {
-          query: async (...words: Parameters<typeof real>) => {
-            const answer: unknown = await real(...words);
-            const [text] = words as readonly unknown[];
+          query: async (...args: Parameters<typeof real>) => {
+            const answer: unknown = await real(...args);
+            const [text] = args as readonly unknown[];
             if (!/^commit/i.test(String(typeof text === 'object' ? Reflect.get(text ?? {}, 'text') : text)))
               return answer;
             lost += 1;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Fenced } from '../../../src/core/errors.ts';
 import type { Mapped, Stream } from '../../../src/core/stream.ts';
 import { Batch } from '../../../src/load/batch.ts';
+import { pruneRejects } from '../../../src/load/rejects.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, memberFlow, members, rowsOf, thing, thingFlow } from './things.ts';
 
@@ -260,7 +261,7 @@ describe('an entity whose record in a complete listing is rejected', () => {
     expect(await names()).toEqual([['1', 'a']]);
   });
 
-  test('and has no name: nothing of the scope is gone, and it is told', async () => {
+  test('and has no name: nothing of the scope is removed, and the rows are counted', async () => {
     await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [], '1');
     expect(await listing([thing(1, 'a', 10n)], ['', '7'], '2')).toMatchObject({
       isHeld: false,
@@ -271,7 +272,6 @@ describe('an entity whose record in a complete listing is rejected', () => {
       ['1', 'a'],
       ['9', 'nine'],
     ]);
-    // Where the list shows all that is here there is nothing to be told.
     const whole = await listing([thing(1, 'a', 10n), thing(9, 'nine', 10n)], [''], '3');
     expect(whole.spared).toBeUndefined();
   });
@@ -335,12 +335,12 @@ test('what was fetched long ago wins over nothing that was written since, whiche
     _synced_at timestamptz, _run_id bigint, primary key (source_id, club_id, user_id))`);
   const ranks = { ...members, name: 'ranks', columns: { ...members.columns, role: 'text' } } as const;
   const flow: Stream = { ...memberFlow, table: ranks };
-  const told = (user: string, role: string): Mapped => ({
+  const member = (user: string, role: string): Mapped => ({
     row: { club_id: 'c', user_id: user, role },
     children: {},
   });
-  await loadBatch(warehouse, batchOf(flow, [told('u', 'new')], [2_000n]), { runId: '2' });
-  await loadBatch(warehouse, batchOf(flow, [told('u', 'old'), told('v', 'old')], [1_000n, 1_000n]), {
+  await loadBatch(warehouse, batchOf(flow, [member('u', 'new')], [2_000n]), { runId: '2' });
+  await loadBatch(warehouse, batchOf(flow, [member('u', 'old'), member('v', 'old')], [1_000n, 1_000n]), {
     runId: '3',
     late: true,
   });
@@ -349,7 +349,7 @@ test('what was fetched long ago wins over nothing that was written since, whiche
     ['u', 'new'],
     ['v', 'old'],
   ]);
-  await loadBatch(warehouse, batchOf(flow, [told('u', 'newer')], [3_000n]), { runId: '4', late: true });
+  await loadBatch(warehouse, batchOf(flow, [member('u', 'newer')], [3_000n]), { runId: '4', late: true });
   expect(await rowsOf(warehouse, query)).toEqual([
     ['u', 'newer'],
     ['v', 'old'],
@@ -412,4 +412,18 @@ test('two loads of the same keys at once end in one of the two orders', async ()
       ['new', '300'],
     ]);
   }
+});
+
+test('rejects that were resolved long ago are deleted with their bytes; one that is open stays, whatever its age', async () => {
+  const { db, pool } = database.warehouse;
+  await pool.query(`insert into ops.rejects
+      (source_id, stream, record_key, sha256, payload, stage, code, message, first_run_id, last_run_id, first_seen_at, status, resolved_at)
+    select source_id, 'issues', name, sha256(name::bytea), 'x', 'transform', 'bad_instant', 'bad', 1, 1, now() - interval '1 year', status,
+      now() - days * interval '1 day' from (values
+        (1, 'open', 'open', null), (1, 'resolved lately', 'resolved', 89), (1, 'resolved long ago', 'resolved', 91),
+        (1, 'replayed long ago', 'replayed', 91), (2, 'of another source', 'resolved', 91)
+      ) as rejects (source_id, name, status, days)`);
+  await pruneRejects(db, 1);
+  const { rows } = await pool.query<{ record_key: string }>('select record_key from ops.rejects order by 1');
+  expect(rows.map(({ record_key }) => record_key)).toEqual(['of another source', 'open', 'resolved lately']);
 });

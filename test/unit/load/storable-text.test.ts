@@ -62,14 +62,14 @@ test('a child keeps its exact text in its own _extra, or in that of the record',
   const { mapped: stored } = withStorableText(
     flow,
     mapped(
-      {},
+      { name: 'a\0' },
       {
         notes: [{ id: 7n, thing_id: 1n, body: 'n\0' }],
         comments: [{ id: 8n, thing_id: 1n, body: 'c\0', _extra: null }],
       },
     ),
   );
-  expect(exactIn(stored.row._extra)).toEqual({ 'notes[0].body': '"n\\u0000"' });
+  expect(exactIn(stored.row._extra)).toEqual({ name: '"a\\u0000"', 'notes[0].body': '"n\\u0000"' });
   expect(stored.children.notes).toEqual([{ id: 7n, thing_id: 1n, body: 'n\ufffd' }]);
   const [comment] = stored.children.comments ?? [];
   expect(comment?.body).toBe('c\ufffd');

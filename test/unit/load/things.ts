@@ -116,7 +116,6 @@ export async function loadBatch(
     warehouse.pool,
     batch,
     {
-      stream: batch.stream.name,
       sourceId: 1,
       runId: '1',
       force: false,
