@@ -5,12 +5,11 @@ import { type Kysely, sql } from 'kysely';
 import { hours, minutes, seconds } from '../core/time.ts';
 import { connectTo, type Proxies, proxyFailure } from '../http/proxy.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
-import type { ChannelName } from './health.ts';
-import type { Message } from './message.ts';
+import type { Message } from './health.ts';
 
 /** Where messages go. Its URL is a secret: it allows to post. */
 export interface Channel {
-  readonly name: ChannelName;
+  readonly name: 'webhook' | 'slack';
   readonly url: { reveal(): string };
   /** Signs the body (webhook only). */
   readonly secret?: { reveal(): string };
@@ -66,12 +65,10 @@ function deliverOne(db: Kysely<AnyDatabase>, channel: Channel, signal: AbortSign
 
 /** One try. Returns the error, without the address (it may hold a token). Redirects are not followed. */
 async function post(channel: Channel, pending: Pending, signal: AbortSignal): Promise<string | undefined> {
-  const { body, headers } = encode(channel, pending, new Date());
+  const { body, headers } = encode(channel, pending);
   const url = new URL(channel.url.reveal());
-  const { dispatcher, proxy } = connectTo(url.origin, channel.proxies, {
-    connections: 1,
-    connectMs: deadline,
-  });
+  const limits = { connections: 1, connectMs: deadline };
+  const { dispatcher, proxy } = connectTo(url.origin, channel.proxies, limits);
   try {
     const answer = await dispatcher.request({
       origin: url.origin,
@@ -86,10 +83,8 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
     return `${channel.name} answered ${answer.statusCode}`;
   } catch (error) {
     const failed = proxy === undefined ? undefined : proxyFailure(url.origin, proxy, error);
-    if (failed !== undefined) return `${channel.name} could not be reached: ${failed.error.message}`;
-    const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-    const name = error instanceof Error ? error.name : 'unknown';
-    return `${channel.name} could not be reached (${typeof code === 'string' ? code : name})`;
+    const { code, name } = error as NodeJS.ErrnoException;
+    return `${channel.name} could not be reached: ${failed?.error.message ?? code ?? name}`;
   } finally {
     await dispatcher.destroy();
   }
@@ -99,47 +94,24 @@ async function post(channel: Channel, pending: Pending, signal: AbortSignal): Pr
  * The body and its headers. The generic webhook is signed as Standard Webhooks has it: HMAC-SHA256 over `id.timestamp.body`, base64, in
  * `webhook-signature: v1,…` (https://www.standardwebhooks.com).
  */
-function encode(
-  channel: Channel,
-  pending: Pick<Pending, 'notification_id' | 'message'>,
-  now: Date,
-): { readonly body: string; readonly headers: Readonly<Record<string, string>> } {
-  const { message, notification_id: id } = pending;
-  if (channel.name === 'slack') return { body: JSON.stringify(slack(message)), headers: {} };
-  const body = JSON.stringify({
-    type: `pipeline.${message.event}`,
-    timestamp: now.toISOString(),
-    data: message,
-  });
+function encode(channel: Channel, { message, notification_id: id }: Pending) {
+  if (channel.name === 'slack') return { body: JSON.stringify({ text: slack(message) }), headers: {} };
+  const now = new Date();
+  const type = `pipeline.${message.event}`;
+  const body = JSON.stringify({ type, timestamp: now.toISOString(), data: message });
   const timestamp = String(Math.floor(now.getTime() / 1000));
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp };
   if (channel.secret === undefined) return { body, headers };
-  const signature = crypto
-    .createHmac('sha256', channel.secret.reveal())
-    .update(`${id}.${timestamp}.${body}`)
-    .digest('base64');
-  return { body, headers: { ...headers, 'webhook-signature': `v1,${signature}` } };
+  const hmac = crypto.createHmac('sha256', channel.secret.reveal()).update(`${id}.${timestamp}.${body}`);
+  return { body, headers: { ...headers, 'webhook-signature': `v1,${hmac.digest('base64')}` } };
 }
 
 const forSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-const marks: Readonly<Record<Message['state'], string>> = {
-  ok: '✅',
-  failed: '❌',
-  partly_failed: '⚠️',
-  needs_attention: '⚠️',
-  stale: '🕒',
-  stuck: '⏸️',
-};
-
-function slack(message: Message): object {
-  const text = `${marks[message.state]} ${forSlack(message.title)}`;
-  const lines = [
-    `*${text}*`,
-    `since ${message.since.slice(0, 16).replace('T', ' ')} UTC`,
-    ...(message.cause === null ? [] : [forSlack(message.cause)]),
-    `\`${forSlack(message.next)}\``,
-  ];
-  return { text, blocks: [{ type: 'section', text: { type: 'mrkdwn', text: lines.join('\n') } }] };
+/** The text of a message in Slack's notation. */
+function slack({ title, since, cause, next }: Message): string {
+  const lines = [`*${forSlack(title)}*`, `since ${since.slice(0, 16).replace('T', ' ')} UTC`];
+  if (cause !== null) lines.push(forSlack(cause));
+  return [...lines, `\`${forSlack(next)}\``].join('\n');
 }

@@ -1,8 +1,7 @@
 /** Queues hand-offs: a row for a run that succeeded, before anything is asked of the engine. handoff.ts carries it out. */
 
 import crypto from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
-import type { AnyDatabase } from '../warehouse/connect.ts';
+import { type QueryExecutorProvider as Db, sql } from 'kysely';
 
 /** What a pipeline declares (`onSuccess` of its file). */
 export interface OnSuccess {
@@ -27,11 +26,7 @@ export interface FinishedRun {
  * rows with `_synced_at` in [FROM, TO) (UTC, microseconds). They include runs in between that were not handed over, runs that were still
  * writing at the last TO, and hand-offs that the engine did not take.
  */
-export async function enqueueHandoff(
-  db: Kysely<AnyDatabase>,
-  run: FinishedRun,
-  next: OnSuccess,
-): Promise<void> {
+export async function enqueueHandoff(db: Db, run: FinishedRun, next: OnSuccess): Promise<void> {
   const { pipeline, runKey } = run;
   const { from, to } = await changed(db, run, next.dag);
   const params = { RUN_ID: runKey, ...(from !== null && { FROM: from }), TO: to, ...next.params };
@@ -55,7 +50,7 @@ const remoteId = (pipeline: string, runKey: string): string => {
 
 /** Instants as text: a Date has no microseconds, and a row of the last one must not fall between two hand-offs. */
 async function changed(
-  db: Kysely<AnyDatabase>,
+  db: Db,
   { pipeline, runKey, ofAll = false }: FinishedRun,
   dag: string,
 ): Promise<{ readonly from: string | null; readonly to: string }> {
@@ -87,11 +82,7 @@ const iso = (instant: ReturnType<typeof sql>) =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** Queues the newest run of every stream that succeeded within a day and was not queued, because its process ended first. */
-export async function enqueueMissedHandoff(
-  db: Kysely<AnyDatabase>,
-  pipeline: string,
-  next: OnSuccess,
-): Promise<void> {
+export async function enqueueMissedHandoff(db: Db, pipeline: string, next: OnSuccess): Promise<void> {
   const { rows } = await sql<{ run_key: string }>`
     select run_id::text as run_key from ops.runs r
     where pipeline = ${pipeline} and settles = 'freshness' and status = 'succeeded'

@@ -1,13 +1,16 @@
 /** Remembers the state of each pipeline, and queues one message for every channel when it changes. */
 
 import crypto from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
+import { type QueryExecutorProvider as Db, type Kysely, sql } from 'kysely';
 import { days } from '../core/time.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
-import { type Health, messageOf, type RunRef } from './message.ts';
 
-export type ChannelName = 'webhook' | 'slack';
+/** The state of a pipeline. */
+export type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'stale' | 'stuck';
+
+/** A run by its number, for `tidemark runs`, or a request by its id, for `tidemark remote`; an id may be a number, too. */
+export type RunRef = { readonly run: string } | { readonly request: string };
 
 /** An observation about a pipeline. */
 export interface Finding {
@@ -15,6 +18,60 @@ export interface Finding {
   readonly state: Health;
   readonly which: RunRef | null;
   readonly cause: string | null;
+}
+
+/** One message; plain values, no secret. */
+export interface Message {
+  readonly event: Exclude<Health, 'ok'> | 'recovered' | 'reminder';
+  readonly pipeline: string;
+  readonly state: Health;
+  readonly before: Health;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  /** The number of the run, or the id of the request; null where there is none (stale, because no run came). */
+  readonly run: string | null;
+  /** In one sentence. */
+  readonly title: string;
+  /** The probable cause, in one sentence; null where none is known. */
+  readonly cause: string | null;
+  /** The next command to run. */
+  readonly next: string;
+}
+
+const titles: Readonly<Record<Message['event'], string>> = {
+  failed: 'failed',
+  partly_failed: 'is partly failed: some streams are not complete',
+  needs_attention: 'needs a look: the deletion guard held, and nothing was deleted',
+  stale: 'is stale: its last complete run is older than promised',
+  stuck: 'is stuck: its run makes no progress',
+  recovered: 'is well again',
+  reminder: 'is still',
+};
+
+const nextCommand = ({ pipeline, state, which }: Finding): string => {
+  if (state === 'stale') return `tidemark sync ${pipeline}`;
+  if (state === 'ok' || which === null) return 'tidemark status';
+  return 'run' in which ? `tidemark runs ${which.run}` : `tidemark remote log ${pipeline} ${which.request}`;
+};
+
+/** The message of a change from `before`, or the reminder where there is none. */
+function messageOf(finding: Finding, before: Health, since: Date): Message {
+  const { pipeline, state, which, cause } = finding;
+  const event = before === state ? 'reminder' : state === 'ok' ? 'recovered' : state;
+  const still = event === 'reminder' ? ` ${state.replace('_', ' ')}` : '';
+  const run = which && ('run' in which ? which.run : which.request);
+  const title = `${pipeline} ${titles[event]}${still}`;
+  return {
+    event,
+    pipeline,
+    state,
+    before,
+    since: since.toISOString(),
+    run,
+    title,
+    cause,
+    next: nextCommand(finding),
+  };
 }
 
 /** How often a reminder is sent while the state stays bad. */
@@ -26,32 +83,29 @@ const remindMs = days(1);
  */
 export function recordHealth(
   db: Kysely<AnyDatabase>,
-  channels: readonly ChannelName[],
-  { pipeline, which, cause, state: found }: Finding,
+  channels: readonly { readonly name: string }[],
+  finding: Finding,
 ): Promise<void> {
+  const { pipeline, which, state: found } = finding;
   return db.transaction().execute(async (trx) => {
-    await sql`insert into ops.health (pipeline, state) values (${pipeline}, 'ok') on conflict do nothing`.execute(
-      trx,
-    );
     const { rows } = await sql<{ state: Health; since: Date; notified_at: Date | null; now: Date }>`
-      select state, since, notified_at, clock_timestamp() as now from ops.health where pipeline = ${pipeline} for update`.execute(
-      trx,
-    );
+      insert into ops.health as h (pipeline, state) values (${pipeline}, 'ok')
+      on conflict (pipeline) do update set state = h.state
+      returning state, since, notified_at, clock_timestamp() as now`.execute(trx);
     const [row] = rows;
     if (row === undefined) throw new Error(`ops.health has no row of ${pipeline}`);
     const { state: before, notified_at: notifiedAt, now } = row;
     // A failed pipeline gets stale, too: that is a message only if the newest run succeeded.
     const state = found === 'stale' && which === null && before !== 'ok' ? before : found;
-    const isChanged = before !== state;
     const isDue = notifiedAt === null || now.getTime() - notifiedAt.getTime() >= remindMs;
-    if (!isChanged && (state === 'ok' || !isDue)) return;
-    const since = isChanged ? now : row.since;
-    const message = messageOf({ pipeline, state, before, since, which, cause, isReminder: !isChanged });
+    if (before === state && (state === 'ok' || !isDue)) return;
+    const since = before === state ? row.since : now;
+    const message = messageOf({ ...finding, state }, before, since);
     await sql`update ops.health set state = ${state}, since = ${since}, run_key = ${message.run}, notified_at = ${now}
       where pipeline = ${pipeline}`.execute(trx);
-    for (const channel of channels)
+    for (const { name } of channels)
       await sql`insert into ops.notifications (notification_id, channel, pipeline, event, message) values
-        (${`msg_${crypto.randomUUID()}`}, ${channel}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
+        (${`msg_${crypto.randomUUID()}`}, ${name}, ${pipeline}, ${message.event}, ${JSON.stringify(message)}::jsonb)`.execute(
         trx,
       );
   });
@@ -61,10 +115,7 @@ export function recordHealth(
  * Pipelines that are stale now, by the database's clock and the bookkeeping, so that a run that never began is noticed: a stream whose last
  * complete walk began longer ago than promised, as `status` has it. A pipeline that runs is not stale.
  */
-export async function findings(
-  db: Kysely<AnyDatabase>,
-  pipelines: readonly string[],
-): Promise<readonly Finding[]> {
+export async function findings(db: Db, pipelines: readonly string[]): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; stream: string; hours: number }>`
     select distinct on (s.name) s.name as pipeline, t.stream,
       round(extract(epoch from clock_timestamp() - fresh.at) / 3600)::int as hours
@@ -83,7 +134,7 @@ export async function findings(
  * Pipelines made of several (`nightly`) that are well again: a request for every stream succeeded since the state was bad. They have no run
  * of their own in `ops.runs`.
  */
-export async function recoveries(db: Kysely<AnyDatabase>): Promise<readonly Finding[]> {
+export async function recoveries(db: Db): Promise<readonly Finding[]> {
   const { rows } = await sql<{ pipeline: string; request: string }>`
     select distinct on (h.pipeline) h.pipeline, d.dag_run_id as request
     from ops.health h join ops.dag_runs d using (pipeline)

@@ -5,7 +5,7 @@ import type { Engine } from '../core/dag-engine.ts';
 import type { RunReport } from '../core/run.ts';
 import type { AnyDatabase } from '../warehouse/connect.ts';
 import { type Channel, deliver } from './deliver.ts';
-import { advanceHandoffs, isAnyDue } from './handoff.ts';
+import { advanceHandoffs } from './handoff.ts';
 import { enqueueHandoff, enqueueMissedHandoff, type OnSuccess } from './handoff-queue.ts';
 import { type Finding, findings, recordHealth, recoveries } from './health.ts';
 
@@ -21,12 +21,10 @@ export interface Outbound {
 /** What a report says about the state of its pipeline; undefined for an interrupted run. */
 function findingOf({ pipeline, status, runId, streams, error }: RunReport): Finding | undefined {
   const which = runId === null ? null : { run: runId };
+  const state = status === 'succeeded' ? 'ok' : status === 'lost' ? 'failed' : status;
+  if (state === 'running' || state === 'interrupted') return undefined;
   const bad = streams.find((stream) => stream.status !== 'ok' && stream.reason !== undefined);
-  const cause = error?.message ?? bad?.reason ?? null;
-  if (status === 'succeeded') return { pipeline, state: 'ok', which, cause: null };
-  if (status === 'lost') return { pipeline, state: 'failed', which, cause };
-  const isBad = status === 'failed' || status === 'partly_failed' || status === 'needs_attention';
-  return isBad ? { pipeline, state: status, which, cause } : undefined;
+  return { pipeline, state, which, cause: state === 'ok' ? null : (error?.message ?? bad?.reason ?? null) };
 }
 
 /** After a run: queues its hand-off, records its state, and sends what can be sent now. */
@@ -82,20 +80,14 @@ export async function checkHealth(
 }
 
 const record = ({ db, channels }: Outbound, finding: Finding): Promise<void> =>
-  recordHealth(
-    db,
-    channels.map(({ name }) => name),
-    finding,
-  );
+  recordHealth(db, channels, finding);
 
 async function sendAll({ db, channels, openEngine }: Outbound, signal: AbortSignal): Promise<void> {
-  if (openEngine !== undefined && (await isAnyDue(db))) {
-    const engine = await openEngine();
-    try {
-      await advanceHandoffs(db, engine, signal);
-    } finally {
-      await engine.close();
-    }
+  const engine = await openEngine?.();
+  try {
+    if (engine !== undefined) await advanceHandoffs(db, engine, signal);
+  } finally {
+    await engine?.close();
   }
   await deliver(db, channels, signal);
 }

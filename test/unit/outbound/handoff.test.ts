@@ -23,13 +23,8 @@ beforeEach(() => database.warehouse.pool.query('truncate ops.handoffs'));
 
 /** An engine in memory that can lose answers: what it started it has started. */
 interface Double extends Engine {
-  readonly runs: {
-    readonly dag: string;
-    readonly params: string;
-    readonly runId: string;
-    state: EngineRun['state'];
-  }[];
-  /** What happens to the next starts: the answer is lost behind the start, or the start never arrives. */
+  readonly runs: { dag: string; params: string; runId: string; state: EngineRun['state'] }[];
+  /** What happens to the next starts: the answer is lost after the start, or the start never arrives. */
   readonly faults: ('answer lost' | 'never arrived' | 'no such dag')[];
   starts: number;
 }
@@ -51,34 +46,46 @@ function engine(takesIds: boolean): Double {
       return { runId: takesIds ? runId : undefined };
     },
     status: async (dag, runId) => {
-      const all = double.runs.filter((run) => run.dag === dag && (!takesIds || run.runId === runId));
-      const last = all.at(-1);
-      return (
-        last && {
-          runId: takesIds ? last.runId : undefined,
-          state: last.state,
-          label: last.state,
-          params: last.params,
-          startedAt: new Date(),
-        }
-      );
+      const last = double.runs.findLast((run) => run.dag === dag && (!takesIds || run.runId === runId));
+      const id = takesIds ? last?.runId : undefined;
+      return last && { ...last, runId: id, label: last.state, startedAt: new Date() };
     },
   };
   return double;
 }
 
+/** An engine without run ids whose newest run is the one given; `onStart` may throw, by the count of starts. */
+function showing(newest: () => Partial<EngineRun> | undefined, onStart: (starts: number) => void = () => {}) {
+  const unknown = { runId: undefined, state: 'active', label: '', params: undefined } as const;
+  const shown = {
+    starts: 0,
+    takesRunId: async () => false,
+    start: async () => {
+      shown.starts += 1;
+      onStart(shown.starts);
+      return { runId: undefined };
+    },
+    status: async () => {
+      const run = newest();
+      return run && { ...unknown, startedAt: undefined, ...run };
+    },
+  };
+  return shown;
+}
+
 const { signal } = new AbortController();
-const due = () => database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
+/** One step of every hand-off. */
 const driven = async (to: Engine): Promise<void> => {
-  await due();
+  await database.warehouse.pool.query('update ops.handoffs set next_at = clock_timestamp()');
   await advanceHandoffs(database.warehouse.db, to, signal);
 };
-/** So much time has gone by here. */
+/** Moves the hand-offs this far into the past. */
 const later = (minutes: number) =>
   database.warehouse.pool.query(
     `update ops.handoffs set starting_at = starting_at - $1 * interval '1 minute', changed_at = changed_at - $1 * interval '1 minute'`,
     [minutes],
   );
+const day = 24 * 60;
 const stored = async () =>
   (
     await database.warehouse.pool.query(
@@ -91,14 +98,19 @@ const intended = (wait: boolean, runKey = '7') =>
     { pipeline: 'nightly', runKey, ofAll: true },
     { dag: 'reports', wait, params: { WHO: 'the board' } },
   );
+const cutOff = () => {
+  throw new Transient('cut off');
+};
+const busy = () => {
+  throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
+};
+const ago = (ms: number) => new Date(Date.now() - ms);
 
-describe.each([true, false])('handing over to an engine that takes run ids: %s', (takesIds) => {
-  test('a run is handed over once, with its parameters, however often it is intended', async () => {
+describe.each([true, false])('an engine that takes run ids (%s)', (takesIds) => {
+  test('starts the DAG once, with its parameters, however often the run is queued', async () => {
     const to = engine(takesIds);
-    await intended(false);
-    await intended(false);
-    await driven(to);
-    await driven(to);
+    for (let times = 0; times < 2; times++) await intended(false);
+    for (let times = 0; times < 2; times++) await driven(to);
     expect(to.runs).toMatchObject([
       {
         dag: 'reports',
@@ -111,141 +123,145 @@ describe.each([true, false])('handing over to an engine that takes run ids: %s',
     expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('a start whose answer is lost is not repeated blindly', async () => {
+  test.each([
+    { fault: 'answer lost', is: 'not repeated blindly', minutes: 0, starts: takesIds ? 2 : 1 },
+    { fault: 'never arrived', is: 'repeated', minutes: 5, starts: 2 },
+  ] as const)('a start: $fault, is $is', async ({ fault, minutes, starts }) => {
     const to = engine(takesIds);
-    to.faults.push('answer lost');
+    to.faults.push(fault);
     await intended(false);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'starting' }]);
+    await later(minutes);
     await driven(to);
-    expect(to.faults).toEqual([]);
-    expect(to.runs).toHaveLength(1);
+    expect([to.faults, to.starts, to.runs.length]).toEqual([[], starts, 1]);
     expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('a start that never arrived is repeated', async () => {
-    const to = engine(takesIds);
-    to.faults.push('never arrived');
-    await intended(false);
-    await driven(to);
-    await later(5);
-    await driven(to);
-    expect(to.starts).toBe(2);
-    expect(to.runs).toHaveLength(1);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-  });
-
-  test('its end is waited for and stored where that is asked', async () => {
+  test('is asked for the end of the run where that is wanted', async () => {
     const to = engine(takesIds);
     await intended(true);
-    await driven(to);
-    await driven(to);
+    for (let times = 0; times < 2; times++) await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started', engine_status: 'active' }]);
-    const [run] = to.runs;
-    if (run !== undefined) run.state = 'failed';
-    await driven(to);
+    for (const run of to.runs) run.state = 'failed';
+    for (let times = 0; times < 2; times++) await driven(to);
     expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
-    await driven(to);
     expect(to.starts).toBe(1);
   });
 
-  test('a DAG that is not there is a failure at once', async () => {
+  test('and does not know the DAG fails the hand-off at once', async () => {
     const to = engine(takesIds);
     to.faults.push('no such dag');
     await intended(false);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'failed', error: 'reports is not there' }]);
   });
+
+  test('is waited for only some minutes where it no longer shows the run', async () => {
+    const to = engine(takesIds);
+    await intended(true);
+    await driven(to);
+    const { status } = to;
+    to.status = async (dag) => {
+      throw new Missing(`${dag} is not there`, 404);
+    };
+    await driven(to);
+    expect(await stored()).toMatchObject([
+      { status: 'started', error: expect.stringContaining('at the moment') },
+    ]);
+    to.status = status;
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
+    to.status = async () => undefined;
+    await driven(to);
+    await later(10);
+    await driven(to);
+    expect(await stored()).toMatchObject([
+      { status: 'unknown', error: 'the engine no longer knows the run' },
+    ]);
+  });
 });
 
-test('without run ids, a cut-off start behind which somebody else’s run is seen is left to people', async () => {
-  const to = engine(false);
-  to.faults.push('never arrived');
-  await intended(false);
-  await driven(to);
-  to.runs.push({ dag: 'reports', params: 'RUN_ID=70', runId: '', state: 'active' });
-  await driven(to);
-  expect(await stored()).toMatchObject([
-    { status: 'unknown', error: expect.stringContaining('is not known') },
-  ]);
-  expect(to.starts).toBe(1);
+describe('without run ids, a start whose answer is lost', () => {
+  test.each([
+    { clock: 'gives whole seconds', shift: (now: number) => Math.floor(now / 1000) * 1000 - 1000 },
+    { clock: 'is a minute slow', shift: (now: number) => now - 60_000 },
+    { clock: 'is three hours slow', shift: (now: number) => now - 3 * 3_600_000, answers: true },
+    { clock: 'is three hours fast', shift: (now: number) => now + 3 * 3_600_000, answers: true },
+  ])('is not repeated where the clock of the engine $clock', async ({ shift, answers }) => {
+    const at = () => new Date(shift(Date.now()));
+    let startedAt: Date | undefined;
+    const to = showing(
+      () => startedAt && { startedAt, ...(answers && { answeredAt: at() }) },
+      () => {
+        startedAt = at();
+        cutOff();
+      },
+    );
+    await intended(false);
+    for (let times = 0; times < 2; times++) await driven(to);
+    expect(to.starts).toBe(1);
+    expect(await stored()).toMatchObject([
+      { status: 'unknown', error: expect.stringContaining('is not known') },
+    ]);
+  });
+
+  test('is looked for some minutes before it is repeated: it may show late', async () => {
+    let newest: Partial<EngineRun> | undefined;
+    const to = showing(() => newest, cutOff);
+    await intended(false);
+    await driven(to);
+    await later(2);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'starting', error: 'cut off' }]);
+    newest = { params: 'RUN_ID=7' };
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
+    expect(to.starts).toBe(1);
+  });
 });
 
-/** An engine without run ids whose newest run is the one given, and which takes every start. */
-const showing = (newest: () => Partial<EngineRun> | undefined): Engine & { starts: number } => {
-  const shown: Engine & { starts: number } = {
-    starts: 0,
-    takesRunId: async () => false,
-    start: async () => {
-      shown.starts += 1;
-      return { runId: undefined };
-    },
-    status: async () => {
-      const run = newest();
-      return (
-        run && {
-          runId: undefined,
-          state: 'active',
-          label: '',
-          params: undefined,
-          startedAt: undefined,
-          ...run,
-        }
-      );
-    },
-  };
-  return shown;
-};
+describe('without run ids, a start that started nothing is sent again', () => {
+  test.each([
+    ['is too busy', new RateLimited('slow down')],
+    ['cannot be reached', new Unreachable('it is off')],
+  ])('where the engine %s', async (_, error) => {
+    const to = showing(
+      () => ({ startedAt: new Date() }),
+      (starts) => {
+        if (starts === 1) throw error;
+      },
+    );
+    await intended(false);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'pending', error: error.message }]);
+    await driven(to);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+    expect(to.starts).toBe(2);
+  });
 
-test.each([
-  { clock: 'tells whole seconds', shift: (now: number) => Math.floor(now / 1000) * 1000 - 1000 },
-  { clock: 'is a minute slow', shift: (now: number) => now - 60_000 },
-])('a start whose answer is lost is not repeated where the engine’s clock $clock', async ({ shift }) => {
-  let startedAt: Date | undefined;
-  const to = showing(() => startedAt && { startedAt });
-  const { start } = to;
-  to.start = async (...how) => {
-    await start(...how);
-    startedAt = new Date(shift(Date.now()));
-    throw new Transient('cut off');
-  };
-  await intended(false);
-  await driven(to);
-  await driven(to);
-  expect(to.starts).toBe(1);
-  expect(await stored()).toMatchObject([{ status: 'unknown' }]);
+  test('for as long as the DAG is busy', async () => {
+    const to = showing(
+      () => ({ params: 'RUN_ID=6', startedAt: ago(60_000) }),
+      (starts) => {
+        if (starts <= 30) busy();
+      },
+    );
+    await intended(false);
+    for (let look = 0; look < 31; look += 1) await driven(to);
+    expect(to.starts).toBe(31);
+    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
+  });
 });
 
-test('without run ids, a start that is put off because another run began just now is asked for again', async () => {
-  const to = showing(() => ({ startedAt: new Date(Date.now() - 60_000) }));
-  const { start } = to;
-  to.start = async (...how) => {
-    const answer = await start(...how);
-    if (to.starts === 1)
-      throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
-    return answer;
-  };
-  await intended(false);
-  await driven(to);
-  await driven(to);
-  expect(to.starts).toBe(2);
-  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-});
-
-test('an engine that is away when a run is to be handed over has not been asked for anything: it is handed over when it is back', async () => {
-  const to = showing(() => ({
-    state: 'succeeded',
-    params: 'RUN_ID=6',
-    startedAt: new Date(Date.now() - 86_400_000),
-  }));
-  const { takesRunId } = to;
-  to.takesRunId = async () => {
+test('an engine that is away is handed the run when it is back', async () => {
+  const to = showing(() => ({ state: 'succeeded', params: 'RUN_ID=6', startedAt: ago(86_400_000) }));
+  const away = async () => {
     throw new Unreachable('the engine cannot be reached');
   };
   await intended(false);
-  await driven(to);
+  await driven({ ...to, takesRunId: away });
   expect(await stored()).toMatchObject([{ status: 'pending', error: 'the engine cannot be reached' }]);
-  to.takesRunId = takesRunId;
   await driven(to);
   expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
   expect(to.starts).toBe(1);
@@ -253,9 +269,9 @@ test('an engine that is away when a run is to be handed over has not been asked 
 
 test.each([
   ['cannot be reached', new Unreachable('it is off'), 1],
-  ['answers late, and with errors,', new Transient('it is ill'), 3],
+  ['answers with errors', new Transient('it is ill'), 3],
 ])(
-  'an engine that %s does not keep anybody: what became due meanwhile comes the next time',
+  'an engine that %s is not asked without end: what becomes due comes the next time',
   async (_, error, times) => {
     let asked = 0;
     const to: Engine = {
@@ -263,9 +279,9 @@ test.each([
       takesRunId: async () => {
         asked += 1;
         if (asked > 9) throw new Error('for ever');
-        // It takes its time: the others are to be asked again by now.
+        // It takes its time: the others are due again by now.
         await database.warehouse.pool.query(
-          `update ops.handoffs set next_at = clock_timestamp() where next_at < clock_timestamp() + interval '1 minute' and error is not null`,
+          'update ops.handoffs set next_at = clock_timestamp() where error is not null',
         );
         throw error;
       },
@@ -276,272 +292,105 @@ test.each([
   },
 );
 
-test('a DAG that is busy for long is not given up: it is started when it is free', async () => {
-  const to = showing(() => ({
-    state: 'active',
-    params: 'RUN_ID=6',
-    startedAt: new Date(Date.now() - 3_600_000),
-  }));
-  const { start } = to;
-  to.start = async (...how) => {
-    const answer = await start(...how);
-    if (to.starts <= 30)
-      throw new Transient('it is running', { cause: new Refused('it is running', 409, []) });
-    return answer;
-  };
-  await intended(false);
-  for (let look = 0; look < 31; look += 1) await driven(to);
-  expect(to.starts).toBe(31);
-  expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-});
-
-describe.each([-3, 3])('without run ids, at an engine whose clock is %s hours off', (hours) => {
-  const shifted = (at: number) => new Date(at + hours * 3_600_000);
-  let newest: Partial<EngineRun> | undefined;
-  const to = showing(() => newest && { ...newest, answeredAt: shifted(Date.now()) });
-  const start = to.start;
-
-  test('a start whose answer is lost is not repeated', async () => {
-    to.starts = 0;
-    to.start = async (...how) => {
-      await start(...how);
-      newest = { startedAt: shifted(Date.now()) };
-      throw new Transient('cut off');
-    };
-    await intended(false);
-    await driven(to);
-    await driven(to);
-    await later(5);
-    await driven(to);
-    expect(to.starts).toBe(1);
-    expect(await stored()).toMatchObject([{ status: 'unknown' }]);
-  });
-
-  test('the end that is waited for is that of the run that began when ours was started', async () => {
-    newest = { state: 'failed', startedAt: shifted(Date.now() - 3_600_000) };
-    to.start = start;
-    await intended(true);
-    await driven(to);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started' }]);
-    newest = { state: 'succeeded', startedAt: shifted(Date.now()) };
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-  });
-});
-
-test('without run ids, a start that was cut off is looked for some minutes before it is repeated: it may show late', async () => {
-  let newest: Partial<EngineRun> | undefined;
-  const to = showing(() => newest);
-  const { start } = to;
-  to.start = async (...how) => {
-    await start(...how);
-    throw new Transient('cut off');
-  };
-  await intended(false);
-  await driven(to);
-  await later(2);
-  await driven(to);
-  expect(await stored()).toMatchObject([{ status: 'starting', error: 'cut off' }]);
-  newest = { params: 'RUN_ID=7' };
-  await driven(to);
-  expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
-  expect(to.starts).toBe(1);
-});
-
-test.each([
-  ['says that it is too busy', new RateLimited('slow down')],
-  ['cannot be reached', new Unreachable('it is off')],
-])(
-  'without run ids, a start at an engine that %s has started nothing, and is not looked for',
-  async (_, error) => {
-    const to = showing(() => ({ startedAt: new Date() }));
-    const { start } = to;
-    to.start = async (...how) => {
-      const answer = await start(...how);
-      if (to.starts === 1) throw error;
-      return answer;
-    };
-    await intended(false);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'pending', error: error.message }]);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'succeeded' }]);
-    expect(to.starts).toBe(2);
-  },
-);
-
-describe('an end that is waited for is not waited for without end', () => {
-  test.each([true, false])(
-    'where the DAG is gone for more than a moment, and run ids are taken: %s',
-    async (takesIds) => {
-      const to = engine(takesIds);
-      await intended(true);
-      await driven(to);
-      const { status } = to;
-      to.status = async (dag) => {
-        throw new Missing(`${dag} is not there`, 404);
-      };
-      await driven(to);
-      expect(await stored()).toMatchObject([
-        { status: 'started', error: expect.stringContaining('at the moment') },
-      ]);
-      to.status = status;
-      await driven(to);
-      expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
-      to.status = async () => undefined;
-      await driven(to);
-      await later(10);
-      await driven(to);
-      expect(await stored()).toMatchObject([
-        { status: 'unknown', error: 'the engine no longer knows the run' },
-      ]);
-    },
-  );
-
+describe('a run is not waited for without end', () => {
   test.each<[string, Partial<EngineRun>, RegExp]>([
     ['it never begins', { params: 'RUN_ID=6', startedAt: new Date(0) }, /has not begun the run within a day/],
-    [
-      'nobody knows the word for how it stands',
-      { params: 'RUN_ID=7', state: 'unknown', label: 'lila' },
-      /says "lila"/,
-    ],
-  ])('where %s', async (_, newest, told) => {
+    ['its state is unknown', { params: 'RUN_ID=7', state: 'unknown', label: 'lila' }, /says "lila"/],
+  ])('where %s', async (_, newest, error) => {
     const to = showing(() => newest);
     await intended(true);
     await driven(to);
-    await later(23 * 60);
+    await later(day - 60);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started' }]);
     await later(60);
     await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringMatching(told) }]);
+    expect(await stored()).toMatchObject([{ status: 'unknown', error: expect.stringMatching(error) }]);
   });
 
-  test('where the engine lets nobody in any more, who then asks rarely', async () => {
-    const to = engine(true);
+  test.each([
+    { after: 'the token was refused', takesIds: true, error: new AuthFailed('the token has expired') },
+    { after: 'a start was cut off', takesIds: false, error: new Transient('it is ill') },
+  ])('where $after and the engine answers with errors for a week', async ({ takesIds, error }) => {
+    const to = engine(takesIds);
+    if (!takesIds) to.faults.push('never arrived');
     await intended(true);
     await driven(to);
     to.status = async () => {
-      throw new AuthFailed('the token has expired');
+      throw error;
     };
-    await driven(to);
-    const wait =
-      'select extract(epoch from next_at - clock_timestamp())::float8 as seconds from ops.handoffs';
-    expect((await database.warehouse.pool.query(wait)).rows[0].seconds).toBeGreaterThan(500);
-    await later(6 * 24 * 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'started', error: 'the token has expired' }]);
-    await later(24 * 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'unknown', error: 'the token has expired' }]);
+    for (const [days, status] of [
+      [6, takesIds ? 'started' : 'starting'],
+      [1, 'unknown'],
+    ] as const) {
+      await later(days * day);
+      await driven(to);
+      expect(await stored()).toMatchObject([{ status, error: error.message }]);
+    }
   });
 
-  test('where a start was cut off and the engine says nothing but errors since', async () => {
-    const to = engine(false);
-    to.faults.push('never arrived');
-    await intended(true);
-    await driven(to);
-    to.status = async () => {
-      throw new Transient('it is ill');
-    };
-    await later(6 * 24 * 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'starting', error: 'it is ill' }]);
-    await later(24 * 60);
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'unknown', error: 'it is ill' }]);
-  });
-
-  test('but a run that is under way is, for days', async () => {
+  test('but one that is under way is, for days', async () => {
     const to = showing(() => ({ params: 'RUN_ID=7' }));
     await intended(true);
     await driven(to);
-    await later(3 * 24 * 60);
+    await later(3 * day);
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started', error: null }]);
   });
 });
 
 describe('without run ids, the end that is waited for is that of our run', () => {
-  test('a run that ended before ours began is not taken for it', async () => {
-    let newest: Partial<EngineRun> = {
-      state: 'succeeded',
-      params: 'RUN_ID=6',
-      startedAt: new Date(Date.now() - 86_400_000),
-    };
+  const older = { state: 'succeeded', startedAt: ago(86_400_000) } as const;
+  const fast = (at: number) => new Date(at + 3 * 3_600_000);
+  test.each<[string, Partial<EngineRun>, Partial<EngineRun>]>([
+    ['by its parameters', { ...older, params: 'RUN_ID=6' }, { params: '{"RUN_ID": "7"}' }],
+    [
+      'by its age, though the clock is hours off',
+      { state: 'succeeded', startedAt: fast(Date.now() - 3_600_000), answeredAt: fast(Date.now()) },
+      { startedAt: fast(Date.now()), answeredAt: fast(Date.now()) },
+    ],
+  ])('%s', async (_, before, ours) => {
+    let newest = before;
     const to = showing(() => newest);
     await intended(true);
-    await driven(to);
-    await driven(to);
+    for (let times = 0; times < 2; times++) await driven(to);
     expect(await stored()).toMatchObject([{ status: 'started' }]);
-    newest = { state: 'failed', label: 'failed', params: '{"RUN_ID": "7"}', startedAt: new Date() };
+    newest = { ...ours, state: 'failed', label: 'failed' };
     await driven(to);
     expect(await stored()).toMatchObject([{ status: 'failed', engine_status: 'failed' }]);
   });
 
-  test('nor is one of somebody else that came behind it', async () => {
-    const to = showing(() => ({ state: 'succeeded', params: 'RUN_ID=70', startedAt: new Date() }));
-    await intended(true);
-    await driven(to);
-    await driven(to);
-    expect(await stored()).toMatchObject([
+  test.each<[string, 'x1' | undefined, Partial<EngineRun>, object]>([
+    ['by the id of the start', 'x1', { runId: 'x1', state: 'failed' }, { status: 'failed' }],
+    [
+      'by that id where the parameters are hidden',
+      'x1',
+      { runId: 'x1', state: 'succeeded', params: '***' },
+      { status: 'succeeded', error: null },
+    ],
+    [
+      'not of a later one with another id',
+      'x1',
+      { runId: 'x2', state: 'succeeded', startedAt: new Date() },
       { status: 'unknown', error: expect.stringContaining('is not known') },
-    ]);
+    ],
+    [
+      'not of a later one with other parameters',
+      undefined,
+      { params: 'RUN_ID=70', state: 'succeeded', startedAt: new Date() },
+      { status: 'unknown', error: expect.stringContaining('is not known') },
+    ],
+  ])('%s', async (_, runId, newest, expected) => {
+    const to: Engine = { ...showing(() => newest), start: async () => ({ runId }) };
+    await intended(true);
+    for (let times = 0; times < 2; times++) await driven(to);
+    expect(await stored()).toMatchObject([expected]);
+    if (runId !== undefined)
+      expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: runId }]);
   });
 });
 
-describe('where the engine tells ids, takes none and tells no parameters, the end that is waited for', () => {
-  const seen: { runId: string; state: EngineRun['state'] }[] = [];
-  beforeEach(() => void seen.splice(0));
-  const to: Engine = {
-    takesRunId: async () => false,
-    start: async () => {
-      seen.push({ runId: 'x1', state: 'active' });
-      return { runId: 'x1' };
-    },
-    status: async () => {
-      const last = seen.at(-1);
-      return last && { ...last, label: last.state, params: undefined, startedAt: new Date() };
-    },
-  };
-
-  test('is that of the run of the id that the start told', async () => {
-    await intended(true);
-    await driven(to);
-    seen.splice(0, 1, { runId: 'x1', state: 'failed' });
-    await driven(to);
-    expect(await stored()).toMatchObject([{ status: 'failed' }]);
-    expect(await handoffsOf(database.warehouse.db, ['7'])).toMatchObject([{ dagRunId: 'x1' }]);
-  });
-
-  test('is that of this run also where the engine writes its parameters in a way that nobody knows', async () => {
-    await intended(true);
-    const masked: Engine = {
-      ...to,
-      status: async (...how) => {
-        const there = await to.status(...how);
-        return there && { ...there, params: '***' };
-      },
-    };
-    await driven(masked);
-    seen.splice(0, 1, { runId: 'x1', state: 'succeeded' });
-    await driven(masked);
-    expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
-  });
-
-  test('is not that of one that came behind it', async () => {
-    await intended(true);
-    await driven(to);
-    seen.push({ runId: 'x2', state: 'succeeded' });
-    await driven(to);
-    expect(await stored()).toMatchObject([
-      { status: 'unknown', error: expect.stringContaining('under another id') },
-    ]);
-  });
-});
-
-test('no two runs are one to the engine, whatever they are called here, and none has a longer id than it takes', async () => {
+test('every run has an id of its own at the engine, at most 64 characters long', async () => {
   const to = engine(true);
   const long = 'nightly-sync-0b7c1b6e-8a4c-4a55-9a51-2f1d0c0e9b11';
   for (const runKey of ['a.b', 'a:b', long, `${long}-2`]) await intended(false, runKey);
@@ -554,7 +403,7 @@ test('no two runs are one to the engine, whatever they are called here, and none
   for (const { runId } of to.runs) expect(runId).toMatch(/^tidemark-nightly-[\w-]{1,47}$/);
 });
 
-test('a hand-off that a signal cuts short goes on later, is done once, and nothing else is said of it', async () => {
+test('a hand-off that a signal cuts short goes on later and is done once', async () => {
   const to = engine(true);
   const ending = new AbortController();
   const hangs: Engine = {
@@ -563,17 +412,17 @@ test('a hand-off that a signal cuts short goes on later, is done once, and nothi
       new Promise((_, reject) => {
         void to.start(dag, how, until);
         until.addEventListener('abort', () => reject(until.reason), { once: true });
-        ending.abort(new Interrupted('told to end'));
+        ending.abort(new Interrupted('asked to end'));
       }),
   };
   await intended(false);
-  await expect(advanceHandoffs(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('told to end');
+  await expect(advanceHandoffs(database.warehouse.db, hangs, ending.signal)).rejects.toThrow('asked to end');
   await driven(to);
   expect(to.runs).toHaveLength(1);
   expect(await stored()).toMatchObject([{ status: 'succeeded', error: null }]);
 });
 
-test('a run whose process died behind its success is handed over later, older ones are not', async () => {
+test('a run whose process died after its success is handed over later, older ones are not', async () => {
   await database.warehouse.pool.query(`
     insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x');
     insert into ops.runs (pipeline, source_id, kind, status, epoch, finished_at)
@@ -588,7 +437,7 @@ test('a run whose process died behind its success is handed over later, older on
   expect(rows).toEqual([{ newest: true }]);
 });
 
-test('a run of some streams or a replay is not handed over later, though it is newer than what was missed', async () => {
+test('a run of some streams and a replay are not handed over later', async () => {
   const { db, pool } = database.warehouse;
   await pool.query(`truncate ops.runs cascade;
     insert into ops.sources (name, kind, base_url) values ('tracker', 'tracker', 'http://x') on conflict do nothing;
@@ -600,7 +449,7 @@ test('a run of some streams or a replay is not handed over later, though it is n
   expect((await pool.query('select run_key from ops.handoffs')).rows).toEqual([]);
 });
 
-describe('FROM and TO tell what follows us which rows changed', () => {
+describe('FROM and TO say which rows changed', () => {
   const query = (text: string) => database.warehouse.pool.query(text).then(({ rows }) => rows);
   beforeEach(() =>
     query(`truncate ops.runs cascade;
@@ -637,13 +486,13 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     expect(await window('tracker', await ran('04:00', '04:10'))).toBe('FROM=03:10:00.000001Z TO=04:10:00');
   });
 
-  test('what runs in between changed that were not handed over is within', async () => {
+  test('changes of runs in between that were not handed over are included', async () => {
     await window('tracker', await ran('02:00', '02:10'));
     await ran('03:00', '03:10', 'partly_failed');
     expect(await window('tracker', await ran('04:00', '04:10'))).toBe('FROM=02:10:00 TO=04:10:00');
   });
 
-  test('a run that was at work when the last was handed over is within from its beginning; other pipelines are not', async () => {
+  test('a run that was active at the last hand-off is included from its beginning; other pipelines are not', async () => {
     await ran('01:00', '06:00', 'succeeded', 'ads');
     await window('tracker', await ran('02:00', '02:10'));
     expect(await window('tracker', await ran('03:00', '03:10'))).toBe('FROM=02:10:00 TO=03:10:00');
@@ -652,7 +501,7 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     expect(await window('nightly', 'n2', true)).toMatch(/^FROM=01:00:00 TO=/);
   });
 
-  test('what a hand-off was to bring that the engine never took is within the next one that it takes', async () => {
+  test('changes of a hand-off that the engine never took are in the next one that it takes', async () => {
     const to = engine(true);
     const handed = async (run: string, fault?: 'no such dag'): Promise<string> => {
       if (fault !== undefined) to.faults.push(fault);
@@ -668,7 +517,7 @@ describe('FROM and TO tell what follows us which rows changed', () => {
     expect(to.runs).toHaveLength(3);
   });
 
-  test('a run tells what it was handed over to, and what became of it', async () => {
+  test('a run shows what it was handed over to, and what became of it', async () => {
     const runId = await ran('02:00', '02:10');
     await window('tracker', runId);
     const to = engine(true);
