@@ -62,25 +62,13 @@ async function command(
   };
   process.on('uncaughtException', defect).on('unhandledRejection', defect);
   const say = (text: string) => (json ? undefined : talk(text));
-  const { parts, close, homes } = assemble(process.env, signals.signal, {
-    talk,
-    say,
-    notice: (text) => err.line(text),
-  });
+  const notice = (text: string) => err.line(text);
+  const { parts, close, homes } = assemble(process.env, signals.signal, { talk, say, notice });
   const { signal, received } = signals;
   try {
-    process.exitCode = await work({
-      ...sinks,
-      parts,
-      json,
-      quiet,
-      verbose,
-      say,
-      warn,
-      signal,
-      received,
-      version: ownVersion(),
-    });
+    const version = ownVersion();
+    const output = { ...sinks, json, quiet, verbose, say, warn };
+    process.exitCode = await work({ ...output, parts, signal, received, version });
   } catch (error) {
     report(error, sinks, flags, received());
   }
@@ -205,21 +193,15 @@ function lazily<A extends readonly unknown[], T>(
   };
 }
 
-const ownVersion = (): string => {
-  const { version }: { readonly version: string } = JSON.parse(
-    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-  );
-  return version;
-};
+const ownVersion = (): string =>
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 /** After a forced end, another process stops the embedded servers that only this one used. */
 function stopLater(homes: ReadonlySet<string>): void {
   if (homes.size === 0) return;
   const script = fileURLToPath(new URL('./cli/stop-embedded.ts', import.meta.url));
-  spawn(process.execPath, [script, String(process.pid), ...homes], {
-    detached: true,
-    stdio: 'ignore',
-  }).unref();
+  const options = { detached: true, stdio: 'ignore' } as const;
+  spawn(process.execPath, [script, String(process.pid), ...homes], options).unref();
 }
 
 // Last, so that everything above is defined.

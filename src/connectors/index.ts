@@ -53,63 +53,45 @@ function connector<T>(
   part: Part<T | undefined>,
   settings: (given: T) => SourceSettings,
 ): Part<SourceSettings | undefined> {
-  return {
-    ...part,
-    read: (from) => {
-      const given = part.read(from);
-      return given === undefined ? undefined : settings(given);
-    },
+  const read: Part<SourceSettings | undefined>['read'] = (from) => {
+    const given = part.read(from);
+    return given === undefined ? undefined : settings(given);
   };
+  return { ...part, read };
 }
 
 function tracker(given: TrackerConfig): SourceSettings {
-  return {
-    baseUrl: given.baseUrl,
-    exclude: given.exclude,
-    concurrency: given.concurrency,
-    lookbackMs: hours(given.lookbackHours),
-    createdWindowMs: days(given.createdWindowDays),
-    historyStart: given.start,
-    open: async (tools) => (await import('./jira/source.ts')).openTracker(given, depsOf(tools)),
-  };
+  const { baseUrl, exclude, concurrency, start: historyStart } = given;
+  const lookbackMs = hours(given.lookbackHours);
+  const createdWindowMs = days(given.createdWindowDays);
+  const open: SourceSettings['open'] = async (tools) =>
+    (await import('./jira/source.ts')).openTracker(given, depsOf(tools));
+  return { baseUrl, exclude, concurrency, historyStart, lookbackMs, createdWindowMs, open };
 }
 
 // Lists, and reports by day, need no lookback: they are read whole or restated.
 const whole = { lookbackMs: 0, createdWindowMs: 0 };
 
 function ads(given: AdsConfig): SourceSettings {
-  const { baseUrl, exclude, concurrency, start, credentials } = given;
-  return {
-    ...whole,
-    baseUrl,
-    exclude,
-    concurrency,
-    historyStart: start,
-    open: async (tools) => {
-      const { openAds } = await import('./spotify-ads/source.ts');
-      if (credentials.kind !== 'refresh') return openAds(given, depsOf(tools));
-      const { tokenFile } = await import('./spotify-ads/token-store.ts');
-      const tokens = tokenFile({
-        directory: tools.home,
-        name: 'ads-token',
-        configured: credentials.refreshToken,
-        lock: tools.lock,
-      });
-      return openAds(given, { ...depsOf(tools), tokens });
-    },
+  const { baseUrl, exclude, concurrency, start: historyStart, credentials } = given;
+  const open: SourceSettings['open'] = async (tools) => {
+    const { openAds } = await import('./spotify-ads/source.ts');
+    if (credentials.kind !== 'refresh') return openAds(given, depsOf(tools));
+    const { tokenFile } = await import('./spotify-ads/token-store.ts');
+    const { home: directory, lock } = tools;
+    const tokens = tokenFile({ directory, name: 'ads-token', configured: credentials.refreshToken, lock });
+    return openAds(given, { ...depsOf(tools), tokens });
   };
+  return { ...whole, baseUrl, exclude, concurrency, historyStart, open };
 }
 
 function workflow(given: WorkflowConfig): SourceSettings {
+  const { baseUrl, exclude } = given;
+  const source = () => import('./dagu/source.ts');
   return {
-    ...whole,
-    baseUrl: given.baseUrl,
-    exclude: given.exclude,
-    concurrency: 4,
-    historyStart: new Date(0),
-    open: async (tools) => (await import('./dagu/source.ts')).openWorkflow(given, depsOf(tools)),
-    openEngine: async (dags, proxies) =>
-      (await import('./dagu/source.ts')).openEngine(given, dags, { proxies }),
+    ...{ ...whole, baseUrl, exclude, concurrency: 4, historyStart: new Date(0) },
+    open: async (tools) => (await source()).openWorkflow(given, depsOf(tools)),
+    openEngine: async (dags, proxies) => (await source()).openEngine(given, dags, { proxies }),
   };
 }
 
