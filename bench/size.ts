@@ -34,12 +34,11 @@ export const ceilings: Readonly<Record<string, number>> = {
   http: 945,
   reading: 1376,
   'connectors/spotify-ads': 3330,
-  'connectors/dagu': 1060,
+  'connectors/dagu': 1020,
   engine: 4230,
   scheduler: 1180,
-  outbound: 595,
   cli: 1990,
-  src: 25_300,
+  src: 24_940,
 };
 
 const source = path.resolve(import.meta.dirname, '../src');

@@ -19,18 +19,7 @@ export type HttpDeps = Partial<Omit<HttpOptions, 'baseUrl' | 'authorize'>>;
 /** Throws `Misconfigured` for a base URL that cannot be used. */
 export const openHttp = ({ baseUrl, token }: EngineSettings, deps: HttpDeps = {}): Http => {
   const authorize = () => (token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` });
-  const http = createHttp({ ...deps, baseUrl, authorize });
-  const { origin, counters } = http;
-  return { origin, counters, send: (...args) => send(http, ...args), close: () => http.close() };
-};
-
-/** The contract's envelope `{status: 'error', message}` is an error under any HTTP status. */
-const send = async (http: Http, request: Request, signal: AbortSignal): Promise<Answer> => {
-  const answer = await http.send(request, signal);
-  const { body, status } = answer;
-  if (!isObject(body) || body.status !== 'error' || typeof body.message !== 'string') return answer;
-  const message = `${request.method} ${request.endpoint} answered ${status} with an error: ${body.message}`;
-  throw new errors.Refused(message, status, [body.message]);
+  return createHttp({ ...deps, baseUrl, authorize });
 };
 
 /**

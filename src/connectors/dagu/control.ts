@@ -53,8 +53,8 @@ const startOnce = async (
 ): Promise<string | undefined> => {
   const more = { idempotent: false, bodiless: true, ...(params !== '' && { body: { params } }) } as const;
   const request = client.route('contract', 'POST', '/dags/{dag}/start', [dag], more);
-  const { body } = await http.send(request, signal).catch(ifBusy(dag));
-  return runIn(payloadOf(body)).id || undefined;
+  const started = http.send(request, signal).then(({ body }) => runIn(payloadOf(body)).id || undefined);
+  return started.catch(ifBusy(dag));
 };
 
 const currentOf = async (http: Http, dag: string, signal: AbortSignal): Promise<EngineRun | undefined> => {

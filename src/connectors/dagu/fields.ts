@@ -3,7 +3,7 @@
  * OpenAPI (1.30.2 and 2.6.5), and for the contract, which shows no fields, those that its engines use (vendor-facts 3.3).
  */
 
-import { BadData, UnexpectedContent } from '../../core/errors.ts';
+import { BadData, Refused, UnexpectedContent } from '../../core/errors.ts';
 import { ExactNumber } from '../../core/json.ts';
 import { isObject, type JsonObject, own, put } from '../../core/record-object.ts';
 import type { Json } from '../../core/request.ts';
@@ -162,10 +162,14 @@ export const dagIn = (record: Json): Dag => {
   return { name, values: columns, rest, ...(isObject(latest) && { latest: runIn(latest, name) }) };
 };
 
-/** `data` of the contract's envelope; the members of `details` ("execution details") count as those of the status. */
+/**
+ * `data` of the contract's envelope; the members of `details` ("execution details") count as those of the status. Throws
+ * `Refused` for the envelope of an error, under any HTTP status.
+ */
 export const payloadOf = (body: Json): JsonObject => {
-  const data = isObject(body) && body.status === 'success' ? body.data : undefined;
-  const { details, ...others } = isObject(data) ? data : {};
+  const { status, data, message } = isObject(body) ? body : {};
+  if (status === 'error') throw new Refused(`answered with an error: ${textOf(message)}`, 200, []);
+  const { details, ...others } = status === 'success' && isObject(data) ? data : {};
   return isObject(details) ? { ...others, ...details } : { ...others, ...(isFilled(details) && { details }) };
 };
 

@@ -1,9 +1,10 @@
 /** Requests to Dagu, 1.30 and 2.x: summaries of runs, one run with its steps, and the ends of the logs of failed steps. */
 
 import { UnexpectedContent } from '../../core/errors.ts';
+import { storableText } from '../../core/json.ts';
 import type { Paging } from '../../core/paging.ts';
 import { isObject, type JsonObject } from '../../core/record-object.ts';
-import type { Answer, Http, Json } from '../../core/request.ts';
+import type { Http, Json } from '../../core/request.ts';
 import { parseInstant } from '../../core/time.ts';
 import { at, textAt } from '../../reading/offset-list.ts';
 import { pages } from '../../reading/pages.ts';
@@ -14,6 +15,9 @@ export interface Dagu {
   readonly http: Http;
   readonly dialect: Exclude<Dialect, 'contract'>;
 }
+
+export const isDagu = (engine: { http: Http; dialect: Dialect }): engine is Dagu =>
+  engine.dialect !== 'contract';
 
 /** When runs were made: whole seconds since 1970 UTC, `from <= made < to` (measured on 1.30.2; 0 would mean today). */
 export interface Span {
@@ -85,18 +89,8 @@ export const detailsIn = (body: Json): JsonObject => {
   return { ...beside, ...(isObject(dagRunDetails) && dagRunDetails) };
 };
 
-interface Details {
-  readonly run: Run;
-  readonly answer: Answer;
-}
-
 /** One run with its steps; undefined where the engine answers 404. `dag`: its name, not its file. */
-export const readRun = async (
-  dagu: Dagu,
-  dag: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<Details | undefined> => {
+export const readRun = async (dagu: Dagu, dag: string, id: string, signal: AbortSignal) => {
   const request = route(dagu.dialect, 'GET', '/dag-runs/{name}/{dagRunId}', [dag, id]);
   const answer = await sendOptional(dagu.http, request, signal);
   if (answer === undefined) return undefined;
@@ -108,44 +102,37 @@ export const readRun = async (
 /** Bounds of logs, which may have any size (R17): what is kept and read of one log, and how many steps of a run. */
 const limits = { characters: 65_536, lines: 500, bytes: 2 * 1024 * 1024, steps: 20 };
 
-const isFailed = ({ values }: Columns): boolean => values.state === 'failed';
-
 /** The same with the ends of the logs of failed steps. */
-export const readWithLogs = async (
-  dagu: Dagu,
-  dag: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<Details | undefined> => {
+export const readWithLogs = async (dagu: Dagu, dag: string, id: string, signal: AbortSignal) => {
   const found = await readRun(dagu, dag, id, signal);
-  const { steps = [] } = found?.run ?? {};
-  const failed = steps.filter(isFailed);
-  const logs = new Map<Columns, JsonObject>();
-  for (const step of failed.slice(0, limits.steps))
-    logs.set(step, await logEnds(dagu, [dag, id], step, signal));
-  for (const step of failed.slice(limits.steps))
-    logs.set(step, { log_problem: `only the logs of the first ${limits.steps} failed steps are read` });
-  const withLogs = steps.map((step) => ({ ...step, values: { ...step.values, ...logs.get(step) } }));
-  return found && { ...found, run: { ...found.run, steps: withLogs } };
+  if (found === undefined) return undefined;
+  const steps: Columns[] = [];
+  let failed = 0;
+  for (const { values, rest } of found.run.steps ?? []) {
+    if (values.state === 'failed') failed += 1;
+    const isRead = values.state === 'failed' && failed <= limits.steps;
+    const ends = isRead ? await logEnds(dagu, [dag, id, String(values.step_name)], rest, signal) : {};
+    steps.push({ values: { ...values, ...ends }, rest });
+  }
+  return { ...found, run: { ...found.run, steps } };
 };
 
 /** The columns of the logs of a step. A log that cannot be read costs itself alone: the run was read with the same credentials. */
 const logEnds = async (
   dagu: Dagu,
-  run: readonly string[],
-  { values, rest }: Columns,
+  names: readonly string[],
+  paths: JsonObject,
   signal: AbortSignal,
 ): Promise<JsonObject> => {
   const ends: Record<string, string> = {};
-  for (const stream of ['stdout', 'stderr'].filter((one) => textAt(rest, one))) {
+  for (const stream of ['stdout', 'stderr'].filter((one) => textAt(paths, one))) {
     try {
       const path = '/dag-runs/{name}/{dagRunId}/steps/{stepName}/log';
       const more = { query: { stream, tail: limits.lines }, mostBytes: limits.bytes };
-      const request = route(dagu.dialect, 'GET', path, [...run, String(values.step_name)], more);
-      const content = textAt((await dagu.http.send(request, signal)).body, 'content');
+      const { body } = await dagu.http.send(route(dagu.dialect, 'GET', path, names, more), signal);
+      const content = textAt(body, 'content');
       if (content === undefined) throw new UnexpectedContent('the answer has no content');
-      // Programs print anything: Postgres holds neither NUL nor half of a surrogate pair.
-      ends[`${stream}_tail`] = content.slice(-limits.characters).replaceAll('\0', '␀').toWellFormed();
+      ends[`${stream}_tail`] = storableText(content.slice(-limits.characters));
     } catch (error) {
       ends.log_problem = `${stream}: ${ofOneRequest(error).message}`;
     }

@@ -8,7 +8,7 @@ import { mapConcurrent } from '../../reading/map-concurrent.ts';
 import { confirmed } from './client.ts';
 import { attempt, endOf, pageOf, readingOf, statuses, type Workflow } from './engine.ts';
 import { beganAt, instantText, type Run, textOf } from './fields.ts';
-import { type Dagu, historyOf, readWithLogs } from './history.ts';
+import { type Dagu, historyOf, isDagu, readWithLogs } from './history.ts';
 import { activeRuns, isOver, keyed, lostRun, type RunRow, rowsOf } from './stored-runs.ts';
 
 export const runs = (workflow: Workflow): ReadSide => ({
@@ -30,14 +30,18 @@ export const runs = (workflow: Workflow): ReadSide => ({
   },
   async read(slice, given, signal) {
     const { dialect } = await workflow.found(signal);
-    const { http } = workflow;
-    const pages =
-      dialect === 'contract'
-        ? current(workflow, given, signal)
-        : history(workflow, { http, dialect }, slice, given, signal);
+    const asked = { workflow, given, signal };
+    const dagu = { http: workflow.http, dialect };
+    const pages = isDagu(dagu) ? history(asked, dagu, slice) : current(asked);
     return readingOf(pages, (run) => keyOf(run as Run));
   },
 });
+
+interface Asked {
+  readonly workflow: Workflow;
+  readonly given: SliceContext;
+  readonly signal: AbortSignal;
+}
 
 type Pages = AsyncGenerator<Page, WalkEnd, void>;
 
@@ -45,9 +49,10 @@ type Pages = AsyncGenerator<Page, WalkEnd, void>;
 const keyOf = ({ dag, id }: Run): string => `${dag}/${id}`;
 
 /** A run that had not ended and that the engine no longer shows, with `gone_at`. */
-const lostPage = ({ note }: Workflow, row: RunRow, clock: Date): Page => {
-  const run = lostRun(row, clock);
-  note(`${run.dag}: the engine no longer shows the run ${run.id}, which had not ended when it was last read`);
+const lostPage = ({ workflow, given }: Asked, row: RunRow): Page => {
+  const run = lostRun(row, given.clock);
+  const what = `${run.dag}: the engine no longer shows the run ${run.id}`;
+  workflow.note(`${what}, which had not ended when it was last read`);
   return pageOf([run]);
 };
 
@@ -55,10 +60,10 @@ const lostPage = ({ note }: Workflow, row: RunRow, clock: Date): Page => {
  * The current execution of each named DAG by its status; other runs of the DAG that were active are lost. A run
  * without an id and a start is noted: it may be one that was active, so none is lost then.
  */
-async function* current(workflow: Workflow, given: SliceContext, signal: AbortSignal): Pages {
+async function* current(asked: Asked): Pages {
+  const { workflow, given, signal } = asked;
   const active = await activeRuns(given);
-  let count = 0;
-  let failed = 0;
+  let [count, failed] = [0, 0];
   for await (const status of statuses(workflow, signal)) {
     if (status instanceof TidemarkError) {
       failed += 1;
@@ -67,15 +72,13 @@ async function* current(workflow: Workflow, given: SliceContext, signal: AbortSi
     const { dag, answer, run } = status;
     if (run?.id === '' && run.values.state !== 'idle') {
       const word = JSON.stringify(textOf(run.values.status)?.slice(0, 60));
-      workflow.note(
-        `${dag}: the engine says ${word} and gives neither an id nor a start of the run: it has no row`,
-      );
+      workflow.note(`${dag}: the engine says ${word} without an id or a start of the run: it has no row`);
       continue;
     }
     const shown = run?.id ? keyed(run, (await rowsOf(given, [run]))(run), given.clock) : undefined;
     if (shown !== undefined) yield pageOf([shown], answer);
     const lost = active.filter((row) => row.dag_name === dag && row.dag_run_id !== shown?.id);
-    for (const row of lost) yield lostPage(workflow, row, given.clock);
+    for (const row of lost) yield lostPage(asked, row);
     count += lost.length + (shown === undefined ? 0 : 1);
   }
   return endOf(count, count + failed);
@@ -84,18 +87,8 @@ async function* current(workflow: Workflow, given: SliceContext, signal: AbortSi
 /** Runs as recent as this are read in detail whatever their summary says: it says nothing of the steps. */
 const recent = days(3);
 
-/**
- * What to read of the history. A backfill reads its window in detail; every other run walks all summaries, with a day
- * of slack: runs are made while they are read.
- */
-const spanOf = ({ window }: Slice, clock: Date) => {
-  const end = window?.to?.getTime() ?? clock.getTime() + days(1);
-  const begin = window?.to === undefined ? 0 : (window.from?.getTime() ?? 0);
-  return { from: Math.max(1, Math.floor(begin / 1000)), to: Math.ceil(end / 1000) };
-};
-
 /** Whether a DAG is to be read, by its name: WORKFLOW_DAGS holds names or file names. */
-const filterOf = async ({ dags }: Workflow, given: SliceContext): Promise<(dag?: string) => boolean> => {
+const filterOf = async ({ workflow: { dags }, given }: Asked): Promise<(dag?: string) => boolean> => {
   if (dags.length === 0) return () => true;
   const columns = { name: 'name' };
   const rows = await given.keys({ table: 'workflow.dags', columns, among: { file_name: dags } });
@@ -103,17 +96,18 @@ const filterOf = async ({ dags }: Workflow, given: SliceContext): Promise<(dag?:
   return (dag) => names.has(dag);
 };
 
-/** Dagu's history: summaries of all runs, and the details of those that are new, recent, changed or not over. */
-async function* history(
-  workflow: Workflow,
-  dagu: Dagu,
-  slice: Slice,
-  given: SliceContext,
-  signal: AbortSignal,
-): Pages {
-  const isWanted = await filterOf(workflow, given);
-  const isBackfill = slice.window?.to !== undefined;
+/**
+ * Dagu's history: summaries of all runs, and the details of those that are new, recent, changed or not over. A backfill
+ * reads the details of its window; every other run walks all summaries, with a day of slack: runs are made meanwhile.
+ */
+async function* history(asked: Asked, dagu: Dagu, { window }: Slice): Pages {
+  const { workflow, given, signal } = asked;
+  const isBackfill = window?.to !== undefined;
+  const [begin, end] = isBackfill ? [window.from, window.to] : [];
+  const from = Math.max(1, Math.floor((begin?.getTime() ?? 0) / 1000));
+  const to = Math.ceil((end?.getTime() ?? given.clock.getTime() + days(1)) / 1000);
   const since = isBackfill ? '' : new Date(given.clock.getTime() - recent).toISOString();
+  const isWanted = await filterOf(asked);
   const active = isBackfill ? [] : (await activeRuns(given)).filter(({ dag_name }) => isWanted(dag_name));
   const shown = new Set<string>();
   let failure: TidemarkError | undefined;
@@ -123,51 +117,43 @@ async function* history(
     if (found !== undefined) return found;
     throw new Missing('the engine lists the run and answers 404 for it', 404);
   };
-  const attempted = async (run: Run, until: AbortSignal) => ({
-    run,
-    found: await attempt(keyOf(run), detail(run, until)),
-  });
-  for await (const part of historyOf(dagu, spanOf(slice, given.clock), signal)) {
+  for await (const part of historyOf(dagu, { from, to }, signal)) {
     const listed = part.filter(({ dag }) => isWanted(dag));
     const rows = await rowsOf(given, listed);
     const others = listed.filter((run) => {
-      const { dag, id } = keyed(run, rows(run));
-      const row = rows(run).find(({ dag_run_id }) => dag_run_id === id);
+      const kept = keyed(run, rows(run));
+      const row = rows(run).find(({ dag_run_id }) => dag_run_id === kept.id);
       const isSame = row !== undefined && (beganAt(run) ?? since) < since && !differs(run, row);
-      if (isSame) shown.add(`${dag}/${id}`);
+      if (isSame) shown.add(keyOf(kept));
       return !isSame;
     });
-    for await (const { run, found } of mapConcurrent(others, workflow.concurrency, attempted, signal)) {
+    const ask = async (run: Run, until: AbortSignal) => ({
+      ...{ run, found: await attempt(keyOf(run), detail(run, until)) },
+    });
+    for await (const { run, found } of mapConcurrent(others, workflow.concurrency, ask, signal)) {
       const isFailed = found instanceof TidemarkError;
       if (isFailed) failure ??= found;
       // A summary may not say when its run was made, so which of several runs of one id it is.
       const read = keyed(isFailed ? run : found.run, rows(run));
       shown.add(keyOf(read));
-      if (isFailed) continue;
+      if (!isFailed) yield pageOf([read], found.answer);
       count += 1;
-      yield pageOf([read], found.answer);
     }
   }
   for (const row of active.filter((one) => !shown.has(`${one.dag_name}/${one.dag_run_id}`))) {
+    yield await unlisted(asked, dagu, row);
     count += 1;
-    yield await unlisted(workflow, dagu, row, given, signal);
   }
   if (failure !== undefined) throw failure;
   return endOf(count);
 }
 
 /** A run that was active and is not in the list is asked for by its id before it counts as lost. */
-const unlisted = async (
-  workflow: Workflow,
-  dagu: Dagu,
-  row: RunRow,
-  given: SliceContext,
-  signal: AbortSignal,
-): Promise<Page> => {
+const unlisted = async (asked: Asked, dagu: Dagu, row: RunRow): Promise<Page> => {
   const { dag_name: dag = '', told_run_id: id = '' } = row;
-  const found = id === '' ? undefined : await readWithLogs(dagu, dag, id, signal);
-  const run = found && keyed(found.run, (await rowsOf(given, [found.run]))(found.run));
-  return run?.id === row.dag_run_id ? pageOf([run], found?.answer) : lostPage(workflow, row, given.clock);
+  const found = id === '' ? undefined : await readWithLogs(dagu, dag, id, asked.signal);
+  const run = found && keyed(found.run, (await rowsOf(asked.given, [found.run]))(found.run));
+  return run?.id === row.dag_run_id ? pageOf([run], found?.answer) : lostPage(asked, row);
 };
 
 /** Whether a summary says something else than the row, or that the run is not over. */

@@ -20,16 +20,13 @@ export const dags = table('workflow.dags', 'DAGs (named workflows) of the workfl
   latest_dag_run_id: text('Its newest run, see workflow.dag_runs.dag_run_id.').nullable(),
 });
 
-const runsAbout =
-  'Executions of DAGs, one row each; of an engine without a history those that were current when it was read.';
+const runsAbout = 'Executions of DAGs, one row each; without a history those that were current when read.';
 export const dagRuns = table(
   'workflow.dag_runs',
   runsAbout,
   {
     dag_name: text('The DAG, see workflow.dags.name.').key(),
-    dag_run_id: text(
-      'Id at the source, else "started:" and the start; a reused id has "@" and its begin.',
-    ).key(),
+    dag_run_id: text('Id, else "started:" and the start; a reused id has "@" and its begin.').key(),
     told_run_id: text('The id exactly as the source gives it; null if it gives none.').nullable(),
     status: text("The source's status, in lower snake case, e.g. running, partially_succeeded.").nullable(),
     status_code: bigint('The same as a number, where the source gives one.').nullable(),
@@ -44,9 +41,7 @@ export const dagRuns = table(
     params: text('Parameters it ran with, as NAME=value pairs or JSON, as delivered.').nullable(),
     labels: jsonb('Labels (tags) of the run, as delivered: usually a list.').nullable(),
     worker_id: text('The worker that ran it; local: the engine itself.').nullable(),
-    root_dag_name: text(
-      'DAG of the run at the root of its sub-runs; its own where it is the root.',
-    ).nullable(),
+    root_dag_name: text('DAG of the run at the root of its sub-runs; may be its own.').nullable(),
     root_dag_run_id: text('That run.').nullable(),
     parent_dag_name: text('DAG of the run that called it; null if none did.').nullable(),
     parent_dag_run_id: text('That run.').nullable(),
@@ -77,9 +72,7 @@ export const dagRunSteps = table(
     error: text('Why it failed.').nullable(),
     depends: texts('Names of the steps it waits for.'),
     sub_runs: jsonb('Runs of other DAGs that it started, as delivered.').nullable(),
-    stdout_tail: text(
-      'Of a failed step: the end of its output, at most 65,536 characters (NUL as ␀).',
-    ).nullable(),
+    stdout_tail: text('Of a failed step: the last 65,536 characters of its output.').nullable(),
     stderr_tail: text('Of a failed step: the end of its error output, in the same way.').nullable(),
     log_problem: text('Why an end of the log is missing although the step has one.').nullable(),
   },

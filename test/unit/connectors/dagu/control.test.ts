@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 const startsOf = () => simulator.log.filter(({ path }) => path.endsWith('/start'));
-const told = (how: { runId?: string; params?: string } = {}) => ({
+const asked = (how: { runId?: string; params?: string } = {}) => ({
   runId: 'tidemark-nightly-7',
   params: 'RUN_ID=7',
   ...how,
@@ -46,7 +46,11 @@ describe.each([
   test('is started with its parameters and asked for its state', async () => {
     await open(options, 'the reports');
     expect(await engine.takesRunId(signal)).toBe(ids);
-    const { runId } = await engine.start('the reports', told({ params: 'RUN_ID=7 WHO="the board"' }), signal);
+    const { runId } = await engine.start(
+      'the reports',
+      asked({ params: 'RUN_ID=7 WHO="the board"' }),
+      signal,
+    );
     expect(runId).toBe(ids ? 'tidemark-nightly-7' : 'run-1');
     expect(await engine.status('the reports', 'tidemark-nightly-7', signal)).toMatchObject({
       ...{ runId, state: 'active', label: 'running', params: 'RUN_ID=7 WHO="the board"' },
@@ -59,9 +63,9 @@ describe.each([
     });
   });
 
-  test('a DAG that is not there is told as missing', async () => {
+  test('an unknown DAG is missing', async () => {
     await open(options);
-    await expect(engine.start('nothing', told(), signal)).rejects.toMatchObject({ code: 'missing' });
+    await expect(engine.start('nothing', asked(), signal)).rejects.toMatchObject({ code: 'missing' });
     expect(simulator.log.filter(({ path }) => path.endsWith('/start')).length).toBeLessThanOrEqual(1);
   });
 
@@ -75,7 +79,7 @@ describe.each([
         state.start('reports', { id: ids ? 'tidemark-nightly-7' : 'run-9' });
       },
     );
-    const start = engine.start('reports', told(), signal);
+    const start = engine.start('reports', asked(), signal);
     if (ids) await expect(start).resolves.toEqual({ runId: 'tidemark-nightly-7' });
     else await expect(start).rejects.toMatchObject({ code: expect.stringMatching(/transient|unreachable/) });
     expect(lost.fired).toBe(1);
@@ -114,21 +118,21 @@ describe.each([
   });
 });
 
-test('an id that is there already is success, and is not started again', async () => {
+test('an id that exists is success, and is not started again', async () => {
   await open({ dialect: 'dagu-v2' });
-  await engine.start('reports', told(), signal);
+  await engine.start('reports', asked(), signal);
   simulator.state.finish('reports', 'tidemark-nightly-7', 'succeeded');
-  expect(await engine.start('reports', told(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
+  expect(await engine.start('reports', asked(), signal)).toEqual({ runId: 'tidemark-nightly-7' });
   expect(simulator.state.dag('reports').runs).toHaveLength(1);
 });
 
-test('an id that the engine does not know is nobody, although it then shows its newest run', async () => {
+test('an unknown id has no run, although the engine then shows its newest run', async () => {
   await open({ dialect: 'dagu-v2' });
   simulator.state.start('reports');
   expect(await engine.status('reports', 'tidemark-nightly-7', signal)).toBeUndefined();
 });
 
-test('a run that is waited for and that the engine has lost is told as lost, and not waited for without end', async () => {
+test('a run that the engine has lost is not waited for without end', async () => {
   await open({ dialect: 'dagu-v2' });
   const { db, pool } = database.warehouse;
   await pool.query('truncate ops.handoffs');
@@ -150,14 +154,14 @@ test('a run that is waited for and that the engine has lost is told as lost, and
   expect(await engine.status('reports', 'never-started', signal)).toBeUndefined();
 });
 
-test('an id that the vendor would say is started, and run nothing of, is not sent', async () => {
+test('an id that is too long for the vendor is not sent', async () => {
   await open({ dialect: 'dagu-v2' });
-  const start = engine.start('reports', told({ runId: 'a'.repeat(65) }), signal);
+  const start = engine.start('reports', asked({ runId: 'a'.repeat(65) }), signal);
   await expect(start).rejects.toMatchObject({ code: 'misconfigured' });
   expect(startsOf()).toEqual([]);
 });
 
-test('a start that ends as an error of a gateway may have arrived, however much patience that asks for', async () => {
+test('a start that ends as an error of a gateway may have arrived, however long it asks to wait', async () => {
   await open({ dialect: 'contract' });
   const { db, pool } = database.warehouse;
   await pool.query('truncate ops.handoffs');
@@ -218,32 +222,32 @@ describe('an engine of the contract that has no list, and no status of a DAG tha
   });
 });
 
-test("the contract's engine that is running is asked again later, not failed for good", async () => {
+test('a busy DAG of the contract is tried again later', async () => {
   await open({ dialect: 'contract' });
   simulator.state.start('reports');
-  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'transient' });
+  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({ code: 'transient' });
 });
 
 test.each([
   [400, 'DAG is already running'],
   [200, 'reports is already running'],
-])('and so is one that says so by %i: %s', async (code, message) => {
+])('also where the answer is %i: %s', async (code, message) => {
   await open({ dialect: 'contract' });
   const body = JSON.stringify({ status: 'error', message });
   const answer = status(code, { headers: { 'content-type': 'application/json' }, body });
   simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, answer);
-  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({
+  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({
     code: 'transient',
     cause: { code: 'refused' },
   });
-  await expect(engine.start('reports', told(), signal)).resolves.toBeDefined();
+  await expect(engine.start('reports', asked(), signal)).resolves.toBeDefined();
 });
 
 test('a start that is refused for another reason is refused for good', async () => {
   await open({ dialect: 'contract' });
   const body = JSON.stringify({ status: 'error', message: 'params are not allowed' });
   simulator.script.at({ match: ({ path }) => path.endsWith('/start') }, status(400, { body }));
-  await expect(engine.start('reports', told(), signal)).rejects.toMatchObject({ code: 'refused' });
+  await expect(engine.start('reports', asked(), signal)).rejects.toMatchObject({ code: 'refused' });
 });
 
 test.each([
@@ -251,7 +255,7 @@ test.each([
   ['', undefined],
   [[{ name: 'RUN_ID', value: '7' }], undefined],
   [[], undefined],
-])('parameters are told as they are told there: %j', async (params, text) => {
+])('parameters are given as the engine has them: %j', async (params, text) => {
   await open({ dialect: 'contract' });
   const data = { runId: 'r', status: 'running', startedAt: '2026-03-01T12:00:00Z', params };
   const answer = status(200, {
@@ -267,12 +271,12 @@ test.each([
 
 test('a body goes to the vendor always, to the contract only with parameters', async () => {
   await open({ dialect: 'dagu-v2' });
-  await engine.start('reports', told({ params: '' }), signal);
+  await engine.start('reports', asked({ params: '' }), signal);
   expect(startsOf().map(({ body }) => body)).toEqual(['{"dagRunId":"tidemark-nightly-7"}']);
   await engine.close();
   await simulator.close();
   await open({ dialect: 'contract' });
-  await engine.start('reports', told({ params: '' }), signal);
+  await engine.start('reports', asked({ params: '' }), signal);
   expect(startsOf().map(({ body, headers }) => [body, headers['content-type']])).toEqual([
     [undefined, undefined],
   ]);

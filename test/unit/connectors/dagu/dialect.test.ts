@@ -72,7 +72,7 @@ describe('the dialect of an engine', () => {
     });
     await expect(findDialect(out, ['a'], signal)).rejects.toMatchObject({
       code: 'refused',
-      message: expect.stringMatching(/answered 200 with an error: broken/),
+      message: expect.stringMatching(/answered with an error: broken/),
     });
   });
 
