@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
-import type { Days, Partition, Stream } from '../core/stream.ts';
+import type { Partition } from '../core/stream.ts';
 import { sliceContext } from './batching/slice-context.ts';
 import type { RunDeps } from './context/deps.ts';
 import { chosenStreams } from './context/select-streams.ts';
-import { slicesOf } from './sync/days.ts';
+import { slicesOfDays } from './sync/days.ts';
 import { ownersOf, whichFor } from './sync/partitions.ts';
-import { type Mode, planStream, type Request, type StreamPlan } from './sync/plan.ts';
+import type { Mode, Planning, Request, StreamPlan } from './sync/plan.ts';
+import { planStream } from './sync/sync-stream.ts';
 
 /** What a run would do for one stream. */
 export interface PlannedStream {
@@ -40,23 +41,18 @@ export async function plan(
     readonly window?: Request['window'];
   },
 ): Promise<readonly PlannedStream[]> {
-  const { db } = deps.warehouse;
   // A source that was never read has no id, and 0 is the id of none.
   const { rows } = await sql<{ source_id: number }>`select source_id from ops.sources
-    where name = ${deps.source.name}`.execute(db);
+    where name = ${deps.source.name}`.execute(deps.warehouse.db);
   const sourceId = rows[0]?.source_id ?? 0;
   const { clock } = await deps.source.preflight(deps.signal);
   const request: Request = { full: options.full === true, window: options.window };
   const planned: PlannedStream[] = [];
   for (const stream of chosenStreams(deps, options.streams)) {
-    const what = await planStream(deps, sourceId, stream, request, clock, deps.signal);
+    const of = { deps, sourceId, stream, request, clock, signal: deps.signal };
+    const { planning, plan: what } = await planStream(of);
     if (what === undefined) continue;
-    const { partitions } = stream;
-    const at = { sourceId, stream: stream.name };
-    const owners =
-      partitions === undefined
-        ? [undefined]
-        : await ownersOf(db, at, partitions, stream.by === 'days' ? 'all' : whichFor(what));
+    const owners = await ownersOf(planning, whichFor(what));
     const { mode, why, window: { from, to } = {} } = what;
     planned.push({
       stream: stream.name,
@@ -64,9 +60,7 @@ export async function plan(
       ...(why !== undefined && { why }),
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
-      ...(stream.by === 'days'
-        ? await sizeOfDays(deps, { sourceId, clock }, stream, stream.days, what, owners)
-        : { slices: owners.length, ...(await sizeOf(deps, stream, what)) }),
+      ...(await sizeOf(planning, what, owners)),
     });
   }
   return planned;
@@ -74,27 +68,25 @@ export async function plan(
 
 type Size = Pick<PlannedStream, 'slices' | 'records' | 'requests' | 'seconds'>;
 
+/** The slices of a stream; its records (of days: an upper bound) and requests where the source can say so. */
 async function sizeOf(
-  deps: RunDeps,
-  { windows }: Stream,
+  { deps, sourceId, stream, clock }: Planning,
   { window }: StreamPlan,
-): Promise<Omit<Size, 'slices'>> {
-  const records = window && (await windows?.count({ window }, deps.signal));
-  return records === undefined ? {} : { records, requests: Math.max(1, Math.ceil(records / pageSize)) };
-}
-
-/** The slices of a stream of days, with an upper bound of their rows. */
-async function sizeOfDays(
-  deps: RunDeps,
-  { sourceId, clock }: { readonly sourceId: number; readonly clock: Date | undefined },
-  stream: Stream,
-  days: Days,
-  what: StreamPlan,
   owners: readonly (Partition | undefined)[],
 ): Promise<Size> {
-  const owner = { deps, run: { sourceId, runId: '0' }, clock, now: () => clock ?? new Date() };
-  const context = sliceContext(owner, stream, undefined);
-  const slices = slicesOf({ days }, what.window, owners);
+  const { days, windows } = stream;
+  if (days === undefined) {
+    const records = window && (await windows?.count({ window }, deps.signal));
+    if (records === undefined) return { slices: owners.length };
+    return { slices: owners.length, records, requests: Math.max(1, Math.ceil(records / pageSize)) };
+  }
+  const now = clock ?? new Date();
+  const context = sliceContext(
+    { deps, run: { sourceId, runId: '0' }, clock, now: () => now },
+    stream,
+    undefined,
+  );
+  const slices = slicesOfDays(days, window, owners);
   const totals = { records: 0, requests: 0 };
   for (const slice of slices) {
     totals.records += await days.rows(slice, context);

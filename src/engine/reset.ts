@@ -13,20 +13,15 @@ export async function resetStream(warehouse: Warehouse, pipeline: string, stream
   const lease = await takeLease(warehouse.pool, pipeline);
   try {
     await withLease({ deps: { warehouse }, lease }, async ({ trx }) => {
-      const { rows } = await sql<{
-        source_id: number;
-      }>`select s.source_id from ops.streams t join ops.sources s using (source_id)
-        where s.name = ${pipeline} and t.stream = ${stream}`.execute(trx);
-      const sourceId = rows[0]?.source_id;
-      if (sourceId === undefined)
-        throw new Misconfigured(`the warehouse knows no stream ${stream} of ${pipeline}`);
-      await sql`delete from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(
-        trx,
-      );
-      await sql`update ops.streams set state = 'unknown', reason = null, checked_at = null
-        where source_id = ${sourceId} and stream = ${stream}`.execute(trx);
-      await sql`update ops.walks set status = 'abandoned', closed_at = now()
-        where source_id = ${sourceId} and stream = ${stream} and status = 'open'`.execute(trx);
+      const { numAffectedRows } = await sql`
+        with source as (select source_id from ops.sources where name = ${pipeline}),
+        watermark as (delete from ops.checkpoints c using source s
+          where c.source_id = s.source_id and c.stream = ${stream}),
+        walks as (update ops.walks w set status = 'abandoned', closed_at = now() from source s
+          where w.source_id = s.source_id and w.stream = ${stream} and w.status = 'open')
+        update ops.streams t set state = 'unknown', reason = null, checked_at = null from source s
+        where t.source_id = s.source_id and t.stream = ${stream}`.execute(trx);
+      if (!numAffectedRows) throw new Misconfigured(`the warehouse knows no stream ${stream} of ${pipeline}`);
     });
   } finally {
     await lease.release();

@@ -2,8 +2,6 @@ import { Fenced, Forbidden, Interrupted, Missing, passesAfter, saidBy } from '..
 import { plural } from '../core/format.ts';
 import { noCounts, type StreamReport } from '../core/run.ts';
 import type { Stream } from '../core/stream.ts';
-import type { Loaded } from '../load/load.ts';
-import type { Session } from '../load/session.ts';
 import { withRetry } from '../warehouse/with-retry.ts';
 import { endsRun } from './context/problems.ts';
 import { type RunContext, tallyBatch, tell } from './context/run-context.ts';
@@ -11,8 +9,8 @@ import { enterStream, type StreamInRun } from './context/stream-in-run.ts';
 import { withLease } from './state/lease-guard.ts';
 import { countBatch, markStream, wasRead } from './state/run-state.ts';
 import { abandonWalks } from './state/walk-state.ts';
-import type { Request } from './sync/plan.ts';
-import { syncStream, type Times } from './sync/sync-stream.ts';
+import type { Request, Times } from './sync/plan.ts';
+import { syncStream } from './sync/sync-stream.ts';
 import { outcomeOf } from './verify.ts';
 
 /** A stream while it runs. */
@@ -62,13 +60,9 @@ export async function runStream(
  */
 function end({ context, stream, end: record }: Running, done: StreamReport): Promise<StreamReport> {
   const { superseded } = done.counts;
-  if (superseded > 0)
-    tell(
-      context,
-      'warn',
-      `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept. ` +
-        `If the source was restored from a backup, run sync ${context.run.pipeline} --full`,
-    );
+  const kept = `${stream.name}: ${plural(superseded, 'record')} read with an older date than stored: the stored rows were kept`;
+  const next = `If the source was restored from a backup, run sync ${context.run.pipeline} --full`;
+  if (superseded > 0) tell(context, 'warn', `${kept}. ${next}`);
   return record(done);
 }
 
@@ -87,51 +81,38 @@ async function refused(running: Running, error: Missing | Forbidden): Promise<St
     sibling: false,
     hasDays,
   });
-  if (outcome === 'failed' && stream.optional === true)
-    return report(
-      'failed',
-      `${message}; but it was there before. Should the server have given it up, it is unavailable after tidemark reset ${run.pipeline}.${stream.name}`,
-    );
+  if (outcome === 'failed' && stream.optional === true) {
+    const next = `If the server no longer has it, run tidemark reset ${run.pipeline}.${stream.name}`;
+    return report('failed', `${message}; but it was there before. ${next}`);
+  }
   const state = isMissing ? 'unavailable' : 'forbidden';
   await withRetry(() => markStream(db, run.sourceId, stream.name, state, message));
-  // Walks over an endpoint that the server does not have are not resumed.
-  if (stream.optional === true)
-    await withRetry(() => abandonWalks(db, run.sourceId, stream.name, 'list', 'days', 'full from %'));
+  // Of an endpoint that the server does not have nothing is left that a later run would go on with.
+  if (isMissing && stream.optional === true)
+    await withRetry(() => abandonWalks(db, run.sourceId, stream.name, '%'));
   const filled = await fallBack(running);
   if (outcome === 'failed' && filled === undefined) return report('failed', message);
   return report(state, filled === undefined ? message : `${message}; ${filled}`);
 }
 
 /** What a stream does in the warehouse when it has been read, one transaction each. */
-async function afterwards({ context, stream, times, tally }: Running, isInPart: boolean): Promise<void> {
-  const { run } = context;
-  for (const { sql, after, evenInPart } of stream.afterwards ?? []) {
+async function afterwards(running: Running, isInPart: boolean): Promise<void> {
+  const { context, stream, times } = running;
+  for (const { sql, after = [], evenInPart } of stream.afterwards ?? []) {
     if (isInPart && evenInPart !== true) continue;
-    if (after !== undefined) await times.ready(after);
-    const { rows, loaded } = await withLease(context, async (session) => {
-      const parameters = [run.sourceId, run.runId, (context.clock ?? new Date()).toISOString()];
-      const { rows } = await session.client.query<Written>(sql, parameters);
-      return { rows, loaded: await countWritten(context, session, stream, rows) };
-    });
-    tallyBatch(tally, loaded);
+    await times.ready(after);
+    const rows = await write(running, sql, [(context.clock ?? new Date()).toISOString()]);
     for (const { warning } of rows)
       if (typeof warning === 'string') tell(context, 'warn', `${stream.name}: ${warning}`);
   }
 }
 
-/**
- * Fills the table from other tables where the server has no list of its own; gives the reason for reports.
- */
-async function fallBack({ context, stream, times, tally }: Running): Promise<string | undefined> {
-  const { fallback } = stream;
+/** Fills the table from other tables where the server has no list of its own; gives the reason for reports. */
+async function fallBack(running: Running): Promise<string | undefined> {
+  const { fallback } = running.stream;
   if (fallback === undefined) return undefined;
-  await times.ready(fallback.after);
-  const { run } = context;
-  const written = await withLease(context, async (session) => {
-    const { rows } = await session.client.query<Written>(fallback.sql, [run.sourceId, run.runId]);
-    return countWritten(context, session, stream, rows);
-  });
-  tallyBatch(tally, written);
+  await running.times.ready(fallback.after);
+  await write(running, fallback.sql);
   return fallback.reason;
 }
 
@@ -143,18 +124,23 @@ interface Written {
   readonly deleted?: string;
 }
 
-/** Counts what a statement wrote for the stream, inside its transaction. */
-async function countWritten(
-  context: RunContext,
-  session: Session,
-  stream: Stream,
-  rows: readonly Written[],
-): Promise<Loaded> {
-  const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
-    rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
-  const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
-  const counts = { ...noCounts, received: inserted + updated, inserted, updated };
-  const loaded = { counts, deleted, isHeld: false };
-  if (inserted + updated + deleted > 0) await countBatch(session, context.run, stream.name, loaded);
-  return loaded;
+/** Runs a statement of the stream, and counts what it wrote, in one transaction. */
+async function write(
+  { context, stream, tally }: Running,
+  sql: string,
+  more: readonly string[] = [],
+): Promise<readonly Written[]> {
+  const { run } = context;
+  const { rows, loaded } = await withLease(context, async (session) => {
+    const { rows } = await session.client.query<Written>(sql, [run.sourceId, run.runId, ...more]);
+    const sum = (of: 'inserted' | 'updated' | 'deleted'): number =>
+      rows.reduce((all, row) => all + Number(row[of] ?? 0), 0);
+    const [inserted, updated, deleted] = [sum('inserted'), sum('updated'), sum('deleted')];
+    const counts = { ...noCounts, received: inserted + updated, inserted, updated };
+    const loaded = { counts, deleted, isHeld: false };
+    if (inserted + updated + deleted > 0) await countBatch(session, run, stream.name, loaded);
+    return { rows, loaded };
+  });
+  tallyBatch(tally, loaded);
+  return rows;
 }

@@ -24,38 +24,34 @@ export interface Refusal {
  */
 export type Outcome = 'unavailable' | 'forbidden' | 'failed' | 'wait' | 'gone';
 
-type Rule = { readonly [fact in keyof Refusal]: Refusal[fact] | 'any' } & { readonly outcome: Outcome };
-
-const rule = (
-  answer: Rule['answer'],
-  of: Rule['of'],
-  endpoint: Rule['endpoint'],
-  sibling: Rule['sibling'],
-  hasDays: Rule['hasDays'],
+type Rule = readonly [
+  answer: Refusal['answer'],
+  of: Refusal['of'] | 'any',
+  endpoint: Refusal['endpoint'] | 'any',
+  sibling: boolean | 'any',
+  hasDays: boolean | 'any',
   outcome: Outcome,
-): Rule => ({ answer, of, endpoint, sibling, hasDays, outcome });
+];
 
 /** docs/operations.md, "Missing and forbidden", says the same for users. */
 const policy: readonly Rule[] = [
-  // answer      of        endpoint    sibling has days outcome
-  rule('forbidden', 'owner', 'any', true, 'any', 'wait'),
-  rule('forbidden', 'owner', 'optional', 'any', 'any', 'wait'),
-  rule('forbidden', 'any', 'promised', 'any', 'any', 'failed'),
-  rule('forbidden', 'any', 'optional', 'any', 'any', 'forbidden'),
-  rule('missing', 'owner', 'any', true, 'any', 'gone'),
-  rule('missing', 'any', 'promised', 'any', 'any', 'failed'),
+  // answer     of       endpoint    sibling has days outcome
+  ['forbidden', 'owner', 'any', true, 'any', 'wait'],
+  ['forbidden', 'owner', 'optional', 'any', 'any', 'wait'],
+  ['forbidden', 'any', 'promised', 'any', 'any', 'failed'],
+  ['forbidden', 'any', 'optional', 'any', 'any', 'forbidden'],
+  ['missing', 'owner', 'any', true, 'any', 'gone'],
+  ['missing', 'any', 'promised', 'any', 'any', 'failed'],
   // Days go by: what an endpoint does not give for a while would be lost without a word.
-  rule('missing', 'any', 'optional', 'any', true, 'failed'),
-  rule('missing', 'any', 'optional', 'any', false, 'unavailable'),
+  ['missing', 'any', 'optional', 'any', true, 'failed'],
+  ['missing', 'any', 'optional', 'any', false, 'unavailable'],
 ];
 
-export function outcomeOf(refusal: Refusal): Outcome {
-  const facts = Object.keys(refusal) as readonly (keyof Refusal)[];
-  const found = policy.find((row) =>
-    facts.every((fact) => row[fact] === 'any' || row[fact] === refusal[fact]),
-  );
-  if (found === undefined) throw new Error(`no rule for ${JSON.stringify(refusal)}`);
-  return found.outcome;
+export function outcomeOf({ answer, of, endpoint, sibling, hasDays }: Refusal): Outcome {
+  const facts = [answer, of, endpoint, sibling, hasDays];
+  const found = policy.find((row) => facts.every((fact, at) => row[at] === 'any' || row[at] === fact));
+  if (found === undefined) throw new Error(`no rule for ${facts.join(', ')}`);
+  return found[5];
 }
 
 /**

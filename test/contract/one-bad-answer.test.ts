@@ -175,19 +175,6 @@ describe('a page of the search that says too early that it is the last', () => {
     },
   );
 
-  test('is seen without a request: changes are not counted where what is known to be among them is shown', async () => {
-    const { log, state, clock } = await open();
-    await rig.sync();
-    const counts = (): number => log.filter(({ endpoint }) => endpoint.endsWith('/approximate-count')).length;
-    const before = counts();
-    for (let night = 0; night < 2; night += 1) {
-      clock.advance(86_400_000);
-      for (const id of [...rig.tracker.oracle().issues.keys()].slice(0, 8)) state.touch(id);
-      await rig.sync();
-    }
-    expect(counts()).toBe(before);
-  });
-
   test('twice is believed, with a warning that says what was counted', async () => {
     const { script } = await open();
     const rule = script.at({ ...ofIssues, ...always }, cutTo(15));

@@ -18,11 +18,8 @@ export interface WalkContext {
   readonly nestedLists: NestedLists;
   /** Whether a good version may resolve an open reject of the stream. */
   readonly resolves: boolean;
-  /**
-   * Slices of the walk that are not read to their end (`count`), and those that no reader has begun
-   * (`waiting`).
-   */
-  readonly unread: { count: number; waiting: number };
+  /** Slices of the walk that are not read to their end. */
+  readonly unread: { count: number };
   /** A forced resync: what is read now wins over what is stored. */
   readonly force: boolean;
   readonly clock: () => Instant;
@@ -36,5 +33,5 @@ export const newWalkContext = (
   ...of,
   context,
   nestedLists: new NestedLists(context, of.stream),
-  unread: { count: 0, waiting: 0 },
+  unread: { count: 0 },
 });

@@ -141,7 +141,7 @@ export async function readLacking(
   lacking: Lacking,
   tally: Tally,
 ): Promise<Problem | undefined> {
-  const { context, clock } = execution;
+  const { context } = execution;
   const { run } = context;
   await noteLacking(context, stream, client, lacking);
   tell(
@@ -151,7 +151,7 @@ export async function readLacking(
   );
   const reading = newTally();
   try {
-    const problem = await readWalk(await contextFor(execution, stream, lacking.slices, reading), clock);
+    const problem = await readWalk(await contextFor(execution, stream, lacking.slices, reading));
     if (problem !== undefined) return problem;
   } finally {
     tally.counts = addCounts(tally.counts, reading.counts);

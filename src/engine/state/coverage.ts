@@ -23,7 +23,7 @@ export interface Coverage {
 export async function coverageOf(
   { windows, days }: Stream,
   signal: AbortSignal,
-  before: readonly string[] = [],
+  before: readonly string[] | null = null,
 ): Promise<Coverage> {
   const selection = windows?.scope ?? days?.scope ?? '';
   const first = await windows?.reading?.(signal);
@@ -35,12 +35,12 @@ export async function coverageOf(
 
 /**
  * Why everything is to be read again that was read once, for people; undefined where it was read as it is
- * asked for now. `scope` and `fields` are the checkpoint's. On the word of a source that tells only part of
+ * asked for now. `scope` and `fields` are the checkpoint's. Where the source gives only part of
  * that, nothing is read again: the checkpoint then keeps the part (`closeIfLast`), and all is read when the
- * source tells more.
+ * source gives more.
  */
 export function whyAgain(
-  { scope, fields }: { readonly scope: string; readonly fields: readonly string[] | undefined },
+  { scope, fields }: { readonly scope: string; readonly fields: readonly string[] | null },
   { words, ours, whole, fields: asked }: Coverage,
 ): string | undefined {
   if (selectionOf(scope) !== selectionOf(words)) return 'what is to be read was configured anew';
@@ -64,18 +64,18 @@ const selectionOf = (scope: string): string =>
  * the highest number, and a record that gets a value in it is changed.
  */
 function cameIntoSight(
-  before: readonly string[] | undefined,
+  before: readonly string[] | null,
   now: readonly string[] | undefined,
 ): readonly string[] {
-  if (before === undefined || now === undefined) return [];
-  const known = new Set(before);
+  if (before === null || now === undefined) return [];
+  const old = new Set(before);
   const newest = before.reduce((highest, id) => Math.max(highest, numberOf(id) ?? 0), 0);
-  return now.filter((id) => !known.has(id) && (numberOf(id) ?? 0) <= newest);
+  return now.filter((id) => !old.has(id) && (numberOf(id) ?? 0) <= newest);
 }
 
 /** Whether fields of the checkpoint are no longer listed. Those after a minus were not requested. */
-const lacks = (now: readonly string[] | undefined, before: readonly string[]): boolean =>
-  now !== undefined && before.some((id) => !id.startsWith('-') && !now.includes(id));
+const lacks = (now: readonly string[] | undefined, before: readonly string[] | null): boolean =>
+  now !== undefined && before?.some((id) => !id.startsWith('-') && !now.includes(id)) === true;
 
 /** The number in an id such as `customfield_10016`. */
 function numberOf(id: string): number | undefined {

@@ -1,10 +1,10 @@
 /** Slices as they stand in `ops.slices`: opened, cut, begun, and closed with a receipt. */
 
-import { type Kysely, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Fenced } from '../../core/errors.ts';
 import type { Partition, Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
-import type { AnyDatabase } from '../../warehouse/connect.ts';
+import type { Db } from '../../queries/db.ts';
 
 /** The walk that slices belong to. */
 export interface SlicedWalk {
@@ -16,93 +16,62 @@ export interface SlicedWalk {
 export interface OpenSlice {
   readonly sliceId: string;
   readonly slice: Slice;
+  /** It was cut from a larger slice in this run. */
+  readonly isPart?: true;
 }
 
 /** A window whose ends may be open. */
 export const windowOf = (field: Window['field'], from: Date | null, to: Date | null): Window => ({
   field,
-  ...(from === null ? {} : { from }),
-  ...(to === null ? {} : { to }),
+  ...(from !== null && { from }),
+  ...(to !== null && { to }),
 });
 
 interface SliceRow {
-  slice_id: string;
-  partition: Partition | null;
-  window_from: Date | null;
-  window_to: Date | null;
+  readonly sliceId: string;
+  readonly partition: Partition | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
 }
 
-const openSlice = (row: SliceRow, { window }: SlicedWalk): OpenSlice => ({
-  sliceId: row.slice_id,
+const columns = sql.raw('slice_id::text as "sliceId", partition, window_from as "from", window_to as "to"');
+
+const openSlice = ({ sliceId, partition, from, to }: SliceRow, { window }: SlicedWalk): OpenSlice => ({
+  sliceId,
   slice: {
-    ...(row.partition === null ? {} : { partition: row.partition }),
-    ...(window === undefined ? {} : { window: windowOf(window.field, row.window_from, row.window_to) }),
+    ...(partition !== null && { partition }),
+    ...(window !== undefined && { window: windowOf(window.field, from, to) }),
   },
 });
 
-/** Adds slices to a walk; gives them in their order. */
-export async function addSlices(
-  db: Kysely<AnyDatabase>,
-  walk: SlicedWalk,
-  slices: readonly Slice[],
-): Promise<readonly OpenSlice[]> {
-  if (slices.length === 0) return [];
-  const { rows } = await sql<SliceRow>`with added as (
-      insert into ops.slices (walk_id, partition, window_from, window_to)
-      select ${walk.walkId}::bigint, (s ->> 'partition')::jsonb, (s ->> 'from')::timestamptz, (s ->> 'to')::timestamptz
-      from jsonb_array_elements(${JSON.stringify(
-        slices.map((slice) => ({
-          partition: slice.partition === undefined ? null : JSON.stringify(slice.partition),
-          from: slice.window?.from ?? null,
-          to: slice.window?.to ?? null,
-        })),
-      )}::jsonb) with ordinality as added (s, nth) order by nth
-      returning slice_id, partition, window_from, window_to)
-    select slice_id::text, partition, window_from, window_to from added order by added.slice_id`.execute(db);
-  return rows.map((row) => openSlice(row, walk));
+/** The statement that adds slices to a walk, in their order. */
+export const insertSlices = (walkId: RawBuilder<unknown>, slices: readonly Slice[]): RawBuilder<unknown> =>
+  sql`insert into ops.slices (walk_id, partition, window_from, window_to)
+    select ${walkId}, s -> 'partition', (s -> 'window' ->> 'from')::timestamptz, (s -> 'window' ->> 'to')::timestamptz
+    from jsonb_array_elements(${JSON.stringify(slices)}::jsonb) with ordinality as added (s, nth) order by nth
+    returning slice_id, partition, window_from, window_to`;
+
+/**
+ * A slice and its state: unread · read · refused (its owner answered 404, or its days were not given) · too
+ * old: the source does not give days so old any more, and never will again.
+ */
+export interface WalkSlice extends OpenSlice {
+  readonly state: 'unread' | 'read' | 'refused' | 'too_old';
 }
 
-/** The slices of a walk that are not done: to be read now, in the order in which they were added. */
-export async function unreadSlices(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<readonly OpenSlice[]> {
-  const { rows } =
-    await sql<SliceRow>`select slice_id::text, partition, window_from, window_to from ops.slices s
-    where walk_id = ${walk.walkId}::bigint and status in ('pending', 'failed', 'partial') order by s.slice_id`.execute(
-      db,
-    );
-  return rows.map((row) => openSlice(row, walk));
-}
-
-/** Whether the source has answered for a slice of the walk, in this run or one before it. */
-export async function hasAnswered(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<boolean> {
-  const { rows } = await sql<{ answered: boolean }>`select exists (select from ops.slices
-    where walk_id = ${walk.walkId}::bigint and status in ('done', 'partial') and passes > 0) as answered`.execute(
+/** The slices of a walk in the order in which they were added; those that were cut are left out. */
+export async function slicesOfWalk(db: Db, walk: SlicedWalk): Promise<readonly WalkSlice[]> {
+  const { rows } = await sql<SliceRow & Pick<WalkSlice, 'state'>>`
+    select ${columns}, case when status = 'done' then 'read'
+      when status <> 'absent' then 'unread' when error_code = ${tooOld} then 'too_old' else 'refused' end as state
+    from ops.slices s where walk_id = ${walk.walkId}::bigint and status <> 'split' order by s.slice_id`.execute(
     db,
   );
-  return rows[0]?.answered === true;
-}
-
-/** Whether an earlier run than this has read slices of the walk to their ends. */
-export async function wasReadBefore(
-  db: Kysely<AnyDatabase>,
-  walk: SlicedWalk,
-  runId: string,
-): Promise<boolean> {
-  const { rows } = await sql<{ read: boolean }>`select exists (select from ops.slices
-    where walk_id = ${walk.walkId}::bigint and status = 'done' and run_id <> ${runId}::bigint) as read`.execute(
-    db,
-  );
-  return rows[0]?.read === true;
-}
-
-/** Partitions that already have a slice in the walk, as canonical text. */
-export async function partitionsOf(db: Kysely<AnyDatabase>, walk: SlicedWalk): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ partition: Partition }>`select partition from ops.slices
-    where walk_id = ${walk.walkId}::bigint and partition is not null`.execute(db);
-  return new Set(rows.map((row) => partitionText(row.partition)));
+  return rows.map((row) => ({ ...openSlice(row, walk), state: row.state }));
 }
 
 /** A partition as text that is equal exactly for equal partitions. */
-export const partitionText = (partition: Partition): string =>
+export const partitionText = (partition: Partition = {}): string =>
   JSON.stringify(Object.entries(partition).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /**
@@ -118,11 +87,13 @@ export async function splitSlice(
   const { numAffectedRows } = await sql`update ops.slices set status = 'split', finished_at = now()
     where slice_id = ${sliceId}::bigint and status in ('pending', 'failed', 'partial')`.execute(trx);
   if (Number(numAffectedRows ?? 0) !== 1) throw new Fenced(`slice ${sliceId} is not ours to cut any more`);
-  return addSlices(trx, walk, parts);
+  const { rows } = await sql<SliceRow>`with added as (${insertSlices(sql`${walk.walkId}::bigint`, parts)})
+    select ${columns} from added order by added.slice_id`.execute(trx);
+  return rows.map((row) => openSlice(row, walk));
 }
 
 /** Notes that work on a slice begins. */
-export async function beginSlice(db: Kysely<AnyDatabase>, sliceId: string, runId: string): Promise<void> {
+export async function beginSlice(db: Db, sliceId: string, runId: string): Promise<void> {
   await sql`update ops.slices set run_id = ${runId}::bigint, started_at = clock_timestamp(), finished_at = null
     where slice_id = ${sliceId}::bigint`.execute(db);
 }
@@ -153,25 +124,19 @@ export async function endSlice(
     where slice_id = ${sliceId}::bigint`.execute(session.trx);
 }
 
-/** Why a slice was passed by: the source does not tell days so old any more, and never will again. */
+/** Why a slice was passed by: the source does not have days so old any more. */
 export const tooOld = 'too_old';
-
-/** Why a slice was not read. */
-export interface Unread {
-  readonly code: string;
-  readonly message: string;
-}
 
 /**
  * Remembers why a slice could not be read: a failed one is read again by the next run, an absent one is
  * passed by: its walk goes on without it.
  */
 export async function leaveSlice(
-  db: Kysely<AnyDatabase>,
+  db: Db,
   sliceId: string,
   runId: string,
   as: 'failed' | 'absent',
-  why: Unread,
+  why: { readonly code: string; readonly message: string },
 ): Promise<void> {
   await sql`update ops.slices set status = ${as}, run_id = ${runId}::bigint, finished_at = now(),
       error_code = ${why.code}, error_message = ${why.message}

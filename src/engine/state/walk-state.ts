@@ -1,13 +1,14 @@
 /** Walks as they stand in `ops.walks`, and the checkpoints that they move. */
 
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
+import { Fenced } from '../../core/errors.ts';
 import type { RunKind } from '../../core/run.ts';
 import type { Slice, Window } from '../../core/stream.ts';
 import type { Session } from '../../load/session.ts';
-import type { AnyDatabase } from '../../warehouse/connect.ts';
+import type { Db } from '../../queries/db.ts';
 import type { Coverage } from './coverage.ts';
 import { type Holder, withLease } from './lease-guard.ts';
-import { addSlices, windowOf } from './slice-state.ts';
+import { insertSlices, type OpenSlice, windowOf } from './slice-state.ts';
 
 export type WalkKind = 'full' | 'incremental' | 'backfill';
 
@@ -23,56 +24,59 @@ export interface Walk extends WalkPlan {
   readonly walkId: string;
   /** The source's clock when it began; what the watermark becomes when it is done. */
   readonly clock: Date | undefined;
-  readonly resumed: boolean;
+  /** When it was opened, as the warehouse writes it: with microseconds. */
+  readonly opened: string;
   /** The run that opened it. */
   readonly runId: string;
 }
 
-interface WalkRow {
-  walk_id: string;
-  run_id: string;
-  kind: WalkKind;
-  words: string;
-  source_clock: Date | null;
-  field: Window['field'] | null;
-  window_from: Date | null;
-  window_to: Date | null;
+interface StreamOfRun {
+  readonly sourceId: number;
+  readonly stream: string;
+  readonly runId: string;
 }
+
+interface WalkRow extends Omit<Walk, 'window' | 'clock'> {
+  readonly clock: Date | null;
+  readonly field: Window['field'] | null;
+  readonly from: Date | null;
+  readonly to: Date | null;
+}
+
+const columns =
+  sql.raw(`walk_id::text as "walkId", run_id::text as "runId", kind, words, source_clock as clock,
+  opened_at::text as opened, field, window_from as "from", window_to as "to"`);
+
+const walkOf = ({ field, from, to, clock, ...row }: WalkRow): Walk => ({
+  ...row,
+  clock: clock ?? undefined,
+  window: field === null ? undefined : windowOf(field, from, to),
+});
 
 /** The open walks of a stream, oldest first. */
-export async function openWalks(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
-  stream: string,
-): Promise<readonly Walk[]> {
-  const { rows } =
-    await sql<WalkRow>`select walk_id::text, run_id::text, kind, words, source_clock, field, window_from, window_to
-    from ops.walks w where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by w.walk_id`.execute(
-      db,
-    );
-  return rows.map((row) => ({
-    walkId: row.walk_id,
-    kind: row.kind,
-    words: row.words,
-    window: row.field === null ? undefined : windowOf(row.field, row.window_from, row.window_to),
-    clock: row.source_clock ?? undefined,
-    resumed: true,
-    runId: row.run_id,
-  }));
+export async function openWalks(db: Db, sourceId: number, stream: string): Promise<readonly Walk[]> {
+  const { rows } = await sql<WalkRow>`select ${columns} from ops.walks w
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' order by w.walk_id`.execute(db);
+  return rows.map(walkOf);
 }
 
-/** How long finished walks and their slices are kept. */
-const keptFor = '30 days';
+/** The last complete walk of a stream; backfills do not count. */
+export async function lastCompleteWalk(db: Db, sourceId: number, stream: string): Promise<Walk | undefined> {
+  const { rows } = await sql<WalkRow>`select ${columns} from ops.walks w
+    where source_id = ${sourceId} and stream = ${stream} and status = 'done' and kind <> 'backfill'
+    order by w.walk_id desc limit 1`.execute(db);
+  return rows.map(walkOf)[0];
+}
 
 /**
- * Forgets walks that ended long ago, with their slices and the jobs of these; receipts per stream and run
+ * Forgets walks that ended more than 30 days ago, with their slices and the jobs of these; receipts per stream and run
  * stay in `ops.run_streams`. The last of each kind that read a stream whole or what had changed in it stays:
- * it tells since when the stream is stale, and what it has read. So does, of walks over days, the last one
- * that read so many: it tells when they are due again.
+ * it says since when the stream is stale, and what it has read. So does, of walks over days, the last one
+ * that read so many: it says when they are due again.
  */
-export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Promise<void> {
+export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
   await sql`with old as (
-      delete from ops.walks w where source_id = ${sourceId} and status <> 'open' and closed_at < now() - ${keptFor}::interval
+      delete from ops.walks w where source_id = ${sourceId} and status <> 'open' and closed_at < now() - interval '30 days'
         and (status <> 'done' or kind not in ('full', 'incremental') or exists (
           select from ops.walks n where n.source_id = w.source_id and n.stream = w.stream and n.kind = w.kind and n.status = 'done'
             and n.walk_id > w.walk_id and (w.field is distinct from 'day' or n.window_to - n.window_from >= w.window_to - w.window_from)))
@@ -84,11 +88,7 @@ export async function pruneWalks(db: Kysely<AnyDatabase>, sourceId: number): Pro
 }
 
 /** Whether an earlier run of the source left a walk open that a run of this kind goes on with. */
-export async function hasOpenWalk(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
-  kind: RunKind,
-): Promise<boolean> {
+export async function hasOpenWalk(db: Db, sourceId: number, kind: RunKind): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`select exists (
     select from ops.walks w left join ops.streams s using (source_id, stream)
     where w.source_id = ${sourceId} and w.status = 'open' and w.words not like 'reconcile %' and (w.kind = 'backfill') = ${kind === 'backfill'}
@@ -96,63 +96,53 @@ export async function hasOpenWalk(
   return rows[0]?.open === true;
 }
 
+/** Open walks that a new one replaces, and the slices of them that it takes over. */
+export interface Replaced {
+  readonly walkIds: readonly string[];
+  readonly slices: readonly OpenSlice[];
+}
+
 /**
- * Opens a walk with its first slices, in one transaction. `fields`: those that are asked for by name; absent:
- * all that there are.
+ * Opens a walk with its slices, in one statement. `fields`: those that are asked for by name; absent: all
+ * that there are. Throws `Fenced` where a walk to be replaced is not open any more.
  */
 export async function openWalk(
-  db: Kysely<AnyDatabase>,
-  at: {
-    readonly sourceId: number;
-    readonly stream: string;
-    readonly runId: string;
-    readonly fields?: readonly string[] | undefined;
-  },
+  db: Db,
+  at: StreamOfRun & { readonly fields?: readonly string[] | undefined },
   plan: WalkPlan,
   clock: Date | undefined,
   slices: readonly Slice[],
+  replaced: Replaced = { walkIds: [], slices: [] },
 ): Promise<Walk> {
-  return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ walk_id: string }>`insert into ops.walks
-        (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
-      values (${at.sourceId}, ${at.stream}, ${plan.kind}, ${plan.words}, ${clock ?? null}, ${plan.window?.field ?? null},
-        ${plan.window?.from ?? null}, ${plan.window?.to ?? null}, ${at.fields ?? null}::text[], ${at.runId}::bigint) returning walk_id::text`.execute(
-      trx,
-    );
-    const walk: Walk = { ...plan, walkId: rows[0]?.walk_id ?? '', clock, resumed: false, runId: at.runId };
-    await addSlices(trx, walk, slices);
-    return walk;
-  });
-}
-
-/** Closes an open walk without a watermark: what it was for is no longer wanted. */
-export async function abandonWalk(db: Kysely<AnyDatabase>, walkId: string): Promise<void> {
-  await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where walk_id = ${walkId}::bigint and status = 'open'`.execute(db);
-}
-
-/** Closes open walks whose words match any of these patterns: they are not resumed. */
-export async function abandonWalks(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
-  stream: string,
-  ...words: readonly ('list' | 'days' | 'full from %' | 'catch up %' | 'reconcile %')[]
-): Promise<void> {
-  await sql`update ops.walks set status = 'abandoned', closed_at = now()
-    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like any (${words}::text[])`.execute(
+  const { field = null, from = null, to = null } = plan.window ?? {};
+  const taken = replaced.slices.map(({ sliceId }) => sliceId);
+  const { rows } = await sql<{ walk_id: string; opened: string; replaced: number }>`
+    with walk as (
+      insert into ops.walks (source_id, stream, kind, words, source_clock, field, window_from, window_to, fields, run_id)
+      values (${at.sourceId}, ${at.stream}, ${plan.kind}, ${plan.words}, ${clock ?? null}, ${field}, ${from}, ${to},
+        ${at.fields ?? null}::text[], ${at.runId}::bigint) returning walk_id, opened_at),
+    closed as (
+      update ops.walks set status = 'abandoned', closed_at = now()
+      where walk_id = any (${replaced.walkIds}::bigint[]) and status = 'open' returning walk_id),
+    taken as (
+      update ops.slices s set walk_id = walk.walk_id from walk
+      where s.slice_id = any (${taken}::bigint[]) and s.walk_id = any (${replaced.walkIds}::bigint[])),
+    added as (${insertSlices(sql`(select walk_id from walk)`, slices)})
+    select walk_id::text, opened_at::text as opened, (select count(*)::int from closed) as replaced from walk`.execute(
     db,
   );
+  const [walk] = rows;
+  if (walk === undefined || walk.replaced !== replaced.walkIds.length)
+    throw new Fenced(`a walk of ${at.stream} that this run goes on with is not open any more`);
+  return { ...plan, walkId: walk.walk_id, clock, opened: walk.opened, runId: at.runId };
 }
 
-/**
- * Whether nothing is left of a walk but what is closed to us: then it was not interrupted, it is only not
- * whole.
- */
-export async function lacksOnlyClosed(db: Kysely<AnyDatabase>, walkId: string): Promise<boolean> {
-  const { rows } = await sql<{ closed: boolean }>`
-    select coalesce(bool_and(error_code is not distinct from 'forbidden'), false) as closed from ops.slices
-    where walk_id = ${walkId}::bigint and status in ('pending', 'failed', 'partial')`.execute(db);
-  return rows[0]?.closed === true;
+/** Closes open walks whose words match this pattern: they are not resumed. */
+export async function abandonWalks(db: Db, sourceId: number, stream: string, words: string): Promise<void> {
+  await sql`update ops.walks set status = 'abandoned', closed_at = now()
+    where source_id = ${sourceId} and stream = ${stream} and status = 'open' and words like ${words}`.execute(
+    db,
+  );
 }
 
 /**
@@ -164,12 +154,7 @@ export async function lacksOnlyClosed(db: Kysely<AnyDatabase>, walkId: string): 
 export async function closeIfLast(
   session: Pick<Session, 'trx'>,
   walk: Walk,
-  at: {
-    readonly sourceId: number;
-    readonly stream: string;
-    readonly runId: string;
-    readonly coverage: Coverage;
-  },
+  at: StreamOfRun & { readonly coverage: Coverage },
 ): Promise<boolean> {
   await sql`select from ops.walks where walk_id = ${walk.walkId}::bigint for update`.execute(session.trx);
   const { numAffectedRows } = await sql`update ops.walks w set status = 'done', closed_at = now()
@@ -195,9 +180,9 @@ export async function closeIfLast(
  * The fields that are requested and, after a minus, those of the checkpoint that are not: should they come
  * back, they are not new. Both are columns; the first may not be null.
  */
-const askedAndOnceAsked = (asked: string, known: string) =>
+const askedAndOnceAsked = (asked: string, before: string) =>
   sql.raw(
-    `${asked} || array(select '-' || ltrim(f, '-') from unnest(${known}) f where ltrim(f, '-') <> all (${asked}))`,
+    `${asked} || array(select '-' || ltrim(f, '-') from unnest(${before}) f where ltrim(f, '-') <> all (${asked}))`,
   );
 
 /**
@@ -213,9 +198,9 @@ export async function narrowCheckpoint(
   if (words === ours) return;
   await withLease(holder, async ({ trx }) => {
     await sql`update ops.checkpoints c set
-        fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.known', 'c.fields')} end,
+        fields = case when asked.fields is null then c.fields else ${askedAndOnceAsked('asked.kept', 'c.fields')} end,
         scope = case when c.scope <> ${words} and starts_with(c.scope, ${ours}) then ${ours} else c.scope end
-      from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as known
+      from (select s.source_id, s.stream, a.fields, array(select f from unnest(coalesce(s.fields, a.fields)) f where f = any (a.fields)) as kept
         from ops.checkpoints s cross join (select ${fields ?? null}::text[] as fields) a) asked
       where asked.source_id = c.source_id and asked.stream = c.stream and c.source_id = ${run.sourceId} and c.stream = ${stream}`.execute(
       trx,
@@ -225,36 +210,24 @@ export async function narrowCheckpoint(
 
 export interface Checkpoint {
   readonly watermark: Date;
-  readonly fullAt: Date | undefined;
+  /** The source's clock at the start of the last complete walk over everything. */
+  readonly fullAt: Date | null;
   readonly scope: string;
   /**
-   * Fields requested by name when it was last moved and, after a minus, fields requested before; undefined:
-   * all, or unknown.
+   * Fields requested by name when it was last moved and, after a minus, fields requested before; null: all,
+   * or unknown.
    */
-  readonly fields: readonly string[] | undefined;
+  readonly fields: readonly string[] | null;
 }
 
 /** The stored watermark of a stream, if a walk over it was ever completed. */
 export async function checkpointOf(
-  db: Kysely<AnyDatabase>,
+  db: Db,
   sourceId: number,
   stream: string,
 ): Promise<Checkpoint | undefined> {
-  const { rows } = await sql<{
-    watermark: Date;
-    full_at: Date | null;
-    scope: string;
-    fields: string[] | null;
-  }>`select watermark, full_at, scope, fields from ops.checkpoints where source_id = ${sourceId} and stream = ${stream}`.execute(
-    db,
-  );
-  const row = rows[0];
-  return row === undefined
-    ? undefined
-    : {
-        watermark: row.watermark,
-        fullAt: row.full_at ?? undefined,
-        scope: row.scope,
-        fields: row.fields ?? undefined,
-      };
+  const { rows } =
+    await sql<Checkpoint>`select watermark, full_at as "fullAt", scope, fields from ops.checkpoints
+    where source_id = ${sourceId} and stream = ${stream}`.execute(db);
+  return rows[0];
 }

@@ -1,59 +1,57 @@
-/** Facts by day: which days a run reads, and how they are cut into slices. */
-
-import { CompiledQuery, type Kysely, sql } from 'kysely';
-import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
-import { days as daysOf, hours } from '../../core/time.ts';
-import type { AnyDatabase } from '../../warehouse/connect.ts';
-import { partitionText, tooOld } from '../state/slice-state.ts';
-
-const day = daysOf(1);
-
-/** A run that begins somewhat earlier than the last one still counts as due. */
-const slack = hours(6);
-
 /**
- * Whether what is read every `every` days is due, by the source's clock. A last time in the future came from
- * a wrong clock.
+ * Facts by day: everything once; then the days since the last walk, and further back what the source may have
+ * restated. Each run opens a walk in place of an unfinished one and takes over its unread slices: an owner
+ * that fails or is closed is read from where it was left, and does not hold back the others.
  */
-export const isDue = (last: Date, every: number, clock: Date): boolean => {
-  const age = clock.getTime() - last.getTime();
-  return age >= daysOf(every) - slack || age < -slack;
-};
 
-/** A slice with more rows than this is halved. */
-export const mostRows = 20_000;
+import { CompiledQuery, sql } from 'kysely';
+import type { Days, Partition, Slice, Window } from '../../core/stream.ts';
+import { withRetry } from '../../warehouse/with-retry.ts';
+import type { Problem } from '../context/problems.ts';
+import { whyAgain } from '../state/coverage.ts';
+import { partitionText, slicesOfWalk, type WalkSlice } from '../state/slice-state.ts';
+import { lastCompleteWalk, type Walk } from '../state/walk-state.ts';
+import { day, daysThere, earlier, later, midnight, plus } from './cut-window.ts';
+import { ownersOf, whichFor } from './partitions.ts';
+import {
+  backfillPlan,
+  beginWalk,
+  fullWords,
+  goesOn,
+  isDue,
+  openWalksFor,
+  type Planning,
+  type StreamPlan,
+  type Syncing,
+} from './plan.ts';
 
-/** Midnight UTC at or before the moment. */
-export const midnight = (at: Date): Date => new Date(Math.floor(at.getTime() / day) * day);
+/** Whole days; both ends are at midnight UTC. */
+type Span = Window & { readonly field: 'day'; readonly from: Date; readonly to: Date };
 
-const plus = (at: Date, count: number): Date => new Date(at.getTime() + count * day);
-export const later = (a: Date, b: Date): Date => (a > b ? a : b);
-export const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
+const span = (from: Date, to: Date): Span | undefined => (from < to ? { field: 'day', from, to } : undefined);
 
-/** The days that the source has: from the beginning of history to the last day that is read. */
-export function daysThere(
-  { start, oldest, present }: Days,
-  clock: Date,
-): { readonly from: Date; readonly to: Date } {
-  const today = midnight(clock);
-  const from = oldest === undefined ? midnight(start) : later(midnight(start), plus(today, -oldest));
-  return { from, to: present ? plus(today, 1) : today };
-}
-
-/** The whole days of `asked` that the source has; undefined where it has none. */
-export function daysWithin(
-  days: Days,
-  clock: Date,
-  asked: { readonly from: Date; readonly to: Date },
-): Window | undefined {
+/** Everything, what is due since the watermark, or the days of a backfill; undefined where there are none. */
+export async function planDays(planning: Planning, days: Days): Promise<StreamPlan | undefined> {
+  const { request, checkpoint, coverage, clock = new Date() } = planning;
   const there = daysThere(days, clock);
-  const from = later(midnight(asked.from), there.from);
-  const to = earlier(midnight(new Date(asked.to.getTime() + day - 1)), there.to);
-  return from < to ? { field: 'day', from, to } : undefined;
+  if (request.window !== undefined) {
+    const { from, to } = request.window;
+    const end = midnight(new Date(to.getTime() + day - 1));
+    const window = span(later(midnight(from), there.from), earlier(end, there.to));
+    return window && backfillPlan(request.window, days.scope, window);
+  }
+  const why = request.full || checkpoint === undefined ? undefined : whyAgain(checkpoint, coverage);
+  if (request.full || checkpoint === undefined || why !== undefined) {
+    const window = span(there.from, there.to);
+    const words = fullWords(days.scope, request.full);
+    return window && { mode: 'full', kind: 'full', words, window, ...(why !== undefined && { why }) };
+  }
+  const window = await daysDue(days, clock, checkpoint.watermark, (back) => lastRead(planning, back));
+  return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
 }
 
 /**
- * What a run reads again: everything since the watermark, and as far back as the deepest restatement that is
+ * What a run reads again: everything since the last walk, and as far back as the deepest restatement that is
  * due, counted in days that are over. One that is overdue reaches back as far as it would have reached on
  * time: those days were not read since. `readAt(back)` is when the last so many days were last read, by the
  * source's clock.
@@ -61,179 +59,137 @@ export function daysWithin(
 export async function daysDue(
   days: Days,
   clock: Date,
-  watermark: Date,
+  last: Date,
   readAt: (back: number) => Promise<Date | undefined>,
-): Promise<Window | undefined> {
+): Promise<Span | undefined> {
   const { from, to } = daysThere(days, clock);
-  let since = earlier(midnight(watermark), midnight(clock));
+  let since = earlier(midnight(last), midnight(clock));
   for (const { every, back } of days.reread) {
-    const last = every <= 1 ? watermark : await readAt(back);
-    if (every > 1 && last !== undefined && !isDue(last, every, clock)) continue;
-    const onTime = last === undefined ? clock : earlier(clock, plus(last, every));
+    const read = every <= 1 ? last : await readAt(back);
+    if (every > 1 && read !== undefined && !isDue(read, every, clock)) continue;
+    const onTime = read === undefined ? clock : earlier(clock, plus(read, every));
     since = earlier(since, plus(midnight(onTime), -back));
   }
-  const first = later(from, since);
-  return first < to ? { field: 'day', from: first, to } : undefined;
+  return span(later(from, since), to);
 }
 
 /**
- * When so many of the last days were last read completely. A history that is shorter never was: each run
- * reads all of it.
+ * When a walk last read so many of the last days; what it could not read of them was taken over. A history
+ * that is shorter never was: each run reads all of it.
  */
-export async function lastRead(
-  db: Kysely<AnyDatabase>,
-  at: { readonly sourceId: number; readonly stream: string },
+async function lastRead(
+  { deps, sourceId, stream, coverage: { words: scope } }: Planning,
   back: number,
 ): Promise<Date | undefined> {
-  const { rows } = await sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
-    where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental')
-      and window_to - window_from >= ${back} * interval '1 day'`.execute(db);
+  const { rows } = await withRetry(() =>
+    sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
+      where source_id = ${sourceId} and stream = ${stream.name}
+        and (kind = 'incremental' or words in (${fullWords(scope, false)}, ${fullWords(scope, true)}))
+        and window_to - window_from >= ${back} * interval '1 day'`.execute(deps.warehouse.db),
+  );
   return rows[0]?.last ?? undefined;
 }
 
-/**
- * The slices of a walk over the days of `window`. Of an owner that the last walk that was completed did not
- * ask for, all of history is read; of one of whose days it was refused some or all, everything since the
- * first of these; of one that has got members since which may have facts from before, everything since the
- * first of them.
- */
-export async function slicesSince(
-  db: Kysely<AnyDatabase>,
-  at: {
-    readonly sourceId: number;
-    readonly stream: string;
-    readonly days: Days;
-    readonly clock: Date;
-  },
-  window: Window,
-  owners: readonly Partition[],
-): Promise<readonly Slice[]> {
-  const { days } = at;
-  const last = await lastComplete(db, at);
-  const late = last === undefined ? new Map() : await lateIn(db, at.sourceId, days, last.at, window.from);
-  const there = daysThere(days, at.clock);
-  return owners.flatMap((partition) => {
-    const name = partitionText(partition);
-    const since = [late.get(name), last?.refused.get(name)].flatMap((from) =>
-      from === undefined ? [] : [later(there.from, midnight(from))],
-    );
-    const from =
-      last?.asked.has(name) === true ? since.reduce(earlier, window.from ?? there.from) : there.from;
-    return slicesOf({ days }, { ...window, from }, [partition]);
+/** Opens the walk of this run, with what each owner lacks, in place of unfinished ones; reads it. */
+export async function syncDays(syncing: Syncing, plan: StreamPlan, days: Days): Promise<Problem | undefined> {
+  const { deps, sourceId, stream, clock = new Date() } = syncing;
+  const { db } = deps.warehouse;
+  const owners = await ownersOf(syncing, whichFor(plan));
+  const open = await withRetry(() => openWalksFor(syncing, plan));
+  const unfinished = open.findLast((walk) => goesOn(walk, plan, syncing));
+  const complete =
+    plan.kind === 'incremental'
+      ? await withRetry(() => lastCompleteWalk(db, sourceId, stream.name))
+      : undefined;
+  const last = unfinished ?? complete;
+  // Besides the unread slices of an unfinished walk, what is due since it began; nothing of a backfill.
+  const { clock: began } = unfinished ?? {};
+  const due =
+    unfinished === undefined
+      ? plan.window
+      : plan.kind === 'backfill'
+        ? undefined
+        : await daysDue(days, clock, began ?? new Date(unfinished.opened), (back) => lastRead(syncing, back));
+  const slices = last === undefined ? [] : await withRetry(() => slicesOfWalk(db, last));
+  const byOwner = Map.groupBy(slices, ({ slice }) => partitionText(slice.partition));
+  const late = await withRetry(() => lateIn(syncing, days, last, due?.from));
+  const there = daysThere(days, clock);
+  const whole = plan.kind === 'backfill' ? plan.window : span(there.from, there.to);
+  const lacking = owners.map((owner) => {
+    const text = partitionText(owner);
+    const own = byOwner.get(text);
+    const { kept, window } =
+      own === undefined
+        ? { kept: [], window: whole }
+        : lackOf(own, due, late.get(text) ?? there.to, there.from);
+    return { kept, fresh: slicesOfDays(days, window, [owner]) };
   });
-}
-
-interface Complete {
-  /** When the walk was opened, as the warehouse writes it: with microseconds. */
-  readonly at: string;
-  /** The owners that it asked for some days, and was answered or refused. */
-  readonly asked: ReadonlySet<string>;
-  /** The first day that it was refused, by owner. */
-  readonly refused: ReadonlyMap<string, Date>;
-}
-
-/** What the last walk that was completed has read. */
-async function lastComplete(
-  db: Kysely<AnyDatabase>,
-  at: { readonly sourceId: number; readonly stream: string },
-): Promise<Complete | undefined> {
-  const { rows } = await sql<{
-    at: string;
-    partition: Partition | null;
-    asked: boolean | null;
-    refused: Date | null;
-  }>`select w.opened_at::text as at, s.partition, bool_or(s.status in ('done', 'absent')) as asked,
-      min(s.window_from) filter (where s.status = 'absent' and s.error_code is distinct from ${tooOld}) as refused
-    from ops.walks w left join ops.slices s on s.walk_id = w.walk_id
-    where w.walk_id = (select max(walk_id) from ops.walks
-      where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind in ('full', 'incremental'))
-    group by w.opened_at, s.partition`.execute(db);
-  const [first] = rows;
-  const named = rows.map((row) => ({ ...row, name: partitionText(row.partition ?? {}) }));
-  return (
-    first && {
-      at: first.at,
-      asked: new Set(named.flatMap(({ name, asked }) => (asked === true ? [name] : []))),
-      refused: new Map(
-        named.flatMap(({ name, refused }) => (refused === null ? [] : [[name, refused] as const])),
-      ),
-    }
+  const { kind, words } = unfinished ?? plan;
+  return beginWalk(
+    syncing,
+    { ...plan, kind, words, window: due ?? plan.window },
+    lacking.flatMap(({ fresh }) => fresh),
+    { walkIds: open.map(({ walkId }) => walkId), slices: lacking.flatMap(({ kept }) => kept) },
   );
 }
 
 /**
- * The first day, by owner, of facts from before `from` that became known after the moment `known` (as the
- * warehouse writes it).
+ * Which unread slices of an owner stay as they are, and the window that is read besides: the days that are
+ * due, those since the first that were refused (404) or have late facts as far as the source has them, and
+ * unread ones that overlap them.
  */
-export async function lateIn(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
+function lackOf(
+  own: readonly WalkSlice[],
+  due: Window | undefined,
+  late: Date,
+  oldest: Date,
+): { readonly kept: readonly WalkSlice[]; readonly window: Window | undefined } {
+  const unread = own.filter(({ state }) => state === 'unread');
+  if (due?.from === undefined) return { kept: unread, window: undefined };
+  const starts = (of: readonly WalkSlice[]): readonly Date[] =>
+    of.flatMap(({ slice }) => slice.window?.from ?? []);
+  const refused = starts(own.filter(({ state }) => state === 'refused'));
+  const from = later([midnight(late), ...refused].reduce(earlier, due.from), oldest);
+  const overlapping = unread.filter(({ slice: { window } }) => window?.to !== undefined && window.to > from);
+  const [first, ...more] = overlapping;
+  const { from: begun, to: ended } = first?.slice.window ?? {};
+  const { to = from } = due;
+  // It covers all that is due, and may have a report under way.
+  if (more.length === 0 && begun !== undefined && begun <= from && ended !== undefined && ended >= to)
+    return { kept: unread, window: undefined };
+  return {
+    kept: unread.filter((one) => !overlapping.includes(one)),
+    window: { ...due, from: starts(overlapping).reduce(earlier, from) },
+  };
+}
+
+/** The first day, by owner, of facts from before `from` that became known after the last walk was opened. */
+async function lateIn(
+  { deps, sourceId }: Planning,
   { joined }: Days,
-  known: string,
+  last: Walk | undefined,
   from: Date | undefined,
 ): Promise<ReadonlyMap<string, Date>> {
-  if (joined === undefined || from === undefined) return new Map();
-  const { rows } = await db.executeQuery<{ since: Date | null; [column: string]: unknown }>(
-    CompiledQuery.raw(joined, [sourceId, known, from.toISOString()]),
+  if (joined === undefined || last === undefined || from === undefined) return new Map();
+  const { rows } = await deps.warehouse.db.executeQuery<{ since: Date | null; [column: string]: unknown }>(
+    CompiledQuery.raw(joined, [sourceId, last.opened, from.toISOString()]),
   );
-  return new Map(
-    rows.map(({ since, ...partition }) => [
-      partitionText(
-        Object.fromEntries(Object.entries(partition).map(([name, value]) => [name, String(value)])),
-      ),
-      since ?? new Date(0),
-    ]),
-  );
+  const textOf = (owner: object): string =>
+    partitionText(Object.fromEntries(Object.entries(owner).map(([name, value]) => [name, String(value)])));
+  return new Map(rows.map(({ since, ...owner }) => [textOf(owner), since ?? new Date(0)]));
 }
 
-/** One slice an owner; of days as many as the server's limit makes necessary. */
-export function slicesOf(
-  { days }: { readonly days?: Days | undefined },
+/** The slices of each owner, the newest first: of days as many as the server's limit allows. */
+export function slicesOfDays(
+  { longest }: Days,
   window: Window | undefined,
   owners: readonly (Partition | undefined)[],
 ): readonly Slice[] {
-  const windows =
-    window === undefined ? [undefined] : days === undefined ? [window] : pieces(window, days.longest);
+  if (window?.from === undefined || window.to === undefined) return [];
+  const windows: Window[] = [];
+  for (let from = window.from; from < window.to; from = plus(from, longest))
+    windows.unshift({ ...window, from, to: earlier(plus(from, longest), window.to) });
   return owners.flatMap((partition) =>
-    windows.map((piece) => ({
-      ...(partition === undefined ? {} : { partition }),
-      ...(piece === undefined ? {} : { window: piece }),
-    })),
+    windows.map((piece) => ({ ...(partition !== undefined && { partition }), window: piece })),
   );
 }
-
-/** Cuts a window into pieces of at most so many days, the newest first: it is what people ask for first. */
-function pieces(window: Window, longest: number): readonly Window[] {
-  const { from, to } = window;
-  if (from === undefined || to === undefined) return [window];
-  const cut: Window[] = [];
-  for (let end = to; end > from; end = cut.at(-1)?.from ?? from)
-    cut.push({ ...window, from: later(from, plus(end, -longest)), to: end });
-  return cut;
-}
-
-/** The two halves of a slice of several days, cut at a midnight; undefined for a single day. */
-export function halfDays(slice: Slice): readonly [Slice, Slice] | undefined {
-  const { window } = slice;
-  if (window?.from === undefined || window.to === undefined) return undefined;
-  const count = Math.round((window.to.getTime() - window.from.getTime()) / day);
-  if (count < 2) return undefined;
-  return cutAt(slice, plus(window.from, Math.floor(count / 2)));
-}
-
-/**
- * What the source does not tell any more of a slice that an earlier run has planned, and the rest, which it
- * still does; undefined where the slice is all of one kind.
- */
-export function goneAndThere(slice: Slice, days: Days, clock: Date): readonly [Slice, Slice] | undefined {
-  const { window } = slice;
-  if (window?.from === undefined || window.to === undefined) return undefined;
-  const { from } = daysThere(days, clock);
-  return window.from < from && from < window.to ? cutAt(slice, from) : undefined;
-}
-
-const cutAt = (slice: Slice, at: Date): readonly [Slice, Slice] | undefined =>
-  slice.window && [
-    { ...slice, window: { ...slice.window, to: at } },
-    { ...slice, window: { ...slice.window, from: at } },
-  ];

@@ -1,27 +1,16 @@
 /** The owners by which a partitioned stream is read: rows of the warehouse. */
 
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { noCounts } from '../../core/run.ts';
-import type { Partition, Partitions } from '../../core/stream.ts';
+import type { Partition, Slice, Stream } from '../../core/stream.ts';
 import { removal } from '../../load/merge.ts';
 import { inScope } from '../../load/replace.ts';
-import type { AnyDatabase } from '../../warehouse/connect.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import type { WalkContext } from '../batching/walk-context.ts';
-import { tallyBatch } from '../context/run-context.ts';
+import { type RunContext, tallyBatch } from '../context/run-context.ts';
 import { withLease } from '../state/lease-guard.ts';
 import { countBatch } from '../state/run-state.ts';
-import {
-  addSlices,
-  leaveSlice,
-  type OpenSlice,
-  partitionsOf,
-  partitionText,
-  type Unread,
-  unreadSlices,
-} from '../state/slice-state.ts';
 import type { WalkPlan } from '../state/walk-state.ts';
-import { slicesOf, slicesSince } from './days.ts';
 
 /**
  * all · active: those whose records still change, and those that changed since all were read · listed: those
@@ -29,72 +18,41 @@ import { slicesOf, slicesSince } from './days.ts';
  */
 export type Which = 'all' | 'active' | 'listed';
 
+/** A stream of a source, and where its rows are. */
+interface StreamOf {
+  readonly deps: Pick<RunContext['deps'], 'warehouse'>;
+  readonly sourceId: number;
+  readonly stream: Stream;
+}
+
 export const whichFor = ({ kind }: Pick<WalkPlan, 'kind'>): Which =>
   kind === 'incremental' ? 'active' : 'all';
 
-/** The owners as the warehouse knows them now, in the order of their keys. */
+/**
+ * The owners in the warehouse, in the order of their keys; undefined alone for a stream without owners.
+ * `interrupted`: a walk over all owners that is gone on with.
+ */
 export async function ownersOf(
-  db: Kysely<AnyDatabase>,
-  at: { readonly sourceId: number; readonly stream: string },
-  { table, columns, where, active, listed }: Partitions,
+  { deps, sourceId, stream }: StreamOf,
   which: Which,
-): Promise<readonly Partition[]> {
+  interrupted?: string,
+): Promise<readonly (Partition | undefined)[]> {
+  if (stream.partitions === undefined) return [undefined];
+  const { table, columns, where, active, listed } = stream.partitions;
   const named = Object.entries(columns);
   const also = which === 'listed' ? listed : undefined;
   // An owner that changed after all owners were read may have failed then.
   const isActive = sql`_synced_at >= coalesce((select max(opened_at) from ops.walks w
-    where w.source_id = ${at.sourceId} and w.stream = ${at.stream} and w.kind = 'full' and w.status = 'done'), '-infinity')`;
-  const { rows } = await sql<Record<string, string | null>>`select ${sql.join(
-    named.map(([name, column]) => sql`${sql.id(column)}::text as ${sql.id(name)}`),
-  )} from ${sql.table(table)} where source_id = ${at.sourceId} and (${sql.raw(where ?? 'true')}) and (${sql.raw(also ?? 'true')})
-    ${which === 'active' && active !== undefined ? sql`and (${sql.raw(active)} or ${isActive})` : sql``}
-    order by ${sql.join(named.map(([, column]) => sql.id(column)))}`.execute(db);
-  return rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-    ),
-  );
-}
-
-/**
- * Adds slices to a resumed walk for owners that came since it began, and closes those of owners that are no
- * longer there.
- */
-export async function renewOwners({ context, stream, walk }: WalkContext): Promise<void> {
-  const { db } = context.deps.warehouse;
-  const { partitions, days, name } = stream;
-  if (partitions === undefined) return;
-  const { sourceId } = context.run;
-  const at = { sourceId, stream: name };
-  const known = await partitionsOf(db, walk);
-  const late = (await ownersOf(db, at, partitions, whichFor(walk))).filter(
-    (owner) => !known.has(partitionText(owner)),
-  );
-  const all = new Set((await ownersOf(db, at, partitions, 'all')).map(partitionText));
-  for (const open of await withRetry(() => unreadSlices(db, walk)))
-    if (!all.has(partitionText(open.slice.partition ?? {})))
-      await skipSlice(context, open, { code: 'no_owner', message: 'its owner is left out or gone' });
-  const slices =
-    days === undefined || walk.window === undefined || walk.kind !== 'incremental'
-      ? slicesOf(stream, walk.window, late)
-      : await slicesSince(db, { ...at, days, clock: context.clock ?? new Date() }, walk.window, late);
-  await addSlices(db, walk, slices);
-}
-
-/** Closes a slice that is not read: its walk goes on without it. */
-export const skipSlice = (
-  { deps, run }: WalkContext['context'],
-  { sliceId }: OpenSlice,
-  why: Unread,
-): Promise<void> => withRetry(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, 'absent', why));
-
-/** The texts of the owners that the source lists at present. */
-export async function listedOwners({ context, stream }: WalkContext): Promise<ReadonlySet<string>> {
-  if (stream.partitions === undefined) return new Set();
-  const at = { sourceId: context.run.sourceId, stream: stream.name };
-  const { partitions } = stream;
-  const { db } = context.deps.warehouse;
-  return new Set((await withRetry(() => ownersOf(db, at, partitions, 'listed'))).map(partitionText));
+    where w.source_id = ${sourceId} and w.stream = ${stream.name} and w.kind = 'full'
+      and (w.status = 'done' or w.walk_id = ${interrupted ?? null}::bigint)), '-infinity')`;
+  const key = named.map(([name, column]) => sql`${name}::text, ${sql.id(column)}::text`);
+  const statement = sql<{ owner: Partition }>`
+    select jsonb_strip_nulls(jsonb_build_object(${sql.join(key)})) as owner from ${sql.table(table)}
+    where source_id = ${sourceId} and (${sql.raw(where ?? 'true')}) and (${sql.raw(also ?? 'true')})
+      ${which === 'active' && active !== undefined ? sql`and (${sql.raw(active)} or ${isActive})` : sql``}
+    order by ${sql.join(named.map(([, column]) => sql.id(column)))}`;
+  const { rows } = await withRetry(() => statement.execute(deps.warehouse.db));
+  return rows.map(({ owner }) => owner);
 }
 
 /**
@@ -104,7 +62,7 @@ export async function listedOwners({ context, stream }: WalkContext): Promise<Re
  */
 export async function removeOwner(
   { context, stream, tally }: WalkContext,
-  owner: Partition,
+  { partition: owner = {} }: Slice,
 ): Promise<boolean> {
   const { table, columns, unreferenced } = stream.partitions ?? {};
   if (table === undefined || unreferenced === undefined) return false;

@@ -1,11 +1,24 @@
-import { type Kysely, sql } from 'kysely';
-import type { Days, Stream, Window } from '../../core/stream.ts';
-import type { AnyDatabase } from '../../warehouse/connect.ts';
+/** What the three ways to read a stream share: requests, plans, and how a planned walk is begun. */
+
+import type { Slice, Stream, Window } from '../../core/stream.ts';
+import { days, hours, type Instant } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
+import { newWalkContext, type WalkContext } from '../batching/walk-context.ts';
 import type { RunDeps } from '../context/deps.ts';
-import { type Coverage, coverageOf, whyAgain } from '../state/coverage.ts';
-import { type Checkpoint, checkpointOf, type WalkPlan } from '../state/walk-state.ts';
-import { daysDue, daysThere, daysWithin, isDue, lastRead } from './days.ts';
+import type { Problem } from '../context/problems.ts';
+import { type RunContext, type Tally, tell } from '../context/run-context.ts';
+import { type Coverage, coverageOf } from '../state/coverage.ts';
+import { withLease } from '../state/lease-guard.ts';
+import {
+  type Checkpoint,
+  checkpointOf,
+  openWalk,
+  openWalks,
+  type Replaced,
+  type Walk,
+  type WalkPlan,
+} from '../state/walk-state.ts';
+import { readWalk } from './read-walk.ts';
 
 /** What a run is asked to do. */
 export interface Request {
@@ -23,15 +36,23 @@ export interface StreamPlan extends WalkPlan {
   readonly why?: string;
 }
 
-/**
- * Where a stream stands: what was last completed of it, and what a walk over all of it would speak for now.
- */
+/** What was last completed of a stream, and what a walk over all of it would cover now. */
 export interface Standing {
   readonly checkpoint: Checkpoint | undefined;
   readonly coverage: Coverage;
 }
 
-/** Asks the warehouse, and the source where what it tells decides how records are read. */
+/** What a plan is made from. `clock`: the source's, at the beginning of the run. */
+export interface Planning extends Standing {
+  readonly deps: RunDeps;
+  readonly sourceId: number;
+  readonly stream: Stream;
+  readonly request: Request;
+  readonly clock: Date | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the warehouse, and the source where its answer decides how records are read. */
 export async function standingOf(
   { warehouse }: RunDeps,
   sourceId: number,
@@ -42,155 +63,114 @@ export async function standingOf(
   return { checkpoint, coverage: await coverageOf(stream, signal, checkpoint?.fields) };
 }
 
-/** The words of a walk over everything that has changed. */
-const changesWords = 'changes';
-
-/** Where the server cannot filter by change, everything is walked again every so many days. */
-const fullEvery = 7;
-
-/**
- * What walk a stream needs now. A list is walked whole. A stream with time is walked whole the first time,
- * when asked, and when what it is restricted to or read by has changed; else from the watermark on, less the
- * lookback. A backfill walks exactly its window.
- * Undefined: nothing to do (a backfill of a stream without time). `known`: where the stream stands, if that
- * was asked already.
- */
-export async function planStream(
-  deps: RunDeps,
-  sourceId: number,
-  stream: Stream,
-  asked: Request,
-  clock: Date | undefined,
-  signal: AbortSignal,
-  known?: Standing,
-): Promise<StreamPlan | undefined> {
-  const { windows, days } = stream;
-  const stands = async (): Promise<Standing> => known ?? standingOf(deps, sourceId, stream, signal);
-  if (days !== undefined) {
-    const at = { sourceId, stream: stream.name };
-    return planDays(deps, at, days, asked, clock ?? new Date(), stands);
-  }
-  if (asked.window !== undefined) {
-    if (windows === undefined) return undefined;
-    const window: Window = { field: 'created', from: asked.window.from, to: asked.window.to };
-    const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${windows.scope}`;
-    return { mode: 'backfill', kind: 'backfill', words, window };
-  }
-  const { checkpoint, coverage } = await stands();
-  if (windows === undefined) {
-    const recent = stream.partitions?.active !== undefined && !asked.full && isFresh(checkpoint, clock);
-    return { mode: 'list', kind: recent ? 'incremental' : 'full', words: 'list', window: undefined };
-  }
-  const everything: StreamPlan = {
-    mode: 'full',
-    kind: 'full',
-    words: fullWords(coverage.words, asked.full),
-    window: { field: 'created', from: deps.historyStart },
-  };
-  if (asked.full || checkpoint === undefined) return everything;
-  const why = whyAgain(checkpoint, coverage);
-  if (why !== undefined) return { ...everything, why };
-  if ((await windows.changes(signal)) === 'updated') {
-    const low = await withRetry(() => lowMark(deps, sourceId, stream, checkpoint));
-    const from = new Date(low - deps.lookbackMs);
-    return {
-      mode: 'incremental',
-      kind: 'incremental',
-      words: changesWords,
-      window: { field: 'updated', from },
-    };
-  }
-  if (!isFresh(checkpoint, clock))
-    return { ...everything, why: 'the source cannot tell what changed, and a week has passed' };
-  const now = clock ?? checkpoint.watermark;
-  const from = new Date(Math.min(now.getTime(), checkpoint.watermark.getTime()) - deps.createdWindowMs);
-  return { mode: 'created-window', kind: 'incremental', words: 'recent', window: { field: 'created', from } };
+/** The clock of a run, and the other streams of it. */
+export interface Times {
+  /** The moment by the database's clock. */
+  readonly now: () => Instant;
+  /** Waits until the named streams of this run are done. */
+  readonly ready: (names: readonly string[]) => Promise<void>;
 }
 
-/**
- * The days that a run reads: everything the first time, what the source may have restated after that, a
- * backfill's own.
- */
-async function planDays(
-  deps: RunDeps,
-  at: { readonly sourceId: number; readonly stream: string },
-  days: Days,
-  asked: Request,
-  clock: Date,
-  stands: () => Promise<Standing>,
-): Promise<StreamPlan | undefined> {
-  if (asked.window !== undefined) {
-    const window = daysWithin(days, clock, asked.window);
-    const words = `backfill ${asked.window.from.toISOString()} ${asked.window.to.toISOString()} ${days.scope}`;
-    return window && { mode: 'backfill', kind: 'backfill', words, window };
-  }
-  const { db } = deps.warehouse;
-  const { checkpoint, coverage } = await stands();
-  const why = asked.full || checkpoint === undefined ? undefined : whyAgain(checkpoint, coverage);
-  if (asked.full || checkpoint === undefined || why !== undefined) {
-    const there = daysThere(days, clock);
-    if (there.from >= there.to) return undefined;
-    const words = fullWords(days.scope, asked.full);
-    const window: Window = { field: 'day', ...there };
-    return { mode: 'full', kind: 'full', words, window, ...(why === undefined ? {} : { why }) };
-  }
-  const window = await daysDue(days, clock, checkpoint.watermark, (back) =>
-    withRetry(() => lastRead(db, at, back)),
-  );
-  return window && { mode: 'restatement', kind: 'incremental', words: 'days', window };
+/** A stream that is being synced. */
+export interface Syncing extends Planning {
+  readonly context: RunContext;
+  readonly times: Times;
+  readonly tally: Tally;
+  /** Whether a good version may resolve an open reject of the stream. */
+  readonly resolves: boolean;
 }
+
+/** An interrupted list, or backfill of a time that was not over, is begun anew when it is older than this. */
+export const staleAfter = hours(6);
 
 /**
  * The words of a walk over everything that a stream is to cover. Forced: what it reads wins over what is
- * here.
+ * stored.
  */
 export const fullWords = (scope: string, forced: boolean): string =>
   `full ${forced ? 'forced ' : ''}${scope}`;
 
-/** Whether everything was walked not long ago. */
-function isFresh(checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean {
-  if (checkpoint?.fullAt === undefined) return false;
-  return !isDue(checkpoint.fullAt, fullEvery, clock ?? checkpoint.watermark);
-}
+/** The plan of a backfill; `scope` is what the configuration restricts the stream to. */
+export const backfillPlan = ({ from, to }: { from: Date; to: Date }, scope: string, window: Window) =>
+  ({
+    mode: 'backfill',
+    kind: 'backfill',
+    words: `backfill ${from.toISOString()} ${to.toISOString()} ${scope}`,
+    window,
+  }) satisfies StreamPlan;
+
+/** Where the source cannot filter by change, everything is read again every so many days. */
+const fullEvery = 7;
+
+/** Whether everything was read not long ago. */
+export const isFresh = (checkpoint: Checkpoint | undefined, clock: Date | undefined): boolean =>
+  checkpoint?.fullAt != null && !isDue(checkpoint.fullAt, fullEvery, clock ?? checkpoint.watermark);
+
+/** A run that begins somewhat earlier than the last one still counts as due. */
+const slack = hours(6);
 
 /**
- * Where changes are read from, before the lookback: the watermark, or the newest change the warehouse knows
- * of if that is older (a source whose index fell behind does not show its changes when the clock says it
- * should; guarantee G4). Records dated in the future do not count, nor does a watermark that was moved by a
- * read of recent records only: older records may have changed.
+ * Whether what is read every `every` days is due, by the source's clock. A last time in the future came from
+ * a wrong clock.
  */
-async function lowMark(
-  deps: RunDeps,
-  sourceId: number,
-  stream: Stream,
-  checkpoint: Checkpoint,
-): Promise<number> {
-  const watermark = Math.min(
-    checkpoint.watermark.getTime(),
-    await allShownUntil(deps.warehouse.db, { sourceId, stream: stream.name }, checkpoint),
-  );
-  if (stream.table.order === undefined) return watermark;
-  const { rows } = await sql<{ newest: Date | null }>`select max(${sql.id(stream.table.order)}) as newest
-    from ${sql.id(stream.table.schema, stream.table.name)}
-    where source_id = ${sourceId} and ${sql.id(stream.table.order)} <= ${checkpoint.watermark}`.execute(
-    deps.warehouse.db,
-  );
-  const newest = rows[0]?.newest?.getTime();
-  return newest === undefined ? watermark : Math.min(watermark, newest);
+export function isDue(last: Date, every: number, clock: Date): boolean {
+  const age = clock.getTime() - last.getTime();
+  return age >= days(every) - slack || age < -slack;
 }
 
-/**
- * Until when everything that had changed was shown: the clock of the last walk over changes, or over
- * everything.
- */
-async function allShownUntil(
-  db: Kysely<AnyDatabase>,
-  at: { readonly sourceId: number; readonly stream: string },
-  { watermark, fullAt }: Checkpoint,
-): Promise<number> {
-  const { rows } = await sql<{ last: Date | null }>`select max(source_clock) as last from ops.walks
-    where source_id = ${at.sourceId} and stream = ${at.stream} and status = 'done' and kind = 'incremental'
-      and words = ${changesWords}`.execute(db);
-  const shown = [rows[0]?.last ?? undefined, fullAt].flatMap((one) => one?.getTime() ?? []);
-  return shown.length === 0 ? watermark.getTime() : Math.max(...shown);
+/** The words of a walk that is read while another one cannot be finished. */
+export const besideWords = 'beside';
+
+/** The open walks that a plan goes on with or replaces: a backfill's are those of the same window only. */
+export async function openWalksFor(
+  { deps, sourceId, stream }: Planning,
+  plan: StreamPlan,
+): Promise<readonly Walk[]> {
+  const open = await openWalks(deps.warehouse.db, sourceId, stream.name);
+  return open.filter(({ kind, words }) =>
+    plan.kind === 'backfill' ? words === plan.words : kind !== 'backfill' || words === besideWords,
+  );
+}
+
+/** An interrupted forced walk over everything is begun anew when it is older than this. */
+const fullGoesStale = hours(24);
+
+/** Whether what an unfinished walk has read counts for the plan. */
+export function goesOn(open: Walk, plan: StreamPlan, { coverage, request, clock }: Planning): boolean {
+  const began = open.clock?.getTime() ?? 0;
+  const age = (clock?.getTime() ?? Date.now()) - began;
+  if (open.kind === 'backfill') {
+    // A window that was not over when the backfill began has more records now.
+    const wasOver = (plan.window?.to?.getTime() ?? 0) <= began;
+    return open.words === plan.words && (wasOver || age < staleAfter);
+  }
+  if (open.kind === 'incremental') return open.kind === plan.kind && open.words === plan.words;
+  // What was read of another selection, or by other fields, does not count; a forced walk is finished by force.
+  const isForced = open.words === fullWords(coverage.words, true);
+  if (request.full) return isForced && age < fullGoesStale;
+  return isForced || open.words === fullWords(coverage.words, false);
+}
+
+/** Opens a walk, in place of those that it replaces, and reads it. Gives what kept it from being complete. */
+export async function beginWalk(
+  syncing: Syncing,
+  plan: StreamPlan,
+  slices: readonly Slice[],
+  replaced?: Replaced,
+): Promise<Problem | undefined> {
+  const { context, sourceId, stream, coverage, clock } = syncing;
+  if (plan.why !== undefined) tell(context, 'info', `${stream.name}: everything is read again: ${plan.why}`);
+  if (replaced !== undefined && replaced.slices.length > 0)
+    tell(context, 'info', `${stream.name}: goes on with the ${plan.kind} walk that was interrupted`);
+  const at = { sourceId, stream: stream.name, runId: context.run.runId, fields: coverage.fields };
+  const walk = await withLease(context, ({ trx }) => openWalk(trx, at, plan, clock, slices, replaced));
+  return readWalk(contextOf(syncing, walk));
+}
+
+export function contextOf(syncing: Syncing, walk: Walk): WalkContext {
+  const { context, stream, tally, coverage, resolves, request, checkpoint, times } = syncing;
+  const isFirst = checkpoint === undefined;
+  const force = request.full || walk.words.startsWith(fullWords('', true));
+  const { now: clock } = times;
+  return newWalkContext(context, { stream, walk, tally, coverage, isFirst, resolves, force, clock });
 }

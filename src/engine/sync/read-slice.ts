@@ -14,32 +14,19 @@ import type { WalkContext } from '../batching/walk-context.ts';
 import { manySlices } from '../context/concurrency.ts';
 import { tell, tellProgress } from '../context/run-context.ts';
 import type { OpenSlice, SliceEnd } from '../state/slice-state.ts';
-import { checkShown, keysToShow } from './suspicious.ts';
+import { checkShown } from './suspicious.ts';
 
 /**
- * At how many rows or bytes a batch is full, and how many batches of a slice may be loaded while the next one
- * is filled.
+ * When a batch is full, and how many of a slice may be loaded while the next one is filled. Of many slices
+ * the others are read meanwhile, and a second batch for each would be memory times many. While the last slice
+ * of a walk is loaded nothing else is read: its batches are small.
  */
-interface Size {
-  readonly records: number;
-  readonly bytes: number;
-  readonly underWay: number;
+function sizeOf({ context, unread }: WalkContext, isWhole: boolean) {
+  if (unread.count <= 1 && !isWhole) return { records: 500, bytes: 1 << 20, underWay: 2 };
+  const isOfMany = Math.min(unread.count, context.deps.concurrency) >= manySlices && !isWhole;
+  return { records: 5_000, bytes: mostBytes, underWay: isOfMany ? 0 : 1 };
 }
-const usual: Size = { records: 5_000, bytes: 3 << 19, underWay: 1 };
-/**
- * One of many slices: the others are read while its batch is loaded, and a second batch for each would be
- * memory times many.
- */
-const ofMany: Size = { ...usual, underWay: 0 };
-/** A listing is loaded in one transaction, one batch after the other. */
-const ofListing: Size = { records: 5_000, bytes: 1 << 21, underWay: 1 };
-/** The last slice of a walk: nothing else is read meanwhile, and its last batch is waited for. */
-const ofLast: Size = { records: 500, bytes: 1 << 20, underWay: 2 };
-
-function sizeOf({ context, unread }: WalkContext): Size {
-  if (unread.count <= 1) return ofLast;
-  return Math.min(unread.count, context.deps.concurrency) >= manySlices ? ofMany : usual;
-}
+const mostBytes = 3 << 19;
 
 /**
  * `again`: the slice is read a second time in this run, and what it shows is believed. `count`: records in
@@ -56,18 +43,14 @@ interface How {
  * without them, and the error is thrown.
  */
 export async function readSlice(walking: WalkContext, open: OpenSlice, how: How): Promise<SliceEnd> {
-  const missed = await keysToShow(walking, open);
-  const reading = await openReading(walking, open);
-  return new SliceReader(walking, open, how, reading, missed).read();
-}
-
-async function openReading(
-  { context, stream }: WalkContext,
-  { slice, sliceId }: OpenSlice,
-): Promise<Reading> {
-  if (stream.read !== undefined)
-    return stream.read(slice, sliceContext(context, stream, sliceId), context.signal);
-  return readingOf(context.deps.source.http, await stream.pages(slice, context.signal), context.signal);
+  const { context, stream } = walking;
+  const { slice, sliceId } = open;
+  const { signal } = context;
+  const reading =
+    stream.read === undefined
+      ? readingOf(context.deps.source.http, await stream.pages(slice, signal), signal)
+      : await stream.read(slice, sliceContext(context, stream, sliceId), signal);
+  return new SliceReader(walking, open, how, reading).read();
 }
 
 const emptyList: WalkEnd = { expected: 0, fetched: 0, passes: 1, matched: true };
@@ -77,7 +60,6 @@ class SliceReader {
   readonly #open: OpenSlice;
   readonly #how: How;
   readonly #reading: Reading;
-  readonly #missed: Set<string>;
   readonly #loads: UnderWay;
   /** What replaces its scope is committed as one: as one batch, or as a listing where it has no children. */
   readonly #isWhole: boolean;
@@ -88,17 +70,15 @@ class SliceReader {
   #batch: Batch | undefined;
   #listing: ListingLoad | undefined;
   #received = 0;
-  #outside = 0;
   #announced = 0;
 
-  constructor(walking: WalkContext, open: OpenSlice, how: How, reading: Reading, missed: Set<string>) {
+  constructor(walking: WalkContext, open: OpenSlice, how: How, reading: Reading) {
     this.#walking = walking;
     this.#open = open;
     this.#how = how;
     this.#reading = reading;
-    this.#missed = missed;
     // The memory of a batch is used again by the next one, in this slice and in those after it.
-    this.#loads = underWay(walking.context.writers, () => new BinaryWriter(usual.bytes + (1 << 19)));
+    this.#loads = underWay(walking.context.writers, () => new BinaryWriter(mostBytes + (1 << 19)));
     this.#writer = this.#loads.writer();
     this.#isWhole = walking.stream.absent === 'delete';
   }
@@ -107,8 +87,13 @@ class SliceReader {
     let end: WalkEnd;
     try {
       end = await this.#pages();
-      await this.#check(end);
-      await this.#landOthers();
+      // Records that lack what others have: all that was read stays, and the slice is read again.
+      const owed = await this.#walking.nestedLists.judge(this.#refusals);
+      if (owed !== undefined) throw owed;
+      await checkShown(this.#walking, this.#open, end, this.#how);
+      // The batch with the receipt waits for all others: an empty one keeps no rows waiting.
+      if (this.#batch !== undefined && !this.#isWhole && this.#loads.busy) await this.#load(this.#batch, 2);
+      await this.#loads.landed();
     } catch (error) {
       await this.#failed(error);
       throw error;
@@ -134,11 +119,8 @@ class SliceReader {
   async #take(page: Page): Promise<void> {
     const { context, stream, tally } = this.#walking;
     this.#batch ??= new Batch(stream, this.#writer);
-    if (this.#missed.size > 0)
-      for (const record of page.records) this.#missed.delete(this.#reading.id(record));
     const taken = await takePage(this.#walking, this.#batch, page, this.#reading, this.#open.slice);
     this.#received += taken.received;
-    this.#outside += taken.outside;
     this.#refusals.push(...taken.refusals);
     tally.received += taken.received;
     const { total = 0 } = page;
@@ -148,41 +130,23 @@ class SliceReader {
     }
     tellProgress(context, stream, tally);
     if (this.#isWhole && !isListing(stream)) return;
-    const size = this.#isWhole ? ofListing : sizeOf(this.#walking);
-    if (this.#batch.received >= size.records || this.#batch.bytes >= size.bytes)
-      await this.#load(this.#batch, size);
+    const { records, bytes, underWay: most } = sizeOf(this.#walking, this.#isWhole);
+    if (this.#batch.received >= records || this.#batch.bytes >= bytes) await this.#load(this.#batch, most);
   }
 
-  /** Sends a full batch on its way. */
-  async #load(batch: Batch, size: Size): Promise<void> {
+  /** Begins to load a full batch, once fewer than `most` are under way. */
+  async #load(batch: Batch, most: number): Promise<void> {
     const { context, stream } = this.#walking;
     this.#batch = undefined;
     if (this.#isWhole) this.#listing ??= await openListing(this.#walking, this.#open);
     const listing = this.#listing;
-    if (this.#isWhole) this.#rejects.push(...batch.rejects);
-    await this.#loads.begin(
-      size.underWay,
-      this.#writer,
-      () => listing?.add(batch) ?? commit(this.#walking, batch, this.#open),
-    );
+    const load = () => listing?.add(batch) ?? commit(this.#walking, batch, this.#open);
+    await this.#loads.begin(most, this.#writer, load);
     this.#writer = this.#loads.writer();
     if (!this.#isWhole) return;
+    this.#rejects.push(...batch.rejects);
     const tooMany = context.rejections.add(stream.name, batch.received, batch.rejects.length);
     if (tooMany !== undefined) throw tooMany;
-  }
-
-  async #check(end: WalkEnd): Promise<void> {
-    // Records that lack what others have: all that was read stays, and the slice is read again.
-    const owed = await this.#walking.nestedLists.judge(this.#refusals);
-    if (owed !== undefined) throw owed;
-    await checkShown(this.#walking, this.#open, { ...this.#how, end, missed: this.#missed });
-  }
-
-  /** The batch with the receipt waits for all others: an empty one keeps no rows waiting. */
-  async #landOthers(): Promise<void> {
-    if (this.#batch !== undefined && !this.#isWhole && this.#loads.busy)
-      await this.#load(this.#batch, ofLast);
-    await this.#loads.landed();
   }
 
   async #failed(error: unknown): Promise<void> {
@@ -197,32 +161,28 @@ class SliceReader {
   }
 
   /** Commits the last batch with the receipt. */
-  async #finish(end: WalkEnd): Promise<SliceEnd> {
-    const { context, stream, walk } = this.#walking;
-    const note = (level: 'info' | 'warn', message: string): void =>
-      tell(context, level, `${stream.name}: ${message}`);
-    // What reads in its own way asks for no window.
-    if (this.#outside > 0 && walk.kind !== 'backfill' && stream.read === undefined)
-      note('info', `${plural(this.#outside, 'record')} lay outside the window that was asked for`);
-    const sliceEnd: SliceEnd = {
-      status: end.matched ? 'done' : 'partial',
-      expected: end.expected,
-      fetched: end.fetched,
+  async #finish({ matched, expected, fetched, passes, lacks }: WalkEnd): Promise<SliceEnd> {
+    const { context, stream } = this.#walking;
+    const status = matched ? 'done' : 'partial';
+    const end = {
+      status,
+      expected,
+      fetched,
       landed: this.#received,
-      passes: end.passes,
-      ...(end.lacks && { lacks: end.lacks }),
-    };
+      passes,
+      ...(lacks && { lacks }),
+    } as const;
     const last = this.#batch ?? new Batch(stream, this.#writer);
-    const loaded = await commit(this.#walking, last, this.#open, sliceEnd, this.#listing).finally(() =>
+    const loaded = await commit(this.#walking, last, this.#open, end, this.#listing).finally(() =>
       this.#listing?.close(),
     );
     context.writers.push(this.#writer);
-    if (loaded.spared !== undefined)
-      note(
-        'warn',
-        `${plural(loaded.spared, 'row')} not in the list stay: a record of it that was rejected has no name`,
-      );
-    return loaded.isHeld ? { ...sliceEnd, status: 'partial', isHeld: true } : sliceEnd;
+    if (loaded.spared !== undefined) {
+      const rows = plural(loaded.spared, 'row');
+      const why = 'a record of it that was rejected has no name';
+      tell(context, 'warn', `${stream.name}: ${rows} not in the list stay: ${why}`);
+    }
+    return loaded.isHeld ? { ...end, status: 'partial', isHeld: true } : end;
   }
 }
 

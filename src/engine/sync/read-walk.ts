@@ -11,143 +11,117 @@ import { tell } from '../context/run-context.ts';
 import { withLease } from '../state/lease-guard.ts';
 import {
   beginSlice,
-  hasAnswered,
   leaveSlice,
   type OpenSlice,
   partitionText,
   type SliceEnd,
+  slicesOfWalk,
   tooOld,
-  unreadSlices,
 } from '../state/slice-state.ts';
 import { narrowCheckpoint } from '../state/walk-state.ts';
 import { needsConfirmation, outcomeOf, ownersConfirming } from '../verify.ts';
-import { listedOwners, removeOwner, renewOwners, skipSlice } from './partitions.ts';
+import { ownersOf, removeOwner } from './partitions.ts';
 import { readSlice } from './read-slice.ts';
-import { type Part, splitIfLarge } from './split.ts';
+import { splitIfLarge } from './split.ts';
 
 /**
  * Reads every slice of a walk that is not done. Gives what kept it from being complete; throws what ends the
- * stream or the run.
+ * stream or the run, once all that was begun has ended.
  */
-export async function readWalk(walking: WalkContext, clock: Date | undefined): Promise<Problem | undefined> {
-  const { context, walk } = walking;
-  const { db } = context.deps.warehouse;
-  await narrowCheckpoint(context, walking.stream.name, walking.coverage);
-  if (walk.resumed) await withRetry(() => renewOwners(walking));
-  const slices = await withRetry(() => unreadSlices(db, walk));
-  // The owners left in a resumed walk may be those that are gone: others answered in an earlier run.
-  const answered = walk.resumed && (await withRetry(() => hasAnswered(db, walk)));
-  return new WalkReader(walking, clock, answered).readAll(slices);
+export async function readWalk(walking: WalkContext): Promise<Problem | undefined> {
+  const { context, stream, walk, unread } = walking;
+  await narrowCheckpoint(context, stream.name, walking.coverage);
+  const slices = await withRetry(() => slicesOfWalk(context.deps.warehouse.db, walk));
+  const open = slices.filter(({ state }) => state === 'unread');
+  unread.count = open.length;
+  const isAnswered = slices.some(({ state }) => state === 'read');
+  const reader = new WalkReader(walking, isAnswered);
+  await reader.readAll(open);
+  if (reader.problems.length > 0) return worst(reader.problems);
+  // The last slice closes the walk with its last batch; of two that end at once neither does.
+  await withLease(context, (session) => closeWalk(session, walking));
+  return undefined;
 }
 
-type Refused = { readonly open: OpenSlice; readonly error: Missing | Forbidden };
-
 class WalkReader {
+  readonly problems: Problem[] = [];
   readonly #walking: WalkContext;
-  /** The source's clock at the beginning of the run. */
-  readonly #clock: Date | undefined;
+  /** Aborted by the first error that ends the stream or the run: the slices beside it are stopped. */
   readonly #fatal = new AbortController();
-  readonly #problems: Problem[] = [];
-  readonly #refused: Refused[] = [];
-  /** Slices that are read again in the second round. */
-  readonly #doubtful = new Set<OpenSlice>();
-  /** What owners of days answered in this round: their other slices are not asked for. */
+  readonly #refused: { readonly open: OpenSlice; readonly error: Missing | Forbidden }[] = [];
+  /** Slices that are read a second time. */
+  readonly #doubtful: OpenSlice[] = [];
+  /** What owners of days answered in this round: their other slices are not requested. */
   readonly #refusals = new Map<string, Missing | Forbidden>();
-  #isOver = false;
+  #isSecond = false;
   /** Owners that answered 404 in the first round. */
   #missingOwners = 0;
-  #isSecond = false;
+  /** Whether the source has answered for a slice, in this run or one before it. */
   #answered: boolean;
-  #read = 0;
-  #passedBy = 0;
 
-  constructor(walking: WalkContext, clock: Date | undefined, answered: boolean) {
+  constructor(walking: WalkContext, isAnswered: boolean) {
+    this.#answered = isAnswered;
     const { context } = walking;
     const signal = AbortSignal.any([context.signal, this.#fatal.signal]);
     this.#walking = { ...walking, context: { ...context, signal } };
-    this.#clock = clock;
-    this.#answered = answered;
   }
 
-  async readAll(slices: readonly OpenSlice[]): Promise<Problem | undefined> {
-    const { unread } = this.#walking;
-    unread.count = slices.length;
-    unread.waiting = slices.length;
-    await this.#round(slices.map((open) => ({ open, isCut: this.#isSecond })));
-    if (this.#doubtful.size > 0) {
-      this.#isSecond = true;
-      this.#refusals.clear();
-      unread.waiting += this.#doubtful.size;
-      await this.#round([...this.#doubtful].map((open) => ({ open, isCut: this.#isSecond })));
-    }
-    await this.#judge();
-    // The only slice of a walk closes it with its last batch; two that end at once leave it to us.
-    if (this.#problems.length === 0 && (this.#read !== 1 || this.#passedBy > 0))
-      await withLease(this.#walking.context, (session) => closeWalk(session, this.#walking));
-    return worst(this.#problems);
+  async readAll(slices: readonly OpenSlice[]): Promise<void> {
+    await this.#round(slices);
+    this.#isSecond = true;
+    this.#refusals.clear();
+    await this.#round(this.#doubtful);
+    if (this.#refused.length > 0) await this.#judge();
   }
 
-  /**
-   * Reads the parts, several at once, and what they are cut into. Throws once all that was begun has ended.
-   */
-  async #round(parts: readonly Part[]): Promise<void> {
-    const results = await Promise.allSettled(parts.map((part) => this.#one(part)));
-    const thrown = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    if (thrown.length === 0) return;
-    const { signal } = this.#fatal;
-    throw signal.aborted ? signal.reason : (thrown.find(endsRun) ?? thrown[0]);
+  /** Reads the slices, several at once, and what they are cut into. */
+  async #round(slices: readonly OpenSlice[]): Promise<void> {
+    await Promise.all(slices.map((open) => this.#one(open)));
+    this.#fatal.signal.throwIfAborted();
   }
 
-  async #one(part: Part): Promise<void> {
-    const { context, unread } = this.#walking;
-    const more = await context.slot(async () => {
-      if (this.#isOver) return [];
-      context.signal.throwIfAborted();
-      unread.waiting -= 1;
+  async #one(open: OpenSlice): Promise<void> {
+    const { context } = this.#walking;
+    const parts = await context.slot(async () => {
       try {
-        return await this.#readOrCut(part);
+        context.signal.throwIfAborted();
+        return await this.#readOrCut(open);
       } catch (error) {
-        await this.#failed(part.open, error).catch((end: unknown) => {
-          this.#isOver = true;
-          if (endsRun(end)) this.#fatal.abort(end);
-          throw end;
-        });
+        await this.#failed(open, error).catch((end: unknown) => this.#fatal.abort(end));
         return [];
       }
     });
-    await this.#round(more);
+    await Promise.all(parts.map((part) => this.#one(part)));
   }
 
   /** Reads a slice, or cuts it: then gives its parts. */
-  async #readOrCut(part: Part): Promise<readonly Part[]> {
-    const { context, stream, unread } = this.#walking;
-    const { open } = part;
-    const split = await splitIfLarge(this.#walking, part, this.#clock);
-    if ('parts' in split) {
-      unread.count += split.parts.length - 1;
-      unread.waiting += split.parts.length;
-      return split.parts;
-    }
+  async #readOrCut(open: OpenSlice): Promise<readonly OpenSlice[]> {
+    const { context, stream } = this.#walking;
+    const { parts, count } = await splitIfLarge(this.#walking, open);
+    if (parts !== undefined) return parts;
     const refusal = this.#refusals.get(ownerOf(open.slice));
     if (refusal !== undefined) throw refusal;
     await withRetry(() => beginSlice(context.deps.warehouse.db, open.sliceId, context.run.runId));
-    const end = await readSlice(this.#walking, open, { again: this.#isSecond, count: split.count });
-    this.#read += 1;
+    const end = await readSlice(this.#walking, open, { again: this.#isSecond, count });
     // A read without a pass sent no request: no owner has answered.
     this.#answered ||= end.passes > 0;
-    if (end.status === 'partial') this.#problems.push(partialProblem(where(stream, open.slice), end));
+    if (end.status === 'partial') this.problems.push(partialProblem(where(stream, open.slice), end));
     return [];
   }
 
   /** Sorts out why a slice could not be read. Throws the error where it ends the stream. */
   async #failed(open: OpenSlice, error: unknown): Promise<void> {
-    const { stream } = this.#walking;
-    if (error instanceof TooOld && stream.by === 'days') return this.#tooOld(open, error);
+    const { context, stream } = this.#walking;
     const isRefused = error instanceof Missing || error instanceof Forbidden;
+    if (error instanceof TooOld && stream.by === 'days') {
+      // Days that the source does not give any more are passed by.
+      await this.#leave(open, error, 'absent');
+      return tell(context, 'warn', `${where(stream, open.slice)}: ${error.message}`);
+    }
     if (isRefused && stream.by === 'days') this.#refusals.set(ownerOf(open.slice), error);
     if (!this.#isSecond && needsConfirmation(error)) {
-      this.#doubtful.add(open);
-      if (!(error instanceof Missing) || !this.#lacksEndpoint(open)) return;
+      this.#doubtful.push(open);
+      if (!(error instanceof Missing) || !this.#lacksEndpoint()) return;
     } else if (isRefused && stream.partitions !== undefined) {
       this.#refused.push({ open, error });
       return;
@@ -156,27 +130,25 @@ class WalkReader {
     if (!(error instanceof Fenced)) await this.#leave(open, error);
     if (endsRun(error) || isRefused) throw error;
     const reason = `${where(stream, open.slice)}: ${error.message}`;
-    this.#problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
+    this.problems.push({ status: 'failed', reason, passesAfterMs: passesAfter(error) });
   }
 
   /** Whether enough owners lack an optional list to say that the server has none. */
-  #lacksEndpoint({ slice }: OpenSlice): boolean {
-    const { stream } = this.#walking;
-    if (slice.partition === undefined || stream.optional !== true || stream.by === 'days' || this.#answered)
-      return false;
+  #lacksEndpoint(): boolean {
+    const { partitions, optional, by } = this.#walking.stream;
+    if (partitions === undefined || optional !== true || by === 'days' || this.#answered) return false;
     this.#missingOwners += 1;
     return this.#missingOwners >= ownersConfirming;
   }
 
-  /**
-   * Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream.
-   */
+  /** Decides what the refusals of owners mean, by the policy. Throws the refusal that speaks for the stream. */
   async #judge(): Promise<void> {
-    const { stream } = this.#walking;
-    if (this.#refused.length === 0) return;
-    const listed = await listedOwners(this.#walking);
+    const { context, stream } = this.#walking;
+    const { deps, run } = context;
+    const owners = await ownersOf({ deps, sourceId: run.sourceId, stream }, 'listed');
+    const listed = new Set(owners.map(partitionText));
     // If an owner failed or answered 403, a 404 of another owner does not prove that the endpoint is missing.
-    const mayHave = this.#answered || this.#problems.length > 0;
+    const mayHave = this.#answered || this.problems.length > 0;
     const isClosed = this.#refused.some(({ error }) => error instanceof Forbidden);
     for (const { open, error } of this.#refused) {
       const isListed = listed.has(ownerOf(open.slice));
@@ -188,55 +160,33 @@ class WalkReader {
         sibling: mayHave || (isMissing && (isClosed || !isListed)),
         hasDays: false,
       });
-      if (outcome === 'wait') await this.#wait(open, error);
-      else if (outcome === 'gone') await this.#gone(open, error, isListed);
-      else {
-        await this.#leave(open, error);
-        throw error;
-      }
+      const text = `${where(stream, open.slice)}: ${error.message}`;
+      // Rows of an owner that is gone stay, unless the source neither lists nor refers to it and another answers.
+      const isRemoved =
+        outcome === 'gone' && !isListed && this.#answered && (await removeOwner(this.#walking, open.slice));
+      await this.#leave(open, error, outcome === 'gone' ? 'absent' : 'failed');
+      if (outcome === 'wait') {
+        const reason = `${text}; give the permission, or leave it out of the configuration`;
+        this.problems.push({ status: 'forbidden', reason });
+      } else if (outcome !== 'gone') throw error;
+      else if (isRemoved) tell(context, 'info', `${where(stream, open.slice)}: deleted at the source`);
+      else tell(context, 'warn', text);
     }
   }
 
-  /** The owner's slice stays open: the next run reads it again, and the watermark does not pass it. */
-  async #wait(open: OpenSlice, error: TidemarkError): Promise<void> {
-    await this.#leave(open, error);
-    const reason = `${where(this.#walking.stream, open.slice)}: ${error.message}; give the permission, or leave it out of the configuration`;
-    this.#problems.push({ status: 'forbidden', reason });
-  }
-
-  /**
-   * Rows of an owner that is gone stay, unless the source neither lists nor refers to it and another owner
-   * answers.
-   */
-  async #gone(open: OpenSlice, error: TidemarkError, isListed: boolean): Promise<void> {
-    const { context, stream } = this.#walking;
-    const { partition } = open.slice;
-    const isRemoved =
-      !isListed && this.#answered && partition !== undefined && (await removeOwner(this.#walking, partition));
-    await skipSlice(context, open, { code: error.code, message: error.message });
-    this.#passedBy += 1;
-    if (isRemoved)
-      tell(context, 'info', `${where(stream, open.slice)}: deleted at the source, which shows it no more`);
-    else tell(context, 'warn', `${where(stream, open.slice)}: ${error.message}`);
-  }
-
-  /** Days that the source does not give any more are passed by. */
-  async #tooOld(open: OpenSlice, { message }: TooOld): Promise<void> {
-    const { context, stream } = this.#walking;
-    await skipSlice(context, open, { code: tooOld, message });
-    this.#passedBy += 1;
-    tell(context, 'warn', `${where(stream, open.slice)}: ${message}`);
-  }
-
-  #leave({ sliceId }: OpenSlice, { code, message }: TidemarkError): Promise<void> {
+  /** Failed: the next run reads it again, and the watermark does not pass it. Absent: the walk goes on without it. */
+  async #leave(
+    { sliceId }: OpenSlice,
+    error: TidemarkError,
+    as: 'failed' | 'absent' = 'failed',
+  ): Promise<void> {
     const { deps, run } = this.#walking.context;
-    return withRetry(() =>
-      leaveSlice(deps.warehouse.db, sliceId, run.runId, 'failed', { code, message }),
-    ).catch(() => undefined);
+    const why = { code: error instanceof TooOld ? tooOld : error.code, message: error.message };
+    await withRetry(() => leaveSlice(deps.warehouse.db, sliceId, run.runId, as, why)).catch(() => undefined);
   }
 }
 
-const ownerOf = ({ partition = {} }: Slice): string => partitionText(partition);
+const ownerOf = ({ partition }: Slice): string => partitionText(partition);
 
 /**
  * A slice that is done only in part. What changed while it was read may stand still next time; what the

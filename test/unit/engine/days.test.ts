@@ -21,10 +21,10 @@ const days: Days = {
 test.each([
   ['on the next night', '07-01', '06-30', '06-29', '06-28'],
   ['on the same day', '06-30', '06-30', '06-29', '06-27'],
-  ['behind a night without a run', '07-02', '06-30', '06-29', '06-28'],
-  ['behind four of them', '07-05', '06-30', '06-29', '06-28'],
+  ['after a night without a run', '07-02', '06-30', '06-29', '06-28'],
+  ['after four of them', '07-05', '06-30', '06-29', '06-28'],
   ['when a week is over', '07-07', '07-06', '06-30', '06-23'],
-  ['behind three weeks without a run', '07-20', '06-30', '06-29', '06-22'],
+  ['after three weeks without a run', '07-20', '06-30', '06-29', '06-22'],
 ])(
   'what is read again %s are the days that may have been restated since',
   async (_, now, watermark, fortnight, from) => {

@@ -11,7 +11,7 @@ import { openRig } from '../../support/rig.ts';
 
 test('a walk whose last slices are loaded at the same moment is closed, and the next run reads changes alone', async () => {
   const rig = await openRig({
-    issues: 1_300,
+    issues: 2_600,
     projects: 3,
     users: 20,
     years: 0.7,
@@ -21,7 +21,7 @@ test('a walk whose last slices are loaded at the same moment is closed, and the 
   const holder = await rig.database.warehouse.pool.connect();
   try {
     await holder.query('begin; lock table tracker.issues in exclusive mode');
-    // Hands enough to halve the window until each piece is small: two have issues.
+    // The window is halved until each piece is small: two have issues.
     const running = rig.sync({ streams: ['issues'] }, { deps: { concurrency: 16 } });
     await until('two loads that wait', async () => {
       const [row] = await rig.rows<{ n: number }>(

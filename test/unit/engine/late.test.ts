@@ -18,10 +18,10 @@ test('a run that finishes an interrupted first walk also reads what has changed 
   const rule = rig.tracker.script.at({ ...search, nth: 8 }, () => stop.abort(new Interrupted('stopped')));
   await expect(rig.sync({ streams: ['issues'] }, { signal: stop.signal })).rejects.toThrow(Interrupted);
   expect(rule.fired).toBe(1);
-  rig.tracker.state.update('10001', { summary: 'changed while nobody ran' });
+  rig.tracker.state.update('10001', { summary: 'changed between the runs' });
   const report = await rig.sync({ streams: ['issues'] });
   expect(report.status).toBe('succeeded');
-  expect(await summaryOf('10001')).toBe('changed while nobody ran');
+  expect(await summaryOf('10001')).toBe('changed between the runs');
 });
 
 test('a run that finishes an interrupted list shows it as it is now, also those parts that were read before', async () => {
@@ -65,7 +65,7 @@ test('a slice whose total never adds up stays red, moves no watermark, and does 
 });
 
 test('where changes are found by `created`, a window that never adds up does not keep new issues out either', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 1_200, projects: 8, years: 3 }, { changes: 'created' });
+  rig = await openRig({ dialect: 'contract', issues: 2_400, projects: 8, years: 3 }, { changes: 'created' });
   rig.tracker.script.at(
     {
       ...search,
@@ -100,7 +100,7 @@ const interruptAt = async (nth: number, how: Parameters<Rig['sync']>[0], setting
 };
 
 test('a full walk that was begun with another filter moves no watermark of this one', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 1_600, projects: 8, years: 3 });
+  rig = await openRig({ dialect: 'contract', issues: 3_200, projects: 8, years: 3 });
   const { state, clock } = rig.tracker;
   await rig.sync({ streams: ['issues'] });
   clock.advance(day);
@@ -111,7 +111,7 @@ test('a full walk that was begun with another filter moves no watermark of this 
   clock.advance(3 * day);
   for (const one of rig.tracker.oracle().issues.values())
     if (one.projectKey === projects[1]) state.update(one.id, { summary: 'changed within it, just now' });
-  await interruptAt(18, { streams: ['issues'] }, { jql: `project in (${projects.slice(1).join(', ')})` });
+  await interruptAt(22, { streams: ['issues'] }, { jql: `project in (${projects.slice(1).join(', ')})` });
   expect(
     await rig.rows(
       "select from ops.slices join ops.walks w using (walk_id) where w.status = 'open' and slices.status = 'done'",
@@ -124,8 +124,8 @@ test('a full walk that was begun with another filter moves no watermark of this 
 });
 
 test('a full sync begun long ago is begun anew: what was edited since without a trace is read', async () => {
-  rig = await openRig({ dialect: 'contract', issues: 1_200 });
-  await interruptAt(10, { streams: ['issues'], full: true });
+  rig = await openRig({ dialect: 'contract', issues: 2_400 });
+  await interruptAt(20, { streams: ['issues'], full: true });
   const [done] = await rig.rows<{ id: string }>(`select id::text from tracker.issues i where exists (
     select from ops.slices where status = 'done' and i.created_at >= window_from and (window_to is null or i.created_at < window_to))`);
   expect(done).toBeDefined();

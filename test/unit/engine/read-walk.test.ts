@@ -44,7 +44,7 @@ test('a run that fails ends when all that it reads has ended, the parts of a sli
   expect(rows).toEqual([{ status: 'failed', inserted: 2, facts: 1, owners: 1 }]);
 });
 
-test('what ends the run stops the parts beside it, and is told itself', async () => {
+test('an error that ends the run stops the other slices, and is the one reported', async () => {
   let reason: unknown;
   lab.answer = async (slice, signal) => {
     if (isFirstPart(slice)) refused();
@@ -58,7 +58,7 @@ test('what ends the run stops the parts beside it, and is told itself', async ()
   expect(reason).toBeInstanceOf(AuthFailed);
 });
 
-test('a defect in a later part is told itself, and not that the part before it was stopped for it', async () => {
+test('a defect in a later slice is reported, not that it stopped the slice before it', async () => {
   lab.answer = async (slice, signal) => {
     if (!isFirstPart(slice)) throw new RangeError('a defect');
     await sleep(60_000, undefined, { signal }).catch(() => {

@@ -25,10 +25,10 @@ test('a sync goes on where the connection breaks under whatever it says first ou
 /** Breaks the connection under each statement outside a transaction, when it is said for the first time. */
 function breaking(pool: pg.Pool): { readonly cut: readonly string[] } {
   const cut: string[] = [];
-  const known = new WeakSet<object>();
+  const seen = new WeakSet<object>();
   pool.on('acquire', (client) => {
-    if (known.has(client)) return;
-    known.add(client);
+    if (seen.has(client)) return;
+    seen.add(client);
     const query = client.query.bind(client);
     let within = false;
     const said = (...args: unknown[]): unknown => {

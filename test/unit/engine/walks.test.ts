@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Fenced } from '../../../src/core/errors.ts';
 import type { Slice } from '../../../src/core/stream.ts';
-import { splitSlice, unreadSlices } from '../../../src/engine/state/slice-state.ts';
+import { slicesOfWalk, splitSlice } from '../../../src/engine/state/slice-state.ts';
 import {
   checkpointOf,
   closeIfLast,
@@ -26,6 +26,8 @@ beforeAll(async () => {
 });
 afterAll(async () => database?.drop());
 
+const unreadSlices = async (walk: Walk) =>
+  (await slicesOfWalk(database.warehouse.db, walk)).map(({ sliceId, slice }) => ({ sliceId, slice }));
 const day = (n: number): Date => new Date(Date.UTC(2026, 0, n));
 const days = (n: number): Slice => ({ window: { field: 'created', from: day(n), to: day(n + 1) } });
 
@@ -54,14 +56,14 @@ test('walks and slices come oldest first, also where their numbers gain a digit'
   expect(walks.map(({ walkId }) => walkId)).toEqual(opened);
   const [first] = walks;
   if (first === undefined) throw new Error('no walk');
-  const slices = await unreadSlices(db, first);
+  const slices = await unreadSlices(first);
   expect(slices.map(({ slice }) => slice)).toEqual(Array.from({ length: 120 }, (_, n) => days(n + 1)));
 });
 
-test('a slice is cut once: its halves are given with their numbers, and whoever comes later is refused', async () => {
+test('a slice is cut once: its halves are given with their numbers, and a second cut is refused', async () => {
   const { db } = database.warehouse;
   const walk = await walkOf(2);
-  const [one, other] = await unreadSlices(db, walk);
+  const [one, other] = await unreadSlices(walk);
   if (one === undefined || other === undefined) throw new Error('no slices');
   const noon = new Date(day(1).getTime() + 43_200_000);
   const cut: Slice[] = [
@@ -71,9 +73,9 @@ test('a slice is cut once: its halves are given with their numbers, and whoever 
   const split = () => db.transaction().execute((trx) => splitSlice({ trx }, walk, one.sliceId, cut));
   const halves = await split();
   expect(halves.map(({ slice }) => slice)).toEqual(cut);
-  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+  expect(await unreadSlices(walk)).toEqual([other, ...halves]);
   await expect(split()).rejects.toBeInstanceOf(Fenced);
-  expect(await unreadSlices(db, walk)).toEqual([other, ...halves]);
+  expect(await unreadSlices(walk)).toEqual([other, ...halves]);
 });
 
 test('a checkpoint says which fields its walk asked for from the beginning, not those that a later run would ask for', async () => {
@@ -87,28 +89,28 @@ test('a checkpoint says which fields its walk asked for from the beginning, not 
       );
   const walkFor = (kind: 'full' | 'incremental', fields: readonly string[] | undefined) =>
     openWalk(db, { ...at, fields }, { kind, words: 'all', window: undefined }, day(1), []);
-  const known = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
+  const fields = async () => (await checkpointOf(db, 1, 'projects'))?.fields;
   expect(await close(await walkFor('full', ['customfield_1']), ['customfield_1', 'customfield_2'])).toBe(
     true,
   );
-  expect(await known()).toEqual(['customfield_1']);
+  expect(await fields()).toEqual(['customfield_1']);
   // A night that asks for all says nothing of what it does not read.
   await close(await walkFor('incremental', undefined), undefined);
-  expect(await known()).toEqual(['customfield_1']);
+  expect(await fields()).toEqual(['customfield_1']);
   await close(await walkFor('incremental', ['customfield_1', 'customfield_3']), undefined);
-  expect(await known()).toEqual(['customfield_1', 'customfield_3']);
+  expect(await fields()).toEqual(['customfield_1', 'customfield_3']);
   await close(await walkFor('full', undefined), undefined);
-  expect(await known()).toBeUndefined();
+  expect(await fields()).toBeNull();
 });
 
-test('a backfill that nobody goes on with is no interrupted sync', async () => {
+test('an open backfill is no interrupted sync', async () => {
   const { db, pool } = database.warehouse;
   await pool.query('delete from ops.slices; delete from ops.walks');
   await walkOf(1);
   expect([await hasOpenWalk(db, 1, 'sync'), await hasOpenWalk(db, 1, 'backfill')]).toEqual([false, true]);
 });
 
-test('of walks that ended long ago those stay that tell since when a stream is stale', async () => {
+test('of walks that ended long ago those stay that say since when a stream is stale', async () => {
   const { db, pool } = database.warehouse;
   await pool.query('delete from ops.slices; delete from ops.walks');
   await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at)
@@ -140,14 +142,14 @@ test('the jobs of a slice go with it', async () => {
   expect(rows).toEqual([{ has_its_slice: true }]);
 });
 
-test('of walks over days that ended long ago those stay that tell when so many days were last read', async () => {
+test('of walks over days that ended long ago those stay that say when so many days were last read', async () => {
   const { db, pool } = database.warehouse;
   await pool.query('delete from ops.slices; delete from ops.walks');
   await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
     select 1, 'report_daily', kind, 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
       select kind, width, now() - days * interval '1 day' as ended from (values
         ('full', 200, 150), ('incremental', 90, 61), ('incremental', 14, 38), ('incremental', 14, 33), ('incremental', 3, 32), ('incremental', 90, 31)
-      ) as told (kind, width, days) order by days desc) as walks`);
+      ) as ended_walks (kind, width, days) order by days desc) as walks`);
   await pruneWalks(db, 1);
   const { rows } = await pool.query<{ days: number }>(
     'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
@@ -156,7 +158,7 @@ test('of walks over days that ended long ago those stay that tell when so many d
   await pool.query('delete from ops.walks where kind = $1', ['incremental']);
   await pool.query(`insert into ops.walks (source_id, stream, kind, words, status, run_id, closed_at, field, window_from, window_to)
     select 1, 'report_daily', 'incremental', 'days', 'done', 1, ended, 'day', ended - width * interval '1 day', ended from (
-      select width, now() - days * interval '1 day' as ended from (values (90, 31), (14, 3), (3, 1)) as told (width, days) order by days desc) as walks`);
+      select width, now() - days * interval '1 day' as ended from (values (90, 31), (14, 3), (3, 1)) as ended_walks (width, days) order by days desc) as walks`);
   await pruneWalks(db, 1);
   const { rows: kept } = await pool.query<{ days: number }>(
     'select extract(day from window_to - window_from)::int as days from ops.walks order by 1',
