@@ -18,14 +18,13 @@ import { inOrder, isInTrouble, summaryText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { exit } from './exit.ts';
 import { type Block, cut, print, toJson } from './output.ts';
-import { existing, filled, pipelineOf, streamNamed } from './pipelines.ts';
+import { filled, pipelineOf, streamNamed } from './pipelines.ts';
 
-/** One sentence, then every stream with its age. Always ends with 0. */
+/** One sentence, then every stream with its age. Ends with 0 also where streams are stale. */
 export const status: Verb = async (context) => {
-  const { out, say } = context;
-  const warehouse = await existing(context);
-  const streams = warehouse === undefined ? [] : await streamStates(warehouse.db);
-  const last = warehouse === undefined ? [] : await recentRuns(warehouse.db);
+  const { out } = context;
+  const { db } = await filled(context);
+  const [streams, last] = await Promise.all([streamStates(db), recentRuns(db)]);
   const sentence = summaryText(streams, last, new Date());
   const isOld = streams.some(({ freshness }) => freshness === 'stale' || freshness === 'never');
   const fresh = streams.length > 0 && !isOld;
@@ -36,14 +35,10 @@ export const status: Verb = async (context) => {
     receipt: each.last?.receipt ?? null,
     reason: each.freshness === 'fresh' && each.last?.status === 'ok' ? '' : each.reason,
   }));
-  if (streams.length === 0)
-    say('Run `tidemark init`, fill in .env and run `tidemark sync`, or try `tidemark demo`.');
   return print(context, { sentence, fresh, lastRun: last[0] ?? null, streams }, [
     out.paint(streams.some(isInTrouble) ? 'yellow' : 'bold', escaped(sentence)),
     ...complaining(last).map(({ runId, error }) => `Run ${runId}: ${escaped(error?.message ?? '')}`),
-    ...(rejected > 0
-      ? [`${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`]
-      : []),
+    rejected > 0 && `${plural(rejected, 'record')} could not become rows: \`tidemark rejects list\`.`,
     { rows, keys: 'pipeline.stream freshness freshAt lastRun receipt openRejects reason' },
   ]);
 };
@@ -73,7 +68,7 @@ async function oneStream(context: Context, db: Db, stream: StreamState): Promise
   const keys = 'freshness reason freshAt watermark fullAt promiseSeconds endpoint target rows openRejects';
   return print(context, { ...all, columns: shape, receipts: last }, [
     context.out.paint('bold', `${stream.pipeline}.${stream.stream}: ${stream.about}`),
-    { fields: { ...all, reason: stream.reason ?? undefined }, keys },
+    { fields: all, keys },
     { rows, keys: 'column type comment' },
     { rows: last, keys: 'runId kind status finishedAt seconds receipt counts reason' },
   ]);
@@ -102,12 +97,12 @@ const isNumber = (id: string): boolean => /^\d{1,18}$/.test(id);
 function runBlocks({ out }: Context, found: RunDetail): readonly Block[] {
   const { streams, badSlices, handoffs, throttledMs } = found;
   const waited = throttledMs < 50 ? undefined : `${duration(throttledMs / 1000)} for the rate limit`;
-  const fields = { ...found, waited, error: found.error ?? undefined };
+  const fields = { ...found, waited };
   const keys = 'status startedAt trigger seconds requests retries waited params appVersion error';
   return [
     out.paint('bold', `Run ${found.runId}: ${found.pipeline} ${found.kind}`),
     { fields, keys },
-    ...(found.alive === false ? [out.paint('red', 'Its process is gone: the next run continues it.')] : []),
+    found.alive === false && out.paint('red', 'Its process is gone: the next run continues it.'),
     { title: 'Streams', rows: streams, keys: 'stream status slices receipt counts seconds reason' },
     {
       title: 'Slices that are not done (the next run reads them again)',
@@ -181,10 +176,9 @@ function lineageBlocks({ out }: Context, found: Lineage): readonly Block[] {
   const read = slice && { ...slice, receipt: slice.fetched === null ? null : slice };
   return [
     out.paint('bold', escaped(`${found.table} ${row.key ?? row.name ?? row.id ?? ''}`)),
-    ...(foundByFormerKey === null ? [] : [`${escaped(foundByFormerKey)} is a former key of it.`]),
-    ...(deletedAt === null
-      ? []
-      : [out.paint('yellow', `Deleted at the source: marked ${minute(new Date(deletedAt))} UTC.`)]),
+    foundByFormerKey !== null && `${escaped(foundByFormerKey)} is a former key of it.`,
+    deletedAt !== null &&
+      out.paint('yellow', `Deleted at the source: marked ${minute(new Date(deletedAt))} UTC.`),
     '',
     { fields: Object.fromEntries(values) },
     '',

@@ -9,10 +9,11 @@ type Paper = Pick<Sink, 'paint' | 'columns'>;
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * A line, the fields of one thing (those undefined are left out), or a table (an empty one is left out with its title). `keys`: which
+ * Nothing, a line, the fields of one thing (those without a value are left out), or a table (an empty one is left out with its title). `keys`: which
  * members are shown, with blanks between them, by their titles; fields without keys are all shown, by their names.
  */
 export type Block =
+  | false
   | string
   | { readonly fields: object; readonly keys?: string }
   | { readonly title?: string; readonly rows: readonly object[]; readonly keys: string };
@@ -35,6 +36,7 @@ export function print(
 
 /** The lines of one block. */
 export function linesOf(block: Block, paper: Paper): readonly string[] {
+  if (block === false) return [];
   if (typeof block === 'string') return [block];
   if ('fields' in block) return fieldsOf({ ...block.fields }, paper, block.keys);
   const { title, rows } = block;
@@ -45,7 +47,8 @@ export function linesOf(block: Block, paper: Paper): readonly string[] {
 }
 
 function fieldsOf(values: Values, paper: Paper, keys?: string): readonly string[] {
-  const present = (keys?.split(' ') ?? Object.keys(values)).filter((key) => values[key] !== undefined);
+  const all = keys?.split(' ') ?? Object.keys(values);
+  const present = all.filter((key) => values[key] !== undefined && cellOf(key, values) !== '');
   const nameOf = (key: string): string => (keys ? titleOf(key).toLowerCase().replace('…', '') : key);
   const widest = Math.max(0, ...present.map((key) => nameOf(key).length));
   return present.map(

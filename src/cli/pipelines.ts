@@ -171,25 +171,17 @@ export async function current(
   return warehouse;
 }
 
-/** The warehouse as it is, for reading; undefined if Tidemark has never written there. Throws Misconfigured if its schema is old. */
-export async function existing({ parts }: Context): Promise<Warehouse | undefined> {
+/** The warehouse as it is, for reading. Throws Misconfigured if Tidemark has never written there, or its schema is old. */
+export async function filled({ parts }: Context): Promise<Warehouse> {
   const warehouse = await parts.warehouse(briefRetryMs);
+  const { address } = warehouse;
   const missing = await pendingSteps(warehouse);
   const { rows } = await warehouse.pool.query(`select where to_regclass('ops.runs') is not null`);
-  if (rows.length === 0) return undefined;
-  if (missing.length === 0) return warehouse;
-  throw new Misconfigured(
-    `the schema of ${warehouse.address} is ${plural(missing.length, 'step')} behind this version (${missing.join(', ')}): run \`tidemark migrate\``,
-  );
-}
-
-/** As `existing`. Throws Misconfigured where the warehouse is empty. */
-export async function filled(context: Context): Promise<Warehouse> {
-  const warehouse = await existing(context);
-  if (warehouse !== undefined) return warehouse;
-  throw new Misconfigured(
-    'the warehouse is empty: run `tidemark sync` first, or `tidemark demo` to see it work',
-  );
+  if (rows.length > 0 && missing.length === 0) return warehouse;
+  const empty = `the warehouse at ${address} is empty: run \`tidemark sync\` first, or \`tidemark demo\` to see it work`;
+  const steps = `${plural(missing.length, 'step')} behind this version (${missing.join(', ')})`;
+  const old = `the schema of ${address} is ${steps}: run \`tidemark migrate\``;
+  throw new Misconfigured(rows.length > 0 ? old : empty);
 }
 
 /** Opens what a run of the pipeline needs, runs `work`, and closes its source. Migrates the warehouse first. `instead`: not the command's own. */

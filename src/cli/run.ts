@@ -10,7 +10,7 @@ import { cutRejects, rejects } from '../queries/reject-list.ts';
 import { receiptText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
-import { print, styleOf, toJson } from './output.ts';
+import { type Block, print, styleOf, toJson } from './output.ts';
 import * as known from './pipelines.ts';
 import { openProgress, outcome } from './progress.ts';
 import type { Sink } from './terminal.ts';
@@ -156,7 +156,8 @@ async function runOne(context: Context, { pipeline, streams }: known.Chosen, wor
     progress.end();
   }
   const { status, error } = report;
-  if (!json && (!quiet || status !== 'succeeded')) for (const line of summary(report, out)) out.line(line);
+  // With --json the report is in the last event.
+  if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
   if (error !== undefined && (status === 'failed' || status === 'lost'))
     complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
   await known.notifyAfter(context, known.outboundOf(await parts.warehouse(), config), report, context.warn);
@@ -168,8 +169,8 @@ const headlines: Partial<Record<RunStatus, string>> = {
   interrupted: 'stopped; the next run continues from here',
 };
 
-/** Lines of the summary: one sentence if all is well, and the reasons if not. */
-export function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly string[] {
+/** The summary: one sentence if all is well, and the reasons if not. */
+function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): readonly Block[] {
   const { pipeline, status, streams, runId, counts, deleted, seconds, requests, retries } = report;
   const headline = paint(styleOf(status), `${headlines[status] ?? status.replaceAll('_', ' ')}.`);
   const named = (wanted: string) => streams.filter((each) => each.status === wanted);
@@ -180,19 +181,17 @@ export function summary(report: RunReport, { paint }: Pick<Sink, 'paint'>): read
   const what = `${outcome({ counts, deleted, receipt: { fetched } })}.${status === 'succeeded' && complete > 0 ? matching : ''}`;
   const run = `run ${runId}, ${duration(seconds)}, ${plural(requests, 'request')}, ${plural(retries, 'retry', 'retries')}`;
   const isFine = ['ok', 'unavailable', 'skipped', 'interrupted'];
+  const bad = streams.filter((each) => !isFine.includes(each.status));
   return [
     `${paint('bold', pipeline)}: ${headline} ${what} (${run})`,
-    ...(absent.length > 0 ? [`  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`] : []),
-    ...streams
-      .filter((each) => !isFine.includes(each.status))
-      .map(({ stream, status, receipt, reason = '' }) => {
-        const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
-        return `  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`;
-      }),
-    ...(counts.rejected > 0 ? ['  What was rejected, and why: `tidemark rejects list`.'] : []),
-    ...(status === 'partly_failed'
-      ? [`  Details: \`tidemark runs ${runId}\`. The next sync reads the missing parts again.`]
-      : []),
+    absent.length > 0 && `  The source has no ${absent.join(', ')}; see \`tidemark streams\`.`,
+    ...bad.map(({ stream, status, receipt, reason = '' }) => {
+      const numbers = status === 'partial' ? ` (${receiptText(receipt)})` : '';
+      return `  ${paint('yellow', stream)}: ${status}${numbers}: ${escaped(reason)}`;
+    }),
+    counts.rejected > 0 && '  What was rejected, and why: `tidemark rejects list`.',
+    status === 'partly_failed' &&
+      `  Details: \`tidemark runs ${runId}\`. The next sync reads the missing parts again.`,
   ];
 }
 

@@ -11,6 +11,7 @@ import { openControl } from '../scheduler/control.ts';
 import type { Catalogue, KnownDag, Timed } from '../scheduler/pipelines.ts';
 import { openQueue, usualTimes } from '../scheduler/queue.ts';
 import { type Service, type ServiceDeps, startService } from '../scheduler/service.ts';
+import type { ServerDeps } from '../server/api/deps.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
@@ -30,7 +31,7 @@ const statementTimeoutMs = seconds(20);
 /** An HTTP request that finds no connection within this time is answered with an error. */
 const connectLimitMs = seconds(1);
 
-export const serve: Verb<{ readonly host?: string; readonly port?: number }> = async (context, flags) => {
+export const serve: Verb<{ host?: string; port?: number }> = async (context, flags) => {
   const { parts, signal, version, say, out, json } = context;
   const config = await parts.config();
   const address = addressOf(config, flags);
@@ -49,7 +50,9 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
   const api: Warehouse = { ...warehouse, db: withConnectLimit(warehouse, connectLimitMs) };
   const control = openControl(api, catalogue, queue, runner.preview);
   const ending = new AbortController();
-  const app = await buildServer(context, config, { control, warehouse: api, trouble, signal: ending.signal });
+  const tokens = { operate: config.server.apiToken?.reveal(), read: config.server.readToken?.reveal() };
+  const deps = { control, db: api.db, tokens, version, trouble, signal: ending.signal };
+  const app = await buildServer({ ...deps, unready: () => unready(api, signal) });
   let service: Service | undefined;
   try {
     const url = await app.listen(address).catch((error: unknown) => {
@@ -80,7 +83,7 @@ export const serve: Verb<{ readonly host?: string; readonly port?: number }> = a
 };
 
 /** Throws Misconfigured where an address that others can reach has no token. */
-function addressOf({ server }: Settings, flags: { readonly host?: string; readonly port?: number }) {
+function addressOf({ server }: Settings, flags: { host?: string; port?: number }) {
   const host = flags.host === undefined ? server.host : bareHost(flags.host);
   if (isThisMachine(host) || server.apiToken !== undefined) return { host, port: flags.port ?? server.port };
   throw new Misconfigured(
@@ -121,39 +124,24 @@ function warnings({ warn }: Context): (what: string, error?: unknown) => void {
   };
 }
 
-interface ServerParts {
-  readonly control: ReturnType<typeof openControl>;
-  readonly warehouse: Warehouse;
-  readonly trouble: (what: string, error?: unknown) => void;
-  readonly signal: AbortSignal;
-}
-
 /** The HTTP server: control API and dashboard. */
-async function buildServer({ version, signal }: Context, { server }: Settings, parts: ServerParts) {
-  const { warehouse, ...others } = parts;
+async function buildServer(deps: Omit<ServerDeps, 'pages'>) {
   const { buildApp } = await import('../server/api/app.ts');
   const { dashboard } = await import('../server/dashboard/dashboard.ts');
-  const tokens = { operate: server.apiToken?.reveal(), read: server.readToken?.reveal() };
-  const deps = { ...others, db: warehouse.db, tokens, version };
-  return buildApp({
-    ...deps,
-    pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }),
-    unready: () => unready(warehouse, signal),
-  });
+  return buildApp({ ...deps, pages: (pages) => dashboard(pages, { ...deps, now: () => new Date() }) });
 }
 
 /** Why the service cannot take requests now; empty: it can. */
 async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<readonly string[]> {
   if (signal.aborted) return ['it is ending'];
-  const { takesWrites } = await import('../warehouse/connect.ts');
   try {
+    const { takesWrites } = await import('../warehouse/connect.ts');
     const missing = await known.pendingSteps(warehouse);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
-  } catch (error) {
-    const isNewer = error instanceof Misconfigured;
-    return [isNewer ? 'the warehouse was made by a newer version' : 'the warehouse does not answer'];
+  } catch {
+    return ['the warehouse does not answer, or a newer version made it'];
   }
 }
 
