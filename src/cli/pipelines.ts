@@ -20,14 +20,14 @@ import { describe } from './exit.ts';
 import { noteRateLimits, type Progress } from './progress.ts';
 
 /** In the order in which they run. */
-export const pipelines: readonly Pipeline[] = [tracker, ads, workflow];
-const names = pipelines.map(({ name }) => name);
+export const allPipelines: readonly Pipeline[] = [tracker, ads, workflow];
+const names = allPipelines.map(({ name }) => name);
 
 export const configured = (config: Settings): readonly Pipeline[] =>
-  pipelines.filter((each) => config.sources[each.source] !== undefined);
+  allPipelines.filter((each) => config.sources[each.source] !== undefined);
 
 export const jobsOf = (name: string): readonly Job[] =>
-  pipelines.find((each) => each.name === name)?.jobs ?? [];
+  allPipelines.find((each) => each.name === name)?.jobs ?? [];
 
 /** Not every source has a reconcile. */
 export const hasReconcile = (name: string): boolean => jobsOf(name).some(({ does }) => does === 'reconcile');
@@ -45,7 +45,7 @@ export function unknown(kind: string, word: string, names: readonly string[]): n
 
 /** The pipeline of that name, configured or not. Throws Misconfigured. */
 export const pipelineOf = (name: string): Pipeline =>
-  pipelines.find((each) => each.name === name) ?? unknown('pipeline', name, names);
+  allPipelines.find((each) => each.name === name) ?? unknown('pipeline', name, names);
 
 /** How a pipeline's source is read. Throws Misconfigured where it is not configured. */
 export function settingsOf(config: Settings, pipeline: string): SourceSettings {
@@ -211,7 +211,7 @@ export async function withDeps<T>(
 export function outboundOf({ db }: Pick<Warehouse, 'db'>, config: Settings): Outbound {
   const { notify, proxies, sources } = config;
   const openEngine = sources.workflow?.openEngine;
-  const declared = [...pipelines, nightly].flatMap(({ name, onSuccess }) =>
+  const declared = [...allPipelines, nightly].flatMap(({ name, onSuccess }) =>
     onSuccess === undefined ? [] : [[name, onSuccess] as const],
   );
   const dags = declared.map(([, { dag }]) => dag);

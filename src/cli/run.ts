@@ -11,7 +11,7 @@ import { receiptText } from '../queries/summary-text.ts';
 import type { Context, Verb } from './context.ts';
 import { causes, codeOfError, codeOfReport, combined, describe, exit, ofPipeline } from './exit.ts';
 import { type Block, print, styleOf, toJson } from './output.ts';
-import * as known from './pipelines.ts';
+import * as lookup from './pipelines.ts';
 import { openProgress, outcome } from './progress.ts';
 import type { Sink } from './terminal.ts';
 
@@ -25,7 +25,7 @@ export const sync: Verb<RunOptions & { pipeline: readonly string[]; full?: boole
   context,
   { pipeline, stream, full = false, dryRun },
 ) => {
-  const chosen = await known.choose(context, pipeline, stream);
+  const chosen = await lookup.choose(context, pipeline, stream);
   if (dryRun) return showPlan(context, chosen, { full });
   const { sync } = await import('../engine/sync.ts');
   return runEach(context, chosen, (deps, streams) => sync(deps, { full, ...streams }));
@@ -41,7 +41,7 @@ export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: s
     throw new Misconfigured(`--from ${from} is not before --to ${to}: the window is half open, [from, to)`);
   if (window.from > new Date())
     throw new Misconfigured(`--from ${from} lies in the future: there is nothing to read`);
-  const chosen = await known.choose(context, [pipeline], stream);
+  const chosen = await lookup.choose(context, [pipeline], stream);
   if (dryRun) return showPlan(context, chosen, { window });
   const { backfill } = await import('../engine/sync.ts');
   return runEach(context, chosen, (deps, streams) => backfill(deps, { ...window, ...streams }));
@@ -49,8 +49,8 @@ export const backfill: Verb<RunOptions & { pipeline: string; from: string; to: s
 
 /** Reads all ids; marks and un-marks deletions. */
 export const reconcile: Verb<RunOptions & { pipeline: string }> = async (context, { pipeline, stream }) => {
-  const chosen = await known.choose(context, [pipeline], stream);
-  known.checkReconcile(pipeline);
+  const chosen = await lookup.choose(context, [pipeline], stream);
+  lookup.checkReconcile(pipeline);
   const { reconcile } = await import('../engine/reconcile/reconcile.ts');
   return runEach(context, chosen, reconcile);
 };
@@ -60,11 +60,11 @@ export const replay: Verb<{ id?: string; stream?: string; pipeline?: string }> =
   const { id, stream, pipeline } = options;
   const rejectId = id !== undefined && /^\d{1,18}$/.test(id) ? id : '0';
   const [one] =
-    id === undefined ? [] : await rejects((await known.filled(context)).db, { rejectId, limit: 1 });
+    id === undefined ? [] : await rejects((await lookup.filled(context)).db, { rejectId, limit: 1 });
   const wanted = id === undefined ? pipeline : one?.pipeline;
   if (id !== undefined && (one === undefined || (pipeline ?? wanted) !== wanted))
     throw new Misconfigured(`there is no open reject ${id}; \`tidemark rejects list\` shows them`);
-  const chosen = await known.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
+  const chosen = await lookup.choose(context, wanted ? [wanted] : [], stream ? [stream] : []);
   return runEach(context, chosen, (deps, { streams }) => replayIn(deps, streams?.[0], id));
 };
 
@@ -102,7 +102,7 @@ interface Result {
 type Work = (deps: RunDeps, streams: { readonly streams?: readonly string[] }) => Promise<RunReport | Result>;
 
 /** A pipeline that fails does not keep the others from running. Returns the exit code of all together. */
-async function runEach(context: Context, chosen: readonly known.Chosen[], work: Work): Promise<number> {
+async function runEach(context: Context, chosen: readonly lookup.Chosen[], work: Work): Promise<number> {
   const { signal, received, json, out } = context;
   const codes: number[] = [];
   for (const each of chosen) {
@@ -128,7 +128,7 @@ function complain({ err, verbose }: Context, pipeline: string, message: string, 
 }
 
 /** Throws what ended it before it was a run. */
-async function runOne(context: Context, { pipeline, streams }: known.Chosen, work: Work): Promise<number> {
+async function runOne(context: Context, { pipeline, streams }: lookup.Chosen, work: Work): Promise<number> {
   const { parts, out, json, quiet, received } = context;
   const config = await parts.config();
   const progress = await openProgress(context, { config });
@@ -139,7 +139,7 @@ async function runOne(context: Context, { pipeline, streams }: known.Chosen, wor
     progress.observe(event);
   };
   try {
-    const done = await known.withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
+    const done = await lookup.withDeps(context, pipeline, { ...progress, observe }, async (deps) => {
       if (streams !== undefined) await warnOfMissingParents(deps, streams);
       return work(deps, streams === undefined ? {} : { streams });
     });
@@ -160,7 +160,7 @@ async function runOne(context: Context, { pipeline, streams }: known.Chosen, wor
   if (!json && (!quiet || status !== 'succeeded')) print(context, undefined, summary(report, out));
   if (error !== undefined && (status === 'failed' || status === 'lost'))
     complain(context, pipeline, escaped(withoutSecrets(error.message)), failure);
-  await known.notifyAfter(context, known.outboundOf(await parts.warehouse(), config), report, context.warn);
+  await lookup.notifyAfter(context, lookup.outboundOf(await parts.warehouse(), config), report, context.warn);
   return failure === undefined ? codeOfReport(report, received()) : codeOfError(failure, received());
 }
 
@@ -212,7 +212,7 @@ async function warnOfMissingParents(deps: RunDeps, streams: readonly string[]): 
 /** Prints what a run would read. Asks the source only for counts; writes no rows. */
 async function showPlan(
   context: Context,
-  chosen: readonly known.Chosen[],
+  chosen: readonly lookup.Chosen[],
   options: { readonly full?: boolean; readonly window?: { readonly from: Date; readonly to: Date } },
 ): Promise<number> {
   const { plan } = await import('../engine/preview.ts');
@@ -221,7 +221,7 @@ async function showPlan(
   try {
     for (const { pipeline, streams } of chosen) {
       const some = { ...options, ...(streams && { streams }) };
-      const planned = await known.withDeps(context, pipeline, progress, (deps) => plan(deps, some));
+      const planned = await lookup.withDeps(context, pipeline, progress, (deps) => plan(deps, some));
       plans.push({ pipeline, streams: planned });
     }
   } finally {

@@ -13,7 +13,7 @@ import { due } from '../scheduler/schedule.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings } from './context.ts';
 import { describe } from './exit.ts';
-import * as known from './pipelines.ts';
+import * as lookup from './pipelines.ts';
 import type { Progress } from './progress.ts';
 
 type How = Parameters<Runner['run']>[1];
@@ -35,17 +35,17 @@ export interface RunnerOptions {
 
 export function openRunner(context: Context, options: RunnerOptions): Runner {
   const { config, own, warehouseOf, progress, warn } = options;
-  const names = known.configured(config).map(({ name }) => name);
+  const names = lookup.configured(config).map(({ name }) => name);
   const during = <T>(pipeline: string, listening: Listening, work: (deps: RunDeps) => Promise<T>) => {
     const { signal, observe } = listening;
     const instead = { config, warehouse: () => warehouseOf(pipeline) };
-    return known.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
+    return lookup.withDeps({ ...context, signal }, pipeline, { ...progress, observe }, work, instead);
   };
-  const notify = (what: Parameters<typeof known.notifyAfter>[2]) =>
-    known.notifyAfter(context, known.outboundOf(own, config), what, warn);
+  const notify = (what: Parameters<typeof lookup.notifyAfter>[2]) =>
+    lookup.notifyAfter(context, lookup.outboundOf(own, config), what, warn);
 
   const runOne: RunOne = async (ask, how) => {
-    if (ask.does === 'reconcile') known.checkReconcile(ask.pipeline);
+    if (ask.does === 'reconcile') lookup.checkReconcile(ask.pipeline);
     let ended: RunReport | undefined;
     const observe: Observe = (event) => {
       if (event.type === 'run.finished') ended = event.report;
@@ -93,7 +93,7 @@ async function work({ does, streams, window }: Ask, deps: RunDeps): Promise<RunR
 /** Every pipeline in turn, then every reconcile that is due. A pipeline that another run holds is tried again later. */
 async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions, runOne: RunOne) {
   const latest = performance.now() + hours(config.runHours);
-  const names = known.configured(config).map(({ name }) => name);
+  const names = lookup.configured(config).map(({ name }) => name);
   const parts: Part[] = [];
   const isDone = (pipeline: string): boolean =>
     how.done?.some((run) => run.pipeline === pipeline && run.kind === ask.does) === true;
@@ -109,7 +109,7 @@ async function runAll(ask: Ask, how: How, { config, warehouseOf }: RunnerOptions
     }
   };
   const first = names.filter(
-    (name) => (ask.does !== 'reconcile' || known.hasReconcile(name)) && !isDone(name),
+    (name) => (ask.does !== 'reconcile' || lookup.hasReconcile(name)) && !isDone(name),
   );
   await runEach(first.map((pipeline) => ({ ...ask, pipeline })));
   const reconciles: Ask[] = [];
@@ -170,7 +170,9 @@ export function combinedReport(
  * there was none. By the database clock.
  */
 export async function isReconcileDue({ db }: Pick<Warehouse, 'db'>, pipeline: string): Promise<boolean> {
-  const job = known.jobsOf(pipeline).find(({ does, within }) => does === 'reconcile' && within === 'nightly');
+  const job = lookup
+    .jobsOf(pipeline)
+    .find(({ does, within }) => does === 'reconcile' && within === 'nightly');
   if (job === undefined) return false;
   const { rows } = await sql<{ since: Date | null; now: Date }>`
     select coalesce(

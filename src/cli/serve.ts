@@ -16,7 +16,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { describe, exit } from './exit.ts';
 import { toJson } from './output.ts';
-import * as known from './pipelines.ts';
+import * as lookup from './pipelines.ts';
 import { openProgress } from './progress.ts';
 import { openRunner } from './runner.ts';
 import { listenError } from './setup.ts';
@@ -94,7 +94,7 @@ function addressOf({ server }: Settings, flags: { host?: string; port?: number }
 /** The warehouse with its schema up to date, through connections that no run can take. */
 async function ownWarehouse({ parts, signal, say }: Context): Promise<Warehouse> {
   say('opening the warehouse');
-  const { url } = await known.current(parts.warehouse, { signal, say });
+  const { url } = await lookup.current(parts.warehouse, { signal, say });
   const { connect } = await import('../warehouse/connect.ts');
   const options = { max: ownConnections, statementTimeout: statementTimeoutMs, signal };
   return parts.keep(await connect(url.reveal(), options), (own) => own.close());
@@ -104,7 +104,7 @@ async function ownWarehouse({ parts, signal, say }: Context): Promise<Warehouse>
 function warehouses({ parts }: Context, config: Settings, { url }: Warehouse) {
   const opened = new Map<string, Promise<Warehouse>>();
   return (pipeline: string): Promise<Warehouse> => {
-    const connections = connectionsFor(known.settingsOf(config, pipeline).concurrency);
+    const connections = connectionsFor(lookup.settingsOf(config, pipeline).concurrency);
     const warehouse = opened.get(pipeline) ?? parts.connected(url.reveal(), connections);
     opened.set(pipeline, warehouse);
     // The next run tries again.
@@ -136,7 +136,7 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
   if (signal.aborted) return ['it is ending'];
   try {
     const { takesWrites } = await import('../warehouse/connect.ts');
-    const missing = await known.pendingSteps(warehouse);
+    const missing = await lookup.pendingSteps(warehouse);
     if (missing.length > 0)
       return [`the schema of the warehouse is ${plural(missing.length, 'step')} behind`];
     return (await takesWrites(warehouse)) ? [] : ['the warehouse is read-only'];
@@ -148,8 +148,8 @@ async function unready(warehouse: Warehouse, signal: AbortSignal): Promise<reado
 type Callbacks = Pick<ServiceDeps, 'ticked' | 'ended' | 'look'>;
 
 function callbacks({ say }: Context, config: Settings, warehouse: Warehouse): Callbacks {
-  const outbound = known.outboundOf(warehouse, config);
-  const names = known.configured(config).map(({ name }) => name);
+  const outbound = lookup.outboundOf(warehouse, config);
+  const names = lookup.configured(config).map(({ name }) => name);
   return {
     ticked: ({ pipeline, does, scheduledFor, dagRunId, joined }) => {
       const how = joined ? 'joins' : 'queued as';
@@ -172,31 +172,31 @@ function callbacks({ say }: Context, config: Settings, warehouse: Warehouse): Ca
 
 /** What `serve` can run: every pipeline, and `nightly` over all of them. Sends nothing to the sources. */
 async function catalogueOf(config: Settings, version: string): Promise<Catalogue> {
-  const ready = known.configured(config);
+  const ready = lookup.configured(config);
   // A job within `nightly` is shown with its own time.
   const timed = ({ does, on, within }: Job): Timed => ({ does, ...on, starts: within === undefined });
   const dag = async (pipeline: Pipeline): Promise<KnownDag> => {
     const { name, about, needs, jobs } = pipeline;
     const isReady = ready.includes(pipeline);
-    const streams = isReady ? await known.streamsOf(name, config, version) : [];
+    const streams = isReady ? await lookup.streamsOf(name, config, version) : [];
     const tables = streams.flatMap(({ tables }) => tables);
     const facts = {
       configured: isReady,
       streams: tables,
-      hasReconcile: known.hasReconcile(name),
+      hasReconcile: lookup.hasReconcile(name),
       parts: [name],
     };
     return { name, about, needs, timed: jobs.map(timed), ...facts };
   };
   const { name, about, jobs } = nightly;
   const parts = ready.map(({ name }) => name);
-  const needs = known.pipelines.map(({ needs }) => needs).join(' or ');
+  const needs = lookup.allPipelines.map(({ needs }) => needs).join(' or ');
   const facts = {
     configured: ready.length > 0,
     streams: [],
-    hasReconcile: parts.some(known.hasReconcile),
+    hasReconcile: parts.some(lookup.hasReconcile),
     parts,
   };
   const all: KnownDag = { name, about, needs, timed: jobs.map(timed), ...facts };
-  return { dags: [all, ...(await Promise.all(known.pipelines.map(dag)))] };
+  return { dags: [all, ...(await Promise.all(lookup.allPipelines.map(dag)))] };
 }

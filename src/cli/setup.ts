@@ -7,7 +7,7 @@ import { excludedOf } from '../engine/context/select-streams.ts';
 import type { Context, Settings, Verb } from './context.ts';
 import { codeOfError, combined, describe, exit } from './exit.ts';
 import { print } from './output.ts';
-import * as known from './pipelines.ts';
+import * as lookup from './pipelines.ts';
 import { untilStopped } from './terminal.ts';
 
 /** Writes `.env` from the example, readable by its owner only; leaves an existing one as it is. */
@@ -26,9 +26,9 @@ export const init: Verb = async (context) => {
 export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = false }) => {
   const { parts, say, signal } = context;
   say('opening the warehouse');
-  const warehouse = await parts.warehouse(known.briefRetryMs);
+  const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address } = warehouse;
-  const steps = dryRun ? await known.pendingSteps(warehouse) : await known.applySteps(warehouse, signal);
+  const steps = dryRun ? await lookup.pendingSteps(warehouse) : await lookup.applySteps(warehouse, signal);
   const lines = steps.map((step) => `${dryRun ? 'would apply' : 'applied'} ${step}`);
   const upToDate = `The schema of ${address} is up to date.`;
   const data = { warehouse: address, [dryRun ? 'pending' : 'applied']: steps };
@@ -37,8 +37,8 @@ export const migrate: Verb<{ dryRun?: boolean }> = async (context, { dryRun = fa
 
 /** Forgets a stream's watermark and open reads; its rows stay. */
 export const reset: Verb<{ stream: string; pipeline?: string }> = async (context, options) => {
-  const warehouse = await known.filled(context);
-  const found = await known.streamNamed(warehouse, options.stream, options.pipeline);
+  const warehouse = await lookup.filled(context);
+  const found = await lookup.streamNamed(warehouse, options.stream, options.pipeline);
   const { pipeline, stream } = found;
   const { resetStream } = await import('../engine/reset.ts');
   await resetStream(warehouse, pipeline, stream);
@@ -55,9 +55,9 @@ interface Found {
 /** What a run asks first of each configured source, and a write that is rolled back on the warehouse. */
 export const check: Verb = async (context) => {
   const config = await context.parts.config();
-  const ready = known.configured(config);
+  const ready = lookup.configured(config);
   const checks: Awaited<ReturnType<typeof tried>>[] = [];
-  for (const pipeline of known.pipelines) {
+  for (const pipeline of lookup.allPipelines) {
     const { name: what, needs } = pipeline;
     if (ready.includes(pipeline))
       checks.push(await tried(context, what, () => askSource(context, config, what)));
@@ -91,8 +91,8 @@ async function askSource(
   config: Settings,
   name: string,
 ): Promise<Found> {
-  const { baseUrl, exclude } = known.settingsOf(config, name);
-  const source = parts.keep(await known.openSource(name, config, version), (each) => each.close());
+  const { baseUrl, exclude } = lookup.settingsOf(config, name);
+  const source = parts.keep(await lookup.openSource(name, config, version), (each) => each.close());
   const excluded = [...excludedOf({ source, exclude })];
   const { account, dialect, clock, problems } = await source.preflight(signal).catch((problem: unknown) => ({
     ...{ account: undefined, dialect: [], clock: undefined },
@@ -117,9 +117,9 @@ function clockText(clock: Date | undefined): string {
 
 /** Writes what a run writes first: a lease; where there are no tables yet, a schema with a table. */
 async function askWarehouse({ parts }: Context): Promise<Found> {
-  const warehouse = await parts.warehouse(known.briefRetryMs);
+  const warehouse = await parts.warehouse(lookup.briefRetryMs);
   const { address, pool } = warehouse;
-  const missing = await known.pendingSteps(warehouse);
+  const missing = await lookup.pendingSteps(warehouse);
   const write =
     missing.length > 0
       ? 'create schema tidemark_check'
@@ -179,7 +179,7 @@ export const warehouse: Verb = async (context) => {
   const { parts, say, signal } = context;
   say('starting the warehouse');
   const embedded = await parts.embedded();
-  const { address } = await known.current(parts.warehouse, context);
+  const { address } = await lookup.current(parts.warehouse, context);
   if (embedded === undefined)
     return print(context, { embedded: false, address }, [
       `DATABASE_URL is set: the warehouse is ${address}, which Tidemark does not start or stop.`,

@@ -47,7 +47,7 @@ const json = async (words: string) => {
   expect({ words, code, err }).toEqual({ words, code: 0, err: '' });
   return JSON.parse(out);
 };
-/** A second source, which nobody who does not need it may ask. */
+/** A second source, which does not answer. */
 const elsewhere = { WORKFLOW_BASE_URL: 'http://127.0.0.1:9' };
 const query = async (sql: string, values: readonly unknown[] = []) =>
   (await database.warehouse.pool.query(sql, [...values])).rows;
@@ -58,7 +58,7 @@ const lines = (text: string): string[] => text.split('\n').filter((line) => line
 const pattern = (text: string, flags = ''): RegExp => new RegExp(text, flags);
 
 // One story: each test finds what the ones before it left.
-describe('from nothing to a known warehouse', () => {
+describe('from nothing to a full warehouse', () => {
   test('before the first sync every question has a polite answer', async () => {
     expect(await run('status')).toMatchObject({
       code: 0,
@@ -490,8 +490,8 @@ describe('an address that cannot be listened on', () => {
   afterAll(() => occupied.close());
 
   test('serve names the flag and the variable, and has taken nothing up', async () => {
-    const known = catalogue(dag('tracker'));
-    const { runId } = await (await controlOf(database.warehouse, known)).start(
+    const dags = catalogue(dag('tracker'));
+    const { runId } = await (await controlOf(database.warehouse, dags)).start(
       { pipeline: 'tracker', does: 'sync' },
       { by: 'test' },
     );

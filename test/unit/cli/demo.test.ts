@@ -9,12 +9,12 @@ import { run, until } from '../../support/processes.ts';
 import { start, tidemark } from './command.ts';
 
 const home = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark demo-'));
-// As root the server runs as somebody else, who must be able to pass through.
+// As root the server runs as another user, which must be able to pass through.
 fs.chmodSync(home, 0o711);
 const env = { TIDEMARK_HOME: home };
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }));
 
-/** The rows of every table, asked over a connection of our own; undefined if nobody answers. */
+/** The rows of every table, over a connection of the test's own; undefined if no server answers. */
 async function counts(url: string, tables: readonly string[]): Promise<Record<string, number> | undefined> {
   const client = new pg.Client({ connectionString: url });
   try {
@@ -48,24 +48,24 @@ interface Summary {
 test('the demo fills a warehouse of its own, its summary is true by psql, and it works again', async () => {
   const first = await tidemark('demo --issues 150 --json', { env });
   expect({ code: first.code, err: first.err }).toEqual({ code: 0, err: '' });
-  const told: Summary = JSON.parse(first.out);
-  expect(told.runs.map(({ report }) => report.status)).toEqual(Array(7).fill('succeeded'));
-  for (const each of told.compared) expect(each.warehouse).toBe(each.source);
-  expect(told.compared.map(({ what }) => what)).toEqual(
+  const page: Summary = JSON.parse(first.out);
+  expect(page.runs.map(({ report }) => report.status)).toEqual(Array(7).fill('succeeded'));
+  for (const each of page.compared) expect(each.warehouse).toBe(each.source);
+  expect(page.compared.map(({ what }) => what)).toEqual(
     expect.arrayContaining(['issues', 'spend of ads', 'runs of jobs', 'runs that failed', 'seconds of runs']),
   );
-  expect(told.changes).toHaveLength(12);
-  for (const each of told.changes) expect(each.found).toEqual(expect.any(String));
-  for (const answer of told.answers) expect(answer.rows.length).toBeGreaterThan(0);
-  // Whoever ends last stops the server.
-  expect(await counts(told.url, [])).toBeUndefined();
+  expect(page.changes).toHaveLength(12);
+  for (const each of page.changes) expect(each.found).toEqual(expect.any(String));
+  for (const answer of page.answers) expect(answer.rows.length).toBeGreaterThan(0);
+  // The last command that uses the server stops it.
+  expect(await counts(page.url, [])).toBeUndefined();
 
   const open = start(['warehouse'], { env: { TIDEMARK_HOME: path.join(home, 'demo') } });
   await until('the connection string', () => open.out().includes('psql'), 30_000);
   const url = /^connection +(\S+)$/m.exec(open.out())?.[1] ?? '';
-  const names = told.tables.map((each) => each.table);
+  const names = page.tables.map((each) => each.table);
   expect(await counts(url, names)).toEqual(
-    Object.fromEntries(told.tables.map((each) => [each.table, each.rows + each.deleted])),
+    Object.fromEntries(page.tables.map((each) => [each.table, each.rows + each.deleted])),
   );
   open.kill('SIGINT');
   expect((await open.ended).code).toBe(0);
@@ -75,8 +75,8 @@ test('the demo fills a warehouse of its own, its summary is true by psql, and it
   const second = await tidemark('demo --issues 150 --verbose', { env: { ...env, ...elsewhere } });
   expect(second.code).toBe(0);
   expect(second.out).toMatch(/^The warehouse equals the source: [\d,]+ rows in \d+ tables\.$/m);
-  // The platform's clock stands at midnight, the warehouse's does not: what is told of hours may differ between two demos.
-  for (const { table, rows } of told.tables)
+  // The platform's clock stands at midnight, the warehouse's does not: what depends on the hour may differ between two demos.
+  for (const { table, rows } of page.tables)
     expect(second.out).toMatch(
       new RegExp(`^${table.replace('.', '\\.')} +${rows.toLocaleString('en-US')} `, 'm'),
     );

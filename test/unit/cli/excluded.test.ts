@@ -36,7 +36,7 @@ const people = /users?\/search|group/;
 
 // One story: each test finds what the ones before it left.
 describe('streams that are left out by configuration', () => {
-  test('are read by no run, though the source closes them to us, and the run is whole', async () => {
+  test('are read by no run, and the run succeeds though the source forbids them', async () => {
     const shut = tracker.script.at({ match: ({ path }) => people.test(path), times: Infinity }, status(403));
     expect((await run('sync')).code).toBe(3);
     expect(shut.fired).toBeGreaterThan(0);
@@ -51,7 +51,7 @@ describe('streams that are left out by configuration', () => {
     shut.cancel();
   });
 
-  test('say so wherever it is told how fresh they are, with what is read owner by owner of them', async () => {
+  test('are excluded in status and check, together with the streams that are read for each of their rows', async () => {
     expect(await freshness()).toEqual([
       { stream: 'group_members', freshness: 'excluded', is_stale: false },
       { stream: 'groups', freshness: 'excluded', is_stale: false },
@@ -73,7 +73,7 @@ describe('streams that are left out by configuration', () => {
     ).toEqual([{ count: smallSite.users }]);
   });
 
-  test('get old without being called so', async () => {
+  test('never become stale', async () => {
     const stale = async (): Promise<readonly string[]> =>
       (await findings(database.warehouse.db, ['tracker'])).map(({ cause }) => cause?.split(' ')[0] ?? '');
     await rows(`update ops.walks set opened_at = opened_at - interval '3 days' where stream = 'users'`);
@@ -82,7 +82,7 @@ describe('streams that are left out by configuration', () => {
     expect(await stale()).toEqual(['users']);
   });
 
-  test('come back with the first run that does not leave them out', async () => {
+  test('are fresh after the first run that does not leave them out', async () => {
     expect((await run('sync')).code).toBe(0);
     expect(await freshness()).toMatchObject([
       { freshness: 'fresh' },

@@ -66,13 +66,11 @@ test.each([
   [[3, 4], 3],
   [[2, 4], 1],
   [[], 0],
+  [[0, 143], 143],
 ])('pipelines that end with %j end together with %i', (codes, together) => {
   expect(combined(codes)).toBe(together);
-});
-
-test('a command that was stopped before its end ends as stopped', () => {
-  expect(combined([0], 'SIGTERM')).toBe(143);
-  expect(combined([0, 143])).toBe(143);
+  // A command that was stopped before its end ends as stopped.
+  expect(combined(codes, 'SIGTERM')).toBe(143);
 });
 
 test('a message keeps its lines, loses credentials, and cannot be forged by a source', () => {
