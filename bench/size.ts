@@ -29,10 +29,9 @@ export const limit = 22_000;
 
 /** Rooms still above their budget, and what holds for them until they are redesigned. A step that shrinks one lowers its number here. */
 export const ceilings: Readonly<Record<string, number>> = {
-  core: 1440,
-  config: 345,
-  http: 945,
-  reading: 1376,
+  core: 1326,
+  config: 330,
+  http: 911,
   'connectors/spotify-ads': 3330,
   'connectors/dagu': 1020,
   engine: 3820,

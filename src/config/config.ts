@@ -73,11 +73,8 @@ const notify = part({
   },
   plain: {},
   build: (v, from): readonly Channel[] => {
-    const {
-      TIDEMARK_WEBHOOK_URL: url,
-      TIDEMARK_WEBHOOK_SECRET: secret,
-      TIDEMARK_SLACK_WEBHOOK_URL: slack,
-    } = v;
+    const [url, secret] = [v.TIDEMARK_WEBHOOK_URL, v.TIDEMARK_WEBHOOK_SECRET];
+    const slack = v.TIDEMARK_SLACK_WEBHOOK_URL;
     if (url && !secret)
       from.warn('TIDEMARK_WEBHOOK_SECRET', 'is not set: the receiver cannot verify who sent a message');
     return [
@@ -107,10 +104,8 @@ function proxy(from: Variables, name: string): Secret | undefined {
   const isBare = url?.hostname && `${url.pathname}${url.search}${url.hash}` === '/';
   if (isBare && /^https?:$/.test(url.protocol) && isDecodable(`${url.username}:${url.password}`))
     return new Secret(url.href);
-  from.warn(
-    name,
-    'is not the address of an HTTP proxy, such as http://proxy.example:3128 (special characters percent-encoded); no proxy is used',
-  );
+  const form = 'http://proxy.example:3128 (special characters percent-encoded)';
+  from.warn(name, `is not the address of an HTTP proxy, such as ${form}; no proxy is used`);
   return undefined;
 }
 
@@ -123,7 +118,6 @@ function isDecodable(text: string): boolean {
 }
 
 type Parts = Readonly<Record<string, Part<unknown>>>;
-type Values<P extends Parts> = { readonly [K in keyof P]: ReturnType<P[K]['read']> };
 
 /** Names of all variables, secrets apart. */
 export function variableNames(sources: Parts) {
@@ -143,21 +137,20 @@ const readOwn = (from: Variables) => ({
  * Reads the environment and `<cwd>/.env`; the environment wins. Reads nothing but `.env` and the files that NAME_FILE variables name.
  * Throws `Misconfigured` with every problem, one a line; no message holds a secret.
  */
-export function readConfig<P extends Parts>(
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-  sources: P,
-): Config<Values<P>> {
+export function readConfig<P extends Parts>(env: NodeJS.ProcessEnv, cwd: string, sources: P) {
   const from = new Variables(env, cwd);
   const { problems, warnings } = from;
   const settings = Object.entries(sources).map(([name, part]) => [name, part.read(from)]);
-  const config = { ...readOwn(from), sources: Object.fromEntries(settings) as Values<P>, warnings };
+  type Sources = { readonly [K in keyof P]: ReturnType<P[K]['read']> };
+  const config: Config<Sources> = {
+    ...readOwn(from),
+    sources: Object.fromEntries(settings) as Sources,
+    warnings,
+  };
   warnOfUnknown(from, variableNames(sources));
   if (problems.length === 0) return config;
   const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-  throw new Misconfigured(
-    `the configuration has ${many}:\n${problems.map((each) => `  ${each}`).join('\n')}`,
-  );
+  throw new Misconfigured([`the configuration has ${many}:`, ...problems].join('\n  '));
 }
 
 /** A misspelt variable would otherwise be ignored without notice. */

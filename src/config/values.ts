@@ -55,21 +55,17 @@ export const pastInstant = value((text) => {
   return date !== undefined && date <= new Date() ? date : undefined;
 }, 'is no date, or lies in the future; write 2024-01-31 (UTC) or 2024-01-31T08:00:00Z');
 
-/** The base URL of a server, without a slash at its end. */
-export const baseUrl = z.string().transform((text, context): string => {
-  const url = URL.parse(text);
-  const wrong = url === null ? 'is not a URL, such as https://api.example.com' : wrongWith(url);
-  if (url !== null && wrong === undefined) return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-  context.addIssue({ code: 'custom', message: wrong ?? 'is not a URL' });
-  return z.NEVER;
-});
-
-/** Does not quote the URL: it may hold a password. */
-function wrongWith(url: URL): string | undefined {
-  if (url.username || url.password) return 'must not hold credentials; give them in their own variables';
-  if (!/^https?:$/.test(url.protocol)) return `must begin with https:// or http://, not ${url.protocol}`;
-  return url.search || url.hash ? 'must not have a query (?…) or a fragment (#…)' : undefined;
-}
+/** The base URL of a server, without a slash at its end. No message quotes it: it may hold a password. */
+export const baseUrl = z
+  .string()
+  .refine((text) => URL.canParse(text), 'is not a URL, such as https://api.example.com')
+  .refine((text) => /^https?:\/\//i.test(text), 'must begin with https:// or http://')
+  .refine(
+    (text) => !/^[^/]*\/\/[^/]*@/.test(text),
+    'must not hold credentials; give them in their own variables',
+  )
+  .refine((text) => !/[?#]/.test(text), 'must not have a query (?…) or a fragment (#…)')
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
 export const text = z.string().optional();
 

@@ -11,15 +11,12 @@ export class Variables {
   readonly problems: string[] = [];
   readonly warnings: string[] = [];
   /** Highest precedence first. */
-  readonly #layers: readonly { readonly where: string; readonly values: Values }[];
+  readonly #layers: readonly Values[];
 
   /** `cwd`: the directory that may hold `.env`; relative paths are relative to it. */
   constructor(env: NodeJS.ProcessEnv, cwd: string) {
     this.cwd = cwd;
-    this.#layers = [
-      { where: 'the environment', values: env },
-      { where: '.env', values: this.#dotenv() },
-    ];
+    this.#layers = [env, this.#dotenv()];
   }
 
   problem(name: string, what: string): void {
@@ -32,7 +29,7 @@ export class Variables {
 
   /** The value without surrounding blanks; undefined if absent or empty. Of two names in one layer the first wins. */
   text(...names: readonly string[]): string | undefined {
-    for (const { values } of this.#layers)
+    for (const values of this.#layers)
       for (const name of names) {
         const value = values[name]?.trim();
         if (value) return value;
@@ -42,10 +39,10 @@ export class Variables {
 
   /** As `text`, or the content of the file that NAME_FILE names. A file that cannot be read is a problem. */
   secret(name: string, ...aliases: readonly string[]): string | undefined {
-    for (const { values, where } of this.#layers) {
+    for (const values of this.#layers) {
       const value = [...aliases, name].map((each) => values[each]?.trim()).find(Boolean);
       const file = values[`${name}_FILE`]?.trim();
-      if (value && file) this.problem(name, `both ${name} and ${name}_FILE are set in ${where}; keep one`);
+      if (value && file) this.problem(name, `both ${name} and ${name}_FILE are set; keep one`);
       if (value) return value;
       if (file) return this.#file(`${name}_FILE`, path.resolve(this.cwd, file));
     }
@@ -59,7 +56,7 @@ export class Variables {
 
   /** Every name that is set. */
   names(): readonly string[] {
-    return this.#layers.flatMap(({ values }) => Object.keys(values).filter((name) => values[name]));
+    return this.#layers.flatMap((values) => Object.keys(values).filter((name) => values[name]));
   }
 
   #file(name: string, file: string): string | undefined {
@@ -71,8 +68,7 @@ export class Variables {
       if (value) return value;
       this.problem(name, `${file} is empty`);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : 'unknown';
-      this.problem(name, `cannot read ${file} (${code})`);
+      this.problem(name, `cannot read ${file} (${saidBy(error)})`);
     }
     return undefined;
   }

@@ -9,13 +9,10 @@ import { dateOf, retryAfterMs } from './headers.ts';
 import { bodyOf, clip, serverMessages, traceOf } from './response-message.ts';
 
 /** `clean` takes secrets and control characters out of foreign text; `wallMs` is now (epoch). */
-export interface ClassifyContext {
-  readonly clean: (text: string) => string;
-  readonly wallMs: number;
-}
+type Context = { readonly clean: (text: string) => string; readonly wallMs: number };
 
 /** The answer with its body parsed, or why it does not count. */
-export const classify = (request: Request, got: Received, context: ClassifyContext): Attempt =>
+export const classify = (request: Request, got: Received, context: Context): Attempt =>
   got.status >= 200 && got.status < 300
     ? readContent(request, got, context)
     : { failed: readStatus(request, got, context) };
@@ -23,16 +20,14 @@ export const classify = (request: Request, got: Received, context: ClassifyConte
 /** Statuses that say "here it is, whole"; 204, 205 and 206 do not. */
 const complete = new Set([200, 201, 202, 203]);
 
-const readContent = (request: Request, got: Received, { clean }: ClassifyContext): Attempt => {
+const readContent = (request: Request, got: Received, { clean }: Context): Attempt => {
   const { status, headers, raw, receivedAt } = got;
   const isEmpty = raw.length === 0;
   const type = headers['content-type'];
-  const odd = (what: string): Attempt => ({
-    failed: {
-      error: new errors.UnexpectedContent(`${request.method} ${request.endpoint} answered ${what}`),
-      retry: 'once',
-    },
-  });
+  const odd = (what: string): Attempt => {
+    const message = `${request.method} ${request.endpoint} answered ${what}`;
+    return { failed: { error: new errors.UnexpectedContent(message), retry: 'once' } };
+  };
   const answer = { status, headers, raw, date: dateOf(headers), receivedAt };
   if (isEmpty && request.bodiless && (complete.has(status) || status === 204))
     return { answer: { ...answer, body: undefined } };
@@ -57,7 +52,7 @@ const missing = new Set([404, 405, 410, 501]);
 /** The answer was not made in time: by the server, a gateway, or the network in front of it (524 is Cloudflare's). */
 const late = new Set([408, 504, 524]);
 
-const readStatus = (request: Request, got: Received, context: ClassifyContext): Failed => {
+const readStatus = (request: Request, got: Received, context: Context): Failed => {
   const { status, headers } = got;
   const { clean, wallMs } = context;
   const answered = `${request.method} ${request.endpoint} answered ${status}`;
@@ -78,19 +73,15 @@ const readStatus = (request: Request, got: Received, context: ClassifyContext): 
   if (late.has(status)) return { error: new errors.TimedOut(message, facts), retry: 'yes', afterMs };
   if (status === 425 || request.passing === status || (status >= 500 && !missing.has(status)))
     return { error: new errors.Transient(message, facts), retry: 'yes', afterMs };
-  return { error: refusal(status, message, { messages, body }), retry: 'no' };
+  return { error: refusal(status, message, messages, body), retry: 'no' };
 };
 
 /** What a status means that the same request will get again. */
-const refusal = (
-  status: number,
-  message: string,
-  said: { readonly messages: readonly string[]; readonly body: unknown },
-): errors.TidemarkError => {
+const refusal = (status: number, message: string, messages: readonly string[], body: unknown) => {
   if (status === 401) return new errors.AuthFailed(`${message}; are the credentials right, and still valid?`);
   if (status === 403) return new errors.Forbidden(message);
-  if (missing.has(status)) return new errors.Missing(message, status, { body: said.body });
-  return new errors.Refused(message, status, said.messages);
+  if (missing.has(status)) return new errors.Missing(message, status, { body });
+  return new errors.Refused(message, status, messages);
 };
 
 /** Without the query of the location, which may carry anything. */

@@ -34,17 +34,10 @@ export const usedUpMs = (headers: Headers, wallMs: number): number | undefined =
 export const isNearLimit = (headers: Headers): boolean =>
   headers['x-ratelimit-nearlimit']?.trim().toLowerCase() === 'true';
 
-/**
- * `X-RateLimit-Reset` in ms from now. Jira sends an ISO 8601 time, Spotify seconds until then, others epoch seconds or milliseconds; no
- * wait is 30 years long, so that a number beyond 10^9 is a time.
- */
+/** `X-RateLimit-Reset` in ms from now: Jira sends an ISO 8601 time, Spotify seconds until then (vendor-facts). */
 const limitResetMs = (headers: Headers, wallMs: number): number | undefined => {
   const text = headers['x-ratelimit-reset']?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const number = Number(text);
-    if (number < 1e9) return number * 1000;
-    return Math.max(0, number * (number < 1e11 ? 1000 : 1) - clockOf(headers, wallMs));
-  }
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - clockOf(headers, wallMs));

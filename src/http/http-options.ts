@@ -34,42 +34,49 @@ export interface HttpOptions {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export interface Timeouts {
+/** In ms. */
+export const defaultTimeouts = {
   /** Until the connection is there, TLS included. */
-  readonly connectMs: number;
+  connectMs: 10_000,
   /** From the request, connecting included, to the end of the answer's headers. */
-  readonly headersMs: number;
+  headersMs: 60_000,
   /** From the headers to the last byte of the body. */
-  readonly bodyMs: number;
-}
+  bodyMs: 120_000,
+};
 
-export interface SizeLimits {
+const mb = 1024 * 1024;
+
+export const defaultLimits = {
   /** Of the body as it comes over the wire. */
-  readonly wireBytes: number;
+  wireBytes: 64 * mb,
   /** Of the body decompressed. */
-  readonly decodedBytes: number;
+  decodedBytes: 64 * mb,
   /** Decompressed over compressed; counts from 4 MB on. Believable JSON stays below 100; gzip can make 1,032. */
-  readonly ratio: number;
-}
+  ratio: 200,
+};
 
-export interface RetryPolicy {
+export const defaultRetry = {
   /** Requests sent for one `send`, the first included; waits that a 429 asked for are not counted. */
-  readonly tries: number;
+  tries: 6,
   /** The same where no connection comes about, nor ever has: the address may be wrong. */
-  readonly connectTries: number;
+  connectTries: 3,
   /** Full jitter: the k-th wait is uniform in [0, baseMs × 2^k). */
-  readonly baseMs: number;
-  readonly capMs: number;
+  baseMs: 1_000,
+  capMs: 60_000,
   /** A source that wants us to wait longer ends the request as `RateLimited` at once. */
-  readonly retryAfterMaxMs: number;
+  retryAfterMaxMs: 15 * 60_000,
   /** What one `send` may wait for rate limits in all. */
-  readonly throttledMaxMs: number;
+  throttledMaxMs: 60 * 60_000,
   /** Retries per request over the life of the instance; `budgetFloor` of them are always allowed. */
-  readonly budgetRatio: number;
-  readonly budgetFloor: number;
+  budgetRatio: 0.2,
+  budgetFloor: 20,
   /** What retries during outages of the source may wait in all without counting against that. */
-  readonly outageMs: number;
-}
+  outageMs: 5 * 60_000,
+};
+
+export type Timeouts = Readonly<typeof defaultTimeouts>;
+export type SizeLimits = Readonly<typeof defaultLimits>;
+export type RetryPolicy = Readonly<typeof defaultRetry>;
 
 /** At most `perSecond` requests a second to the endpoints that it covers, `burst` of them at once. */
 export interface Rate {
@@ -87,19 +94,3 @@ export type HttpEvent = { readonly endpoint: string; readonly reason: string } &
     }
   | { /** No request leaves until then (epoch ms). */ readonly type: 'throttled'; readonly untilMs: number }
 );
-
-const mb = 1024 * 1024;
-
-export const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 120_000 };
-export const defaultLimits: SizeLimits = { wireBytes: 64 * mb, decodedBytes: 64 * mb, ratio: 200 };
-export const defaultRetry: RetryPolicy = {
-  tries: 6,
-  connectTries: 3,
-  baseMs: 1_000,
-  capMs: 60_000,
-  retryAfterMaxMs: 15 * 60_000,
-  throttledMaxMs: 60 * 60_000,
-  budgetRatio: 0.2,
-  budgetFloor: 20,
-  outageMs: 5 * 60_000,
-};

@@ -32,16 +32,12 @@ export const networkFailure = (
   if (cause instanceof TooLarge)
     return { error: new TooLarge(`${what}: ${cause.message}`, { cause }), retry: 'no' };
   if (cause instanceof TidemarkError) return { error: cause, retry: 'no' };
-  if (cause instanceof Late)
-    return { error: new TimedOut(`${what}: ${cause.message}`, { cause }), retry: 'yes' };
+  if (cause instanceof Late) return passing(new TimedOut(`${what}: ${cause.message}`, { cause }));
   const ofProxy = proxy === undefined ? undefined : proxyFailure(origin, proxy, cause);
   if (ofProxy !== undefined) return ofProxy;
   // By its class: undici gives it no code.
   if (cause instanceof errors.HTTPParserError)
-    return {
-      error: new Transient(`${what}: the answer is not HTTP (${cause.message})`, { cause }),
-      retry: 'yes',
-    };
+    return passing(new Transient(`${what}: the answer is not HTTP (${cause.message})`, { cause }));
   const code = codeOf(cause) ?? '';
   if (tls.test(code)) {
     const by = proxy === undefined ? '' : ` through the proxy ${proxy}`;
@@ -53,8 +49,10 @@ export const networkFailure = (
     return { error: new Unreachable(`cannot connect to ${target} (${code})`, { cause }), retry: 'connect' };
   }
   if (!broken.test(code)) return undefined;
-  return { error: new Transient(`${what}: the answer broke off (${code})`, { cause }), retry: 'yes' };
+  return passing(new Transient(`${what}: the answer broke off (${code})`, { cause }));
 };
+
+const passing = (error: Transient): Failed => ({ error, retry: 'yes' });
 
 /** The system's or library's code. Several addresses that all failed come as one AggregateError. */
 const codeOf = (error: unknown): string | undefined => {

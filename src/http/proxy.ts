@@ -97,18 +97,14 @@ export function proxyFailure(origin: string, proxy: string, error: unknown): Fai
   }
   const answered = Number(status[1] ?? status[2]);
   if (answered === 407) {
-    const message = `the proxy ${proxy} wants a user and a password, or others: HTTPS_PROXY=http://user:password@${proxy} (HTTP_PROXY for http), special characters in them percent-encoded`;
+    const form = `HTTPS_PROXY=http://user:password@${proxy} (HTTP_PROXY for http)`;
+    const message = `the proxy ${proxy} wants a user and a password, percent-encoded: ${form}`;
     return { error: new Misconfigured(message, facts), retry: 'no' };
   }
   const message = `the proxy ${proxy} makes no connection to ${origin} (it answered ${answered})`;
-  return {
-    error: new Unreachable(message, facts),
-    retry: answered >= 500 || busy.has(answered) ? 'connect' : 'no',
-  };
+  const isPassing = answered >= 500 || [408, 425, 429].includes(answered);
+  return { error: new Unreachable(message, facts), retry: isPassing ? 'connect' : 'no' };
 }
-
-/** What a proxy answers that is asked too often, or too slowly. */
-const busy: ReadonlySet<number> = new Set([408, 425, 429]);
 
 const meanings: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'broke the connection off',

@@ -104,7 +104,7 @@ const bucket = ({ perSecond, burst }: Rate, time: Time): ((next: Turn) => Turn) 
 };
 
 /** At most `slots` at once, first come, first served. Resolves with what gives the slot back. */
-const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() => void>) => {
+export const semaphore = (slots: number): ((signal: AbortSignal) => Promise<() => void>) => {
   let free = slots;
   const queue = new Set<() => void>();
   const release = (): void => {

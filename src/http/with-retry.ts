@@ -1,28 +1,25 @@
 /** Tries again what may pass: full jitter, the source's own wish as a minimum, a budget over all requests, and a circuit breaker. */
 
 import { OutOfTime, RateLimited, type TidemarkError, TimedOut, Transient } from '../core/errors.ts';
-import type { Answer, Request } from '../core/request.ts';
+import type { Answer, HttpCounters, Request } from '../core/request.ts';
 import type { Failed, Try } from './attempt.ts';
 import type { Time } from './delay.ts';
-import type { HttpEvent, RetryPolicy } from './http-options.ts';
-
-/** What the retrying needs besides the policy. */
-export interface RetryTools {
-  readonly time: Time;
-  readonly random: () => number;
-  /** No request of this source leaves for so long (ms). */
-  readonly pause: (ms: number) => void;
-  /** When the source last answered any request, by `time`; undefined: it never has. A server's fault (5xx) is no answer. */
-  readonly answeredAt: () => number | undefined;
-  /** Requests and retries so far; `retries` and `throttled` are counted here. */
-  readonly counters: { readonly requests: number; retries: number; throttled: number };
-  readonly observe: (event: HttpEvent) => void;
-  /** Epoch ms, for events. */
-  readonly wall: () => number;
-}
+import type { HttpOptions, RetryPolicy } from './http-options.ts';
 
 /** Resolves with the answer, or throws the error of the last try. */
-export const withRetry = (attempt: Try, policy: RetryPolicy, tools: RetryTools) => {
+export const withRetry = (
+  attempt: Try,
+  policy: RetryPolicy,
+  tools: Required<Pick<HttpOptions, 'random' | 'wall' | 'observe'>> & {
+    readonly time: Time;
+    /** No request of this source leaves for so long (ms). */
+    readonly pause: (ms: number) => void;
+    /** When the source last answered any request, by `time`; undefined: it never has. A server's fault (5xx) is no answer. */
+    readonly answeredAt: () => number | undefined;
+    /** Requests and retries so far; `retries` and `throttled` are counted here. */
+    readonly counters: Pick<HttpCounters, 'requests' | 'retries' | 'throttled'>;
+  },
+) => {
   const { time, counters } = tools;
   /** Uniform in [0, base × 2^tries), capped: full jitter spreads those who failed together. */
   const jitter = (tries: number): number =>
@@ -61,9 +58,15 @@ export const withRetry = (attempt: Try, policy: RetryPolicy, tools: RetryTools) 
       throttled = undefined;
       failures++;
       const answeredAt = tools.answeredAt();
-      const most = mostTries[retry](policy, answeredAt !== undefined);
+      // A source that has answered before has the right address.
+      const known = answeredAt !== undefined;
+      const most = { yes: policy.tries, once: 2, connect: known ? policy.tries : policy.connectTries }[retry];
       const isOutage = answeredAt !== undefined && answeredAt < sentAt && breaker.mayOpen();
-      if (failures >= most || request.idempotent === false || !(isOutage || hasBudget()))
+      if (
+        failures >= Math.min(most, policy.tries) ||
+        request.idempotent === false ||
+        !(isOutage || hasBudget())
+      )
         throw withTries(error, failures);
       const ms = Math.max(afterMs, jitter(failures - 1));
       if (isOutage) breaker.open(ms);
@@ -73,15 +76,6 @@ export const withRetry = (attempt: Try, policy: RetryPolicy, tools: RetryTools) 
       await time.sleep(ms, signal);
     }
   };
-};
-
-/** `known`: the source has answered before, so its address is right. */
-const mostTries: Readonly<
-  Record<'yes' | 'once' | 'connect', (policy: RetryPolicy, known: boolean) => number>
-> = {
-  yes: ({ tries }) => tries,
-  once: ({ tries }) => Math.min(2, tries),
-  connect: ({ tries, connectTries }, known) => (known ? tries : Math.min(connectTries, tries)),
 };
 
 /**

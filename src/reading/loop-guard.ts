@@ -7,10 +7,26 @@ import type { Request } from '../core/request.ts';
 /** Pages of growth that are believed, per walk. */
 const mostGrowth = 1000;
 
+/** Bounds of a walk. */
+export const defaultWalkLimits = {
+  /** Passes over a list that does not add up to its total. */
+  passes: 3,
+  /** Pages in all, discarded ones included. */
+  pages: 100_000,
+  /** Pages in a row without a new key: a circle. */
+  stalePages: 3,
+  /** Empty pages in a row that are followed because they name a next one. */
+  emptyPages: 50,
+  /** Gaps that are mended by stepping back, per pass. */
+  mends: 100,
+};
+
+export type WalkLimits = Readonly<typeof defaultWalkLimits>;
+
 /** Counts what a walk has asked and what it got for it. */
 export class LoopGuard {
   readonly #first: Request;
-  readonly #limits: { readonly pages: number; readonly stalePages: number; readonly emptyPages: number };
+  readonly #limits: WalkLimits;
   /** Digests of the requests since the last start or step back. */
   readonly #asked = new Set<string>();
   #pages = 0;
@@ -20,10 +36,7 @@ export class LoopGuard {
   #again = 0;
   #growth = 0;
 
-  constructor(
-    first: Request,
-    limits: { readonly pages: number; readonly stalePages: number; readonly emptyPages: number },
-  ) {
+  constructor(first: Request, limits: WalkLimits) {
     this.#first = first;
     this.#limits = limits;
     this.#asked.add(digest(first));

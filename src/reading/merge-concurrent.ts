@@ -1,8 +1,8 @@
 /** Several streams read at once, in bounds, and a limit of open streams over all readers. */
 
-import pLimit from 'p-limit';
 import { either } from '../core/abort.ts';
 import { Interrupted } from '../core/errors.ts';
+import { semaphore } from '../http/rate-limit.ts';
 
 /**
  * The items of all streams, each stream's in its own order, those of different streams as they arrive; at most `atOnce` streams are open, and of
@@ -81,23 +81,13 @@ export type StreamLimit = <T>(
 
 /** At most `most` open streams over all readers, first come, first served: each holds pages in memory. A stream that is left early makes room. */
 export function streamLimit(most: number): StreamLimit {
-  const limit = pLimit(most);
+  const slot = semaphore(most);
   return async function* limited(open, signal) {
-    const over = Promise.withResolvers<void>();
+    const release = await slot(signal);
     try {
-      await new Promise<void>((resolve, reject) => {
-        const onAbort = (): void => reject(signal.reason);
-        if (signal.aborted) return onAbort();
-        signal.addEventListener('abort', onAbort, { once: true });
-        void limit(() => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-          return over.promise;
-        });
-      });
       yield* open();
     } finally {
-      over.resolve();
+      release();
     }
   };
 }

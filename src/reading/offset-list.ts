@@ -2,6 +2,7 @@
 
 import { UnexpectedContent } from '../core/errors.ts';
 import { ExactNumber } from '../core/json.ts';
+import { kindOf } from '../core/record-reader.ts';
 import type { Json } from '../core/request.ts';
 
 /** An own property of a JSON value (never an inherited one: records may have a key named `toString`). */
@@ -54,8 +55,6 @@ const arraysOf = (body: Json): readonly (readonly Json[])[] =>
       )
     : [];
 
-const kindOf = (value: Json): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 const keysOf = (body: Json): string =>
   typeof body === 'object' && body !== null
     ? ` with the keys ${Object.keys(body).slice(0, 12).join(', ') || '(none)'}`

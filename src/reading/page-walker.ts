@@ -3,29 +3,7 @@
 import { UnexpectedContent } from '../core/errors.ts';
 import type { Next, Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Json, Request } from '../core/request.ts';
-import { LoopGuard } from './loop-guard.ts';
-
-/** Bounds of a walk. */
-export interface WalkLimits {
-  /** Passes over a list that does not add up to its total. */
-  readonly passes: number;
-  /** Pages in all, discarded ones included. */
-  readonly pages: number;
-  /** Pages in a row without a new key: a circle. */
-  readonly stalePages: number;
-  /** Empty pages in a row that are followed because they name a next one. */
-  readonly emptyPages: number;
-  /** Gaps that are mended by stepping back, per pass. */
-  readonly mends: number;
-}
-
-export const defaultWalkLimits: WalkLimits = {
-  passes: 3,
-  pages: 100_000,
-  stalePages: 3,
-  emptyPages: 50,
-  mends: 100,
-};
+import { LoopGuard, type WalkLimits } from './loop-guard.ts';
 
 /** A page to deliver, if this one counts, and the request to send next, unless the walk is over. */
 export interface Step {
@@ -121,17 +99,6 @@ export class PageWalker {
       offset: paging.offset?.(answer.body, sent),
     };
     return { page, next };
-  }
-
-  /** Whether what is asked for now may lie behind the list's end: one record alone was met, and nothing says how many there are. */
-  get mayBeOver(): boolean {
-    return (
-      this.#head.is === 'unseen' &&
-      this.#walk.paging.numbered !== true &&
-      this.#total === undefined &&
-      this.#pass === 1 &&
-      this.#met.size + this.#nameless === 1
-    );
   }
 
   /** The walk's first request, for a new pass; what was delivered stays delivered. */

@@ -4,16 +4,16 @@ import { either } from '../core/abort.ts';
 import { Interrupted, Missing, Refused } from '../core/errors.ts';
 import type { Page, PageWalk, WalkEnd } from '../core/paging.ts';
 import type { Answer, Http, Request } from '../core/request.ts';
-import { defaultWalkLimits, PageWalker, type WalkLimits } from './page-walker.ts';
+import { defaultWalkLimits, type WalkLimits } from './loop-guard.ts';
+import { PageWalker } from './page-walker.ts';
 
 export type { WalkEnd } from '../core/paging.ts';
-export type { WalkLimits } from './page-walker.ts';
+export type { WalkLimits } from './loop-guard.ts';
 
 /**
  * The pages of a walk as they come; returns how it ended. Each record is delivered once, whatever seams, steps back and further passes
  * show again (what has no id is delivered whenever it is met). A list that does not add up to its total is walked again, three times in
- * all. A page that is too much is asked for with fewer records where the walk can say how. If a list without a total gave
- * one record and the server refuses the next offset, the list is over. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us
+ * all. A page that is too much is asked for with fewer records where the walk can say how. Throws what `http.send` and `walk.list` throw, and `PagingLoop` where the server sends us
  * round in circles. A page token that the server refuses half-way (it expired) restarts the walk, once. Leaving the generator early aborts the request under way.
  */
 export async function* pages(
@@ -35,9 +35,8 @@ export async function* pages(
     let sent = walk.first;
     let pending = send(sent);
     let restarted = false;
-    /** What to ask for instead of what failed; undefined where nothing is left but to end. */
-    const instead = (error: unknown): Request | undefined => {
-      if (walker.mayBeOver && isBeyond(error)) return undefined;
+    /** What to ask for instead of what failed. Throws the error where nothing helps. */
+    const instead = (error: unknown): Request => {
       const fewer = walk.fewer?.(sent, error);
       if (fewer !== undefined) return fewer;
       if (restarted || !isTokenRefused(error, walk, sent)) throw error;
@@ -46,7 +45,6 @@ export async function* pages(
     };
     for (;;) {
       const answer = await pending.catch(instead);
-      if (answer === undefined) return walker.end();
       if (!('raw' in answer)) {
         sent = answer;
         pending = send(sent);
@@ -65,11 +63,6 @@ export async function* pages(
     stop.release();
   }
 }
-
-/** What is said of a place behind the end of a list by servers that do not answer with an empty page. */
-const isBeyond = (error: unknown): boolean =>
-  (error instanceof Missing && error.status === 404) ||
-  (error instanceof Refused && (error.status === 400 || error.status === 416 || error.status === 422));
 
 /** 400, 410 or 422 for a request that carried a token or a cursor. Their messages are localised: the status has to do. */
 const isTokenRefused = (error: unknown, { first, paging }: PageWalk, sent: Request): boolean =>

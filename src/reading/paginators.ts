@@ -3,6 +3,7 @@
 import { UnexpectedContent } from '../core/errors.ts';
 import type { Next, Paging } from '../core/paging.ts';
 import type { Json, Request } from '../core/request.ts';
+import { at as field } from './offset-list.ts';
 
 /** A paging that can tell whether an answer speaks its tongue. */
 export interface Scheme extends Paging {
@@ -62,7 +63,8 @@ export const offset = ({
 };
 
 /** A list without an envelope, or in one that says nothing of its pages: by offset, until a page has nothing new. States no total. */
-export const bareArray = ({ parameter = 'startAt' }: OffsetOptions = {}): Scheme => {
+export const bareArray = (): Scheme => {
+  const parameter = 'startAt';
   const at = (_: Json, sent: Request): number => placeOf(sent, parameter) ?? 0;
   return {
     next: (body, sent, count, repeated = 0) =>
@@ -104,31 +106,28 @@ export const cursor = ({ parameter = 'cursor' }: { readonly parameter?: string }
     (typeof field(body, 'isLast') === 'boolean' && natural(body, 'startAt') === undefined),
 });
 
-export interface TokenOptions {
-  /** The field of the answer and the parameter of the request. Default `nextPageToken`. */
-  readonly parameter?: string;
-}
+const tokenName = 'nextPageToken';
 
 /**
  * `{nextPageToken, isLast?}`: ends where the token is missing, null or empty, or `isLast` is true. An empty page with a token goes on.
  * `isLast: false` without a token is `UnexpectedContent`.
  */
-export const pageToken = ({ parameter = 'nextPageToken' }: TokenOptions = {}): Scheme => ({
+export const pageToken = (): Scheme => ({
   next(body, sent) {
-    const token = field(body, parameter);
+    const token = field(body, tokenName);
     if (field(body, 'isLast') === true) return undefined;
     if (typeof token === 'string' && token !== '')
-      return { request: withParameter(sent, parameter, token), overlap: 0 };
+      return { request: withParameter(sent, tokenName, token), overlap: 0 };
     if (field(body, 'isLast') !== false && (token === undefined || token === null || token === ''))
       return undefined;
     throw new UnexpectedContent(
-      `${sent.endpoint}: the answer is not the last and has no readable ${parameter}`,
+      `${sent.endpoint}: the answer is not the last and has no readable nextPageToken`,
     );
   },
   total: totalOf,
   fits: (body, sent) =>
-    isText(field(body, parameter)) ||
-    parameterOf(sent, parameter) !== undefined ||
+    isText(field(body, tokenName)) ||
+    parameterOf(sent, tokenName) !== undefined ||
     (typeof field(body, 'isLast') === 'boolean' &&
       typeof field(body, 'total') !== 'number' &&
       natural(body, 'startAt') === undefined),
@@ -229,11 +228,6 @@ const placeOf = (sent: Request, parameter: string): number | undefined => {
   const value = parameterOf(sent, parameter);
   return isNatural(value) ? value : undefined;
 };
-
-const field = (body: Json, name: string): unknown =>
-  typeof body === 'object' && body !== null && Object.hasOwn(body, name)
-    ? (body as Readonly<Record<string, unknown>>)[name]
-    : undefined;
 
 const isNatural = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

@@ -27,26 +27,20 @@ export interface Jobs {
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** In milliseconds. */
-export interface JobLimits {
+/** Times in milliseconds. */
+export const defaultJobLimits = {
   /** Jobs created for one reading. */
-  readonly attempts: number;
-  /** Before the second look; it grows by half each time. The real waits are up to a fifth shorter or longer. */
-  readonly firstMs: number;
-  readonly mostMs: number;
-  /** For one job to be ready. */
-  readonly deadlineMs: number;
-  /** An older job is not adopted: its numbers are of then. */
-  readonly adoptMs: number;
-}
-
-export const defaultJobLimits: JobLimits = {
   attempts: 3,
+  /** Before the second look; it grows by half each time. The real waits are up to a fifth shorter or longer. */
   firstMs: seconds(2),
   mostMs: seconds(60),
+  /** For one job to be ready. */
   deadlineMs: minutes(30),
+  /** An older job is not adopted: its numbers are of then. */
   adoptMs: hours(48),
 };
+
+export type JobLimits = Readonly<typeof defaultJobLimits>;
 
 /** A job that is ready, and where its result is. */
 export interface Ready {
@@ -69,12 +63,9 @@ export const awaitJob = async (ledger: JobLedger, jobs: Jobs, signal: AbortSigna
   for (let id = await adopted(ledger, now(), limits); ; id = undefined) {
     if (id === undefined) {
       if (created++ >= limits.attempts)
-        throw new Transient(
-          `${what}: ${limits.attempts} reports in a row came to nothing: ${failure?.message ?? ''}`,
-          {
-            cause: failure,
-          },
-        );
+        throw new Transient(`${what}: ${created - 1} reports in a row came to nothing: ${failure?.message}`, {
+          cause: failure,
+        });
       await ledger.creating(request);
       try {
         id = await jobs.create(signal);

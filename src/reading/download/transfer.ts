@@ -14,39 +14,28 @@ import { networkFailure } from '../../http/network-errors.ts';
 import { connectTo, type Proxies } from '../../http/proxy.ts';
 import type { Target } from './download-url.ts';
 
-export interface DownloadLimits {
-  /** Of the file as it comes over the wire, and decompressed. */
-  readonly wireBytes: number;
-  readonly decodedBytes: number;
-  readonly connectMs: number;
-  /** Until the answer's headers are there. */
-  readonly headersMs: number;
-  /** Between two pieces of the file, while we are ready to take one. */
-  readonly idleMs: number;
-  /** For the whole file, our own work on it included. */
-  readonly wholeMs: number;
-  /** Transfers in all, the first included; `renewals` of the address are not counted. */
-  readonly tries: number;
-  readonly renewals: number;
-  /** Full jitter: the k-th wait is uniform in [0, baseMs × 2^k). */
-  readonly baseMs: number;
-  readonly capMs: number;
-}
-
 const gb = 1024 * 1024 * 1024;
 
-export const defaultDownloadLimits: DownloadLimits = {
+export const defaultDownloadLimits = {
+  /** Of the file as it comes over the wire, and decompressed. */
   wireBytes: 8 * gb,
   decodedBytes: 32 * gb,
   connectMs: 10_000,
+  /** Until the answer's headers are there. */
   headersMs: 60_000,
+  /** Between two pieces of the file, while we are ready to take one. */
   idleMs: 60_000,
+  /** For the whole file, our own work on it included. */
   wholeMs: 60 * 60_000,
+  /** Transfers in all, the first included; `renewals` of the address are not counted. */
   tries: 4,
   renewals: 2,
+  /** Full jitter: the k-th wait is uniform in [0, baseMs × 2^k). */
   baseMs: 500,
   capMs: 60_000,
 };
+
+export type DownloadLimits = Readonly<typeof defaultDownloadLimits>;
 
 /** The address is not valid any more: storage says so with 403, 404 or 410, sometimes 400 or 401. */
 export class Gone extends Transient {
@@ -111,19 +100,14 @@ export const openTransfer = async (
 const checked =
   (what: string, mayBe: Target['mayBe']): LookupFunction =>
   (hostname, options, callback) => {
+    const refusal = (address: string): string =>
+      `${what}: ${hostname} resolves to ${address}, an address of a private network; nothing was fetched from it`;
     resolve(hostname, { ...options, all: true }, (error, found) => {
       const addresses: LookupAddress[] = error === null ? found : [];
       const [first] = addresses;
       const wrong = addresses.find(({ address }) => !mayBe(address));
       if (error !== null || first === undefined) callback(error ?? new Error('no address'), '', 0);
-      else if (wrong !== undefined)
-        callback(
-          new ForeignOrigin(
-            `${what}: ${hostname} resolves to ${wrong.address}, an address of a private network; nothing was fetched from it`,
-          ),
-          '',
-          0,
-        );
+      else if (wrong !== undefined) callback(new ForeignOrigin(refusal(wrong.address)), '', 0);
       else if (options.all === true) callback(null, addresses);
       else callback(null, first.address, first.family);
     });
@@ -147,9 +131,7 @@ const encodingOf = (
   if (statusCode !== 200) throw new UnexpectedContent(`${answered} ${statusCode}`);
   const type = header('content-type') ?? '';
   if (/html|json|xml/i.test(type))
-    throw new UnexpectedContent(
-      `${answered} with ${/[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? 'a page'} instead of CSV`,
-    );
+    throw new UnexpectedContent(`${answered} with ${type.replace(/[^\w.+/-].*/s, '')} instead of CSV`);
   const encoding = (header('content-encoding') ?? 'identity').trim().toLowerCase();
   if (encoding !== 'gzip' && encoding !== 'identity')
     throw new UnexpectedContent(`${answered} in a content encoding that was not asked for`);
@@ -208,11 +190,8 @@ const classify = (
 ): unknown => {
   if (signal.aborted) return stopped(signal);
   const request: Request = { method: 'GET', path: '', endpoint: what };
-  const cause = late.aborted
-    ? late.reason
-    : isTimeout(error)
-      ? new Late('the next piece of the report is late')
-      : error;
+  const piece = isTimeout(error) ? new Late('the next piece of the report is late') : error;
+  const cause = late.aborted ? late.reason : piece;
   const failed = networkFailure(request, url.origin, cause, proxy);
   // Worth another try here: the report lies ready.
   if (failed?.retry === 'connect') return new Transient(failed.error.message, { cause: error });

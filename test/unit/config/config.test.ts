@@ -116,7 +116,7 @@ test('every secret can be given as a file, but not both ways', () => {
   const cwd = directory({ token: 'from-file\n', '.env': 'TRACKER_API_TOKEN=from-dotenv' });
   for (const name of secrets)
     expect(problems({ [`${name}_FILE`]: 'missing' }, cwd)).toContain(
-      `${name}_FILE: cannot read ${path.join(cwd, 'missing')} (ENOENT)`,
+      `${name}_FILE: cannot read ${path.join(cwd, 'missing')} (ENOENT`,
     );
   const config = read({ ...tracker, TRACKER_API_TOKEN: '', TRACKER_API_TOKEN_FILE: 'token' }, cwd);
   expect(config.sources.tracker?.apiToken.reveal()).toBe('from-file');

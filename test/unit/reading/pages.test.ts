@@ -550,32 +550,3 @@ describe('reading ahead', () => {
     expect(await caught(reading.next())).toBeInstanceOf(Interrupted);
   });
 });
-
-describe('a server that refuses the place behind the end of a list without a total', () => {
-  afterEach(closeAll);
-  const refusing = (list: readonly string[], code: number, body: (some: readonly string[]) => object) =>
-    serve((arrived) => {
-      const startAt = Number(parameter(arrived, 'startAt') ?? 0);
-      return startAt > 0 && startAt >= list.length
-        ? play.status(code)
-        : play.json(body(list.slice(startAt, startAt + 4)));
-    });
-
-  test.each([
-    [404, 'an array', bareArray(), (some: readonly string[]) => some],
-    [416, 'an array', bareArray(), (some: readonly string[]) => some],
-    [400, 'an object', offset(), (values: readonly string[]) => ({ values })],
-    [422, 'an object', offset(), (values: readonly string[]) => ({ values })],
-  ])('(%d, %s) has given one record when it has given one', async (code, _, paging, body) => {
-    const { http, server } = await refusing(names(1), code, body);
-    const { ids, end } = await walked(http, walkOf(paging));
-    expect(ids).toEqual(names(1));
-    expect(end).toMatchObject({ expected: null, fetched: 1, matched: true });
-    expect(server.fired).toEqual(['json', `status ${code}`]);
-  });
-
-  test('is not believed where it states that there is more', async () => {
-    const { http } = await refusing(names(1), 404, (values) => ({ values, total: 2 }));
-    await expect(walked(http, walkOf(offset()))).rejects.toBeInstanceOf(Missing);
-  });
-});
