@@ -116,8 +116,8 @@ async function work(
   let settled: Settled = [];
   let error: unknown;
   try {
-    const loading = { ...lease, signal: AbortSignal.any([lease.signal, grace.signal]) };
-    const opened = await openContext(deps, run, loading, signal);
+    lease.alsoEndWith(grace.signal);
+    const opened = await openContext(deps, run, lease, signal);
     settled = await body({ ...opened, stop: (reason) => ending.abort(reason) });
     error = gravest(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
     // What the streams report is true of a warehouse that still has it.

@@ -1,3 +1,5 @@
+/** The right to write for one pipeline (guarantees G6 and G7): how it is taken, kept alive and given back. */
+
 import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -6,32 +8,6 @@ import { Fenced, LockHeld, saidBy } from '../../core/errors.ts';
 import { IdleTimer } from '../../core/idle-timer.ts';
 import type { Session } from '../../load/session.ts';
 import { loseRuns } from './run-state.ts';
-
-/** The right to write for one pipeline, until released, lost or taken over. */
-export interface Lease {
-  readonly epoch: string;
-  /** Aborts with `Fenced` when the lease is found to be lost. */
-  readonly signal: AbortSignal;
-  /**
-   * SET LOCAL statements for each data transaction: its session has our name, so that the next holder can end
-   * it.
-   */
-  readonly settings: string;
-  /**
-   * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7),
-   * and where the warehouse has gone back in time. What it gives is to be called once the transaction is
-   * committed.
-   */
-  guard(session: Pick<Session, 'trx'>): Promise<() => void>;
-  /**
-   * Throws `Fenced` where the warehouse has gone back in time: a replica took over that lacked what was
-   * confirmed to us.
-   */
-  check(): Promise<void>;
-  /** Tells other processes which run holds it. */
-  name(runId: string): Promise<void>;
-  release(): Promise<void>;
-}
 
 export interface LeaseTimes {
   /** Without a heartbeat for this long, by the database clock, the lease may be taken over. */
@@ -43,18 +19,23 @@ export interface LeaseTimes {
 
 export const usualTimes: LeaseTimes = { ttlMs: 30_000, heartbeatMs: 5_000, waitMs: 2_500 };
 
-/** So often a server that is down is asked for another session, ms. */
+/** How often a server that is down is asked for another session, ms. */
 const reopenMs = 200;
 
-interface Holder {
-  readonly epoch: string;
-  readonly run_id: string | null;
-  readonly holder: string | null;
-  readonly acquired_at: Date | null;
-  readonly alive: boolean;
-  readonly expired: boolean;
-  readonly backend_pid: number | null;
-}
+/** True of a session `a` of the server that is the holder's of the lease `l`. */
+const isHolders = `a.pid = l.backend_pid and (a.backend_start is null or a.backend_start = l.backend_start)`;
+
+/** True of a lease `l` whose holder lives: its session is there, and its heartbeat is recent. */
+const isHeld = `(l.holder is not null and coalesce(l.expires_at > clock_timestamp(), false)
+  and exists (select from pg_stat_activity a where ${isHolders}))`;
+
+/** The session that beats. */
+const ownSession = `backend_pid = pg_backend_pid(),
+  backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid())`;
+
+/** A sign of life. $3: `ttlMs`. */
+const alive = `heartbeat_at = clock_timestamp(),
+  expires_at = clock_timestamp() + $3 * interval '1 millisecond'`;
 
 /**
  * Takes the lease of a pipeline, also from a holder that died (its database session is gone) or froze (its
@@ -68,11 +49,17 @@ export async function takeLease(
 ): Promise<Lease> {
   const client = await pool.connect();
   try {
+    await client.query(
+      `insert into ops.leases (pipeline) select $1 where not exists (select from ops.leases where pipeline = $1)
+       on conflict do nothing`,
+      [pipeline],
+    );
     const deadline = performance.now() + times.waitMs;
     for (;;) {
-      const taken = await tryTake(client, pipeline, times);
-      if ('epoch' in taken && taken.ours) return hold(pool, client, pipeline, taken.epoch, times);
-      if (performance.now() > deadline) throw held(pipeline, taken.holder);
+      const former = await look(client, pipeline);
+      const epoch = former.held ? undefined : await tryTake(client, pipeline, former, times);
+      if (epoch !== undefined) return new Lease(pool, client, pipeline, epoch, times);
+      if (performance.now() > deadline) throw heldBy(pipeline, former);
       await sleep(100);
     }
   } catch (error) {
@@ -81,21 +68,18 @@ export async function takeLease(
   }
 }
 
-type Taken =
-  | { readonly ours: true; readonly epoch: string }
-  | { readonly ours: false; readonly holder: Holder };
+interface Holder {
+  readonly epoch: string;
+  readonly run_id: string | null;
+  readonly holder: string | null;
+  readonly acquired_at: Date | null;
+  readonly held: boolean;
+}
 
-/** What a session is called while a data transaction of this holder is open; a name has at most 63 bytes. */
-const sessionName = (pipeline: string, epoch: string): string =>
-  `tidemark lease ${epoch} ${pipeline}`.slice(0, 63);
-
-async function look(client: pg.PoolClient, pipeline: string, lock: '' | 'for update'): Promise<Holder> {
+/** Reads the lease without a lock: a holder that froze after its guard has the row locked. */
+async function look(client: pg.PoolClient, pipeline: string): Promise<Holder> {
   const { rows } = await client.query<Holder>(
-    `select epoch::text, run_id::text, holder, acquired_at, backend_pid,
-       coalesce(exists (select from pg_stat_activity a where a.pid = backend_pid
-         and (a.backend_start is null or a.backend_start = l.backend_start)), false) as alive,
-       coalesce(expires_at <= clock_timestamp(), true) as expired
-     from ops.leases l where pipeline = $1 ${lock}`,
+    `select epoch::text, run_id::text, holder, acquired_at, ${isHeld} as held from ops.leases l where pipeline = $1`,
     [pipeline],
   );
   const [holder] = rows;
@@ -103,93 +87,53 @@ async function look(client: pg.PoolClient, pipeline: string, lock: '' | 'for upd
   return holder;
 }
 
-const isTheirs = ({ holder, alive, expired }: Holder): boolean => holder !== null && alive && !expired;
-
-/**
- * Ends what a dead or frozen holder has open. One that is neither, and was only slow, finds its lease lost or
- * tries again.
- */
-async function endSessions(
+/** Gives the new epoch; undefined where the holder showed a sign of life, or another process was faster. */
+async function tryTake(
   client: pg.PoolClient,
   pipeline: string,
-  { epoch, alive, backend_pid }: Holder,
-): Promise<void> {
-  await client.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and usename = current_user and application_name = $1`,
-    [sessionName(pipeline, epoch)],
-  );
-  if (alive && backend_pid !== null) await client.query('select pg_terminate_backend($1)', [backend_pid]);
-}
-
-async function tryTake(client: pg.PoolClient, pipeline: string, times: LeaseTimes): Promise<Taken> {
-  // Nothing here may wait for the row: a holder that froze behind its guard has it locked.
-  await client.query(
-    `insert into ops.leases (pipeline) select $1 where not exists (select from ops.leases where pipeline = $1)
-     on conflict do nothing`,
-    [pipeline],
-  );
-  const former = await look(client, pipeline, '');
-  if (isTheirs(former)) return { ours: false, holder: former };
-  if (former.holder !== null) await endSessions(client, pipeline, former);
-  await client.query('begin');
-  try {
-    const holder = await look(client, pipeline, 'for update');
-    if (isTheirs(holder)) {
-      await client.query('rollback');
-      return { ours: false, holder };
-    }
-    const { rows: taken } = await client.query<{ epoch: string }>(
-      `update ops.leases set epoch = epoch + 1, run_id = null, holder = $2, backend_pid = pg_backend_pid(),
-         backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid()),
-         acquired_at = clock_timestamp(), heartbeat_at = clock_timestamp(),
-         expires_at = clock_timestamp() + $3 * interval '1 millisecond'
-       where pipeline = $1 returning epoch::text`,
-      [pipeline, `${os.hostname()} process ${process.pid}`, times.ttlMs],
+  former: Holder,
+  { ttlMs }: LeaseTimes,
+): Promise<string | undefined> {
+  if (former.holder !== null)
+    await client.query(
+      `select pg_terminate_backend(a.pid) from pg_stat_activity a, ops.leases l
+       where l.pipeline = $1 and l.epoch = $2 and (${isHolders} or (a.datname = current_database()
+         and a.usename = current_user and a.application_name = $3))`,
+      [pipeline, former.epoch, sessionName(pipeline, former.epoch)],
     );
-    // A run that is still 'running' under an older epoch has lost its process.
-    await client.query(loseRuns, [pipeline]);
-    await client.query('commit');
-    return { ours: true, epoch: taken[0]?.epoch ?? '' };
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
-}
-
-function held(pipeline: string, holder: Holder): LockHeld {
-  const since = holder.acquired_at === null ? '' : ` since ${holder.acquired_at.toISOString()}`;
-  const run = holder.run_id === null ? 'a run' : `run ${holder.run_id}`;
-  return new LockHeld(
-    `${pipeline}: ${run} of ${holder.holder} holds the pipeline${since}; wait for it or stop it`,
+  await client.query('begin');
+  const { rows } = await client.query<{ epoch: string }>(
+    `update ops.leases l set epoch = epoch + 1, run_id = null, holder = $2, ${ownSession},
+       acquired_at = clock_timestamp(), ${alive}
+     where pipeline = $1 and epoch = $4 and not ${isHeld} returning epoch::text`,
+    [pipeline, `${os.hostname()} process ${process.pid}`, ttlMs, former.epoch],
   );
+  // A run that is still 'running' under an older epoch has lost its process.
+  if (rows.length > 0) await client.query(loseRuns, [pipeline]);
+  await client.query('commit');
+  return rows[0]?.epoch;
 }
 
-function hold(
-  pool: pg.Pool,
-  client: pg.PoolClient,
-  pipeline: string,
-  epoch: string,
-  times: LeaseTimes,
-): Lease {
-  const held = new HeldLease(pool, client, pipeline, epoch, times);
-  return {
-    epoch,
-    signal: held.lost.signal,
-    settings: `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`,
-    guard: (session) => held.guard(session),
-    check: () => held.check(),
-    name: (runId) => held.name(runId),
-    release: () => held.release(),
-  };
+/** What a session is called while a data transaction of this holder is open; a name has at most 63 bytes. */
+const sessionName = (pipeline: string, epoch: string): string =>
+  `tidemark lease ${epoch} ${pipeline}`.slice(0, 63);
+
+function heldBy(pipeline: string, { acquired_at, run_id, holder }: Holder): LockHeld {
+  const since = acquired_at === null ? '' : ` since ${acquired_at.toISOString()}`;
+  const run = run_id === null ? 'a run' : `run ${run_id}`;
+  return new LockHeld(`${pipeline}: ${run} of ${holder} holds the pipeline${since}; wait for it or stop it`);
 }
 
-/** A lease that is ours: its heartbeats, over one session that is replaced when it breaks. */
-class HeldLease {
-  readonly lost = new AbortController();
+/** A lease that is held, until released, lost or taken over. Its session is replaced when it breaks. */
+export class Lease {
+  readonly epoch: string;
+  /** Aborts with `Fenced` when the lease is found to be lost, and with `alsoEndWith`. */
+  signal: AbortSignal;
+  /** SET LOCAL statements for each data transaction: the next holder finds its session by our name. */
+  readonly settings: string;
+  readonly #lost = new AbortController();
   readonly #pool: pg.Pool;
   readonly #pipeline: string;
-  readonly #epoch: string;
   readonly #times: LeaseTimes;
   readonly #timer: NodeJS.Timeout;
   readonly #sinceBeat: IdleTimer;
@@ -200,13 +144,15 @@ class HeldLease {
   #confirmed = 0;
 
   constructor(pool: pg.Pool, client: pg.PoolClient, pipeline: string, epoch: string, times: LeaseTimes) {
+    this.epoch = epoch;
+    this.signal = this.#lost.signal;
+    this.settings = `set local application_name = '${sessionName(pipeline, epoch).replaceAll("'", "''")}'`;
     this.#pool = pool;
     this.#pipeline = pipeline;
-    this.#epoch = epoch;
     this.#times = times;
     this.#sinceBeat = new IdleTimer(3 * times.heartbeatMs);
     this.#client = client;
-    this.#watch(client);
+    this.#watch();
     this.#timer = setInterval(() => {
       this.#sinceBeat.look();
       this.#beatNext();
@@ -214,10 +160,19 @@ class HeldLease {
     this.#timer.unref();
   }
 
+  /** Ends data transactions with this signal, too. */
+  alsoEndWith(signal: AbortSignal): void {
+    this.signal = AbortSignal.any([this.signal, signal]);
+  }
+
+  /**
+   * The last statement of a data transaction: throws `Fenced` unless the lease is still ours (guarantee G7),
+   * and where the warehouse has gone back in time. Call what it gives once the transaction is committed.
+   */
   async guard({ trx }: Pick<Session, 'trx'>): Promise<() => void> {
     const { rows } = await sql<{ commits: number }>`update ops.leases set heartbeat_at = clock_timestamp(),
         expires_at = clock_timestamp() + ${this.#times.ttlMs} * interval '1 millisecond', commits = commits + 1
-      where pipeline = ${this.#pipeline} and epoch = ${this.#epoch}::bigint returning commits::float8 as commits`.execute(
+      where pipeline = ${this.#pipeline} and epoch = ${this.epoch}::bigint returning commits::float8 as commits`.execute(
       trx,
     );
     const [ours] = rows;
@@ -229,44 +184,40 @@ class HeldLease {
     };
   }
 
+  /** Throws `Fenced` where the warehouse lacks what it confirmed: a replica took over, or it was restored. */
   async check(): Promise<void> {
     const { rows } = await this.#pool.query<{ commits: number }>(
       'select commits::float8 as commits from ops.leases where pipeline = $1 and epoch = $2',
-      [this.#pipeline, this.#epoch],
+      [this.#pipeline, this.epoch],
     );
-    const [ours] = rows;
-    if (ours !== undefined) this.#compare(ours.commits, this.#confirmed);
+    if (rows[0] !== undefined) this.#compare(rows[0].commits, this.#confirmed);
   }
 
+  /** Shows other processes which run holds it. */
   async name(runId: string): Promise<void> {
-    await this.#pool.query('update ops.leases set run_id = $3 where pipeline = $1 and epoch = $2', [
-      this.#pipeline,
-      this.#epoch,
-      runId,
-    ]);
+    await this.#update(this.#pool, 'run_id = $3', runId);
   }
 
   async release(): Promise<void> {
     this.#isReleased = true;
     clearInterval(this.#timer);
     await this.#beating;
+    const free = `holder = null, run_id = null, backend_pid = null, backend_start = null, expires_at = clock_timestamp()`;
     // Where the session has ended, a successor sees that its backend is gone.
-    await this.#client
-      .query(
-        `update ops.leases set holder = null, run_id = null, backend_pid = null, backend_start = null,
-           expires_at = clock_timestamp() where pipeline = $1 and epoch = $2`,
-        [this.#pipeline, this.#epoch],
-      )
-      .catch(() => undefined);
+    await this.#update(this.#client, free).catch(() => undefined);
     this.#client.release(true);
   }
 
-  /**
-   * Reconnects at once when the session breaks: after a server restart another worker would take the lease
-   * before the next heartbeat.
-   */
-  #watch(client: pg.PoolClient): void {
-    client.on('error', () => this.#beatNext());
+  /** Gives whether the lease is still ours. */
+  async #update(on: pg.Pool | pg.PoolClient, set: string, ...values: readonly unknown[]): Promise<boolean> {
+    const text = `update ops.leases set ${set} where pipeline = $1 and epoch = $2`;
+    const { rowCount } = await on.query(text, [this.#pipeline, this.epoch, ...values]);
+    return rowCount === 1;
+  }
+
+  /** Reconnects at once when the session breaks: before the next beat another process would take the lease. */
+  #watch(): void {
+    this.#client.on('error', () => this.#beatNext());
   }
 
   #beatNext(): void {
@@ -275,13 +226,8 @@ class HeldLease {
 
   async #beat(isSecond = false): Promise<void> {
     try {
-      const { rowCount } = await this.#client.query(
-        `update ops.leases set heartbeat_at = clock_timestamp(), backend_pid = pg_backend_pid(),
-           backend_start = (select backend_start from pg_stat_activity where pid = pg_backend_pid()),
-           expires_at = clock_timestamp() + $3 * interval '1 millisecond' where pipeline = $1 and epoch = $2`,
-        [this.#pipeline, this.#epoch, this.#times.ttlMs],
-      );
-      if (rowCount === 0) this.#lose(this.#takenOver());
+      const isOurs = await this.#update(this.#client, `${ownSession}, ${alive}`, this.#times.ttlMs);
+      if (!isOurs) this.#lose(this.#takenOver());
       this.#sinceBeat.heard();
     } catch (error) {
       // The warehouse may be restarting. Data transactions check the epoch themselves; a whole lease time
@@ -300,7 +246,7 @@ class HeldLease {
         const next = await this.#pool.connect();
         this.#client.release(true);
         this.#client = next;
-        this.#watch(next);
+        this.#watch();
         return true;
       } catch {
         if (performance.now() + reopenMs > until) return false;
@@ -311,7 +257,7 @@ class HeldLease {
   }
 
   #lose(reason: Fenced): Fenced {
-    this.lost.abort(reason);
+    this.#lost.abort(reason);
     return reason;
   }
 
@@ -326,7 +272,7 @@ class HeldLease {
   }
 
   #takenOver(): Fenced {
-    return new Fenced(`${this.#pipeline}: another process took the lease (ours was epoch ${this.#epoch})`);
+    return new Fenced(`${this.#pipeline}: another process took the lease (ours was epoch ${this.epoch})`);
   }
 
   #cutOff(cause: unknown): Fenced {
