@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { Fenced, Interrupted, OutOfTime, passesAfter, saidBy, TidemarkError } from '../core/errors.ts';
@@ -107,16 +108,11 @@ async function work(
   body: Body,
 ): Promise<{ readonly settled: Settled; readonly error: unknown }> {
   const ending = new AbortController();
-  const deadline = after(deps.deadlineMs, () => outOfTime(deps));
-  const grace = new AbortController();
-  const stopGrace = whenAborted(deps.signal, () =>
-    setTimeout(() => grace.abort(deps.signal.reason), lastBatchMs).unref(),
-  );
-  const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal, deadline.signal]);
+  const stopTimers = startTimers(deps, lease, ending);
   let settled: Settled = [];
   let error: unknown;
   try {
-    lease.alsoEndWith(grace.signal);
+    const signal = AbortSignal.any([deps.signal, lease.signal, ending.signal]);
     const opened = await openContext(deps, run, lease, signal);
     settled = await body({ ...opened, stop: (reason) => ending.abort(reason) });
     error = gravest(settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
@@ -125,14 +121,45 @@ async function work(
   } catch (thrown) {
     error = thrown;
   } finally {
-    deadline.release();
-    stopGrace();
+    stopTimers();
   }
-  return {
-    settled,
-    error: error === undefined || error instanceof TidemarkError ? error : transientIf(error),
-  };
+  if (error !== undefined && !(error instanceof TidemarkError)) error = transientIf(error);
+  return { settled, error };
 }
+
+/**
+ * What was read when the run is stopped is still loaded, if the warehouse takes it in this time: half of the
+ * grace time (guarantee G9).
+ */
+const lastBatchMs = 10_000;
+
+/** Timers hold at most 2^31 ms: beyond that they fire at once. */
+const longestTimer = 2 ** 31 - 1;
+
+/**
+ * The run's deadline ends its work; an order to stop ends its loads after `lastBatchMs`. Gives what stops the
+ * timers.
+ */
+function startTimers(deps: RunDeps, lease: Lease, ending: AbortController): () => void {
+  const { deadlineMs, signal: stop } = deps;
+  const done = new AbortController();
+  const after = (ms: number, step: () => void): void => {
+    sleep(ms, undefined, { ref: false, signal: done.signal }).then(step, () => undefined);
+  };
+  if (deadlineMs !== undefined)
+    after(Math.min(deadlineMs, longestTimer), () => ending.abort(outOfTime(deps, deadlineMs)));
+  const grace = new AbortController();
+  lease.alsoEndWith(grace.signal);
+  const beginGrace = (): void => after(lastBatchMs, () => grace.abort(stop.reason));
+  if (stop.aborted) beginGrace();
+  else stop.addEventListener('abort', beginGrace, { once: true, signal: done.signal });
+  return () => done.abort();
+}
+
+const outOfTime = ({ source }: RunDeps, deadlineMs: number): OutOfTime =>
+  new OutOfTime(
+    `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`,
+  );
 
 async function openContext(
   deps: RunDeps,
@@ -167,45 +194,6 @@ async function openContext(
   };
   return { context, clock, now };
 }
-
-/**
- * What was read when the run is stopped is still loaded, if the warehouse takes it in this time: half of the
- * grace time (guarantee G9).
- */
-const lastBatchMs = 10_000;
-
-/** Calls `start` when the signal aborts; gives what cancels its timer. */
-function whenAborted(signal: AbortSignal, start: () => NodeJS.Timeout): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const listen = (): void => {
-    timer = start();
-  };
-  if (signal.aborted) listen();
-  else signal.addEventListener('abort', listen, { once: true });
-  return () => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', listen);
-  };
-}
-
-/** Timers hold at most 2^31 ms: beyond that they fire at once. */
-const longestTimer = 2 ** 31 - 1;
-
-/** Aborts after so long; undefined: never. */
-function after(
-  ms: number | undefined,
-  reason: () => unknown,
-): { readonly signal: AbortSignal; readonly release: () => void } {
-  const over = new AbortController();
-  const timer =
-    ms === undefined ? undefined : setTimeout(() => over.abort(reason()), Math.min(ms, longestTimer)).unref();
-  return { signal: over.signal, release: () => clearTimeout(timer) };
-}
-
-const outOfTime = ({ deadlineMs = 0, source }: RunDeps): OutOfTime =>
-  new OutOfTime(
-    `${source.name}: the run's time (${Math.round(deadlineMs / 60_000)} min) is over; the next run goes on`,
-  );
 
 /** The database's clock, read once and carried on by our monotonic one. */
 async function databaseClock({ warehouse }: RunDeps): Promise<() => Instant> {

@@ -4,19 +4,26 @@ import { parseJson } from '../core/json.ts';
 import type { StreamReport } from '../core/run.ts';
 import type { Slice, Stream } from '../core/stream.ts';
 import { Batch } from '../load/batch.ts';
-import { load } from '../load/load.ts';
+import { type Load, load } from '../load/load.ts';
 import { NestedLists } from './batching/nested-lists.ts';
 import type { RunDeps } from './context/deps.ts';
-import { type Execution, withRun } from './execution.ts';
-import { beginStream, countBatch, finishStream } from './state/run-state.ts';
+import { type RunContext, tallyBatch } from './context/run-context.ts';
+import { enterStream } from './context/stream-in-run.ts';
+import { withRun } from './execution.ts';
+import { countBatch } from './state/run-state.ts';
 
 interface Stored {
   readonly reject_id: string;
-  readonly stream: string;
   readonly payload: Buffer;
   readonly slice: Slice | null;
   /** When it was met last, µs since 1970. */
   readonly seen: string;
+}
+
+/** Which rejects are replayed; absent: all. */
+interface Wanted {
+  readonly stream?: string;
+  readonly id?: string;
 }
 
 /**
@@ -26,16 +33,17 @@ interface Stored {
  */
 export async function replayRejects(
   deps: RunDeps,
-  options: { readonly stream?: string; readonly id?: string },
+  wanted: Wanted,
 ): Promise<{ readonly replayed: number; readonly stillRejected: number }> {
   let replayed = 0;
   let stillRejected = 0;
-  await withRun(deps, 'replay', { replay: options }, async (execution) => {
+  await withRun(deps, 'replay', { replay: wanted }, async ({ context }) => {
     const settled: PromiseSettledResult<StreamReport>[] = [];
     for (const stream of deps.source.streams) {
-      const stored = await openRejects(execution, stream, options);
+      if (wanted.stream !== undefined && wanted.stream !== stream.name) continue;
+      const stored = await openRejects(context, stream, wanted);
       if (stored.length === 0) continue;
-      const report = await replayStream(execution, stream, stored);
+      const report = await replayStream(context, stream, stored);
       replayed += report.counts.received;
       stillRejected += stored.length - report.counts.received;
       settled.push({ status: 'fulfilled', value: report });
@@ -46,30 +54,49 @@ export async function replayRejects(
 }
 
 async function openRejects(
-  { context }: Execution,
+  { deps, run }: RunContext,
   stream: Stream,
-  options: { readonly stream?: string; readonly id?: string },
+  { id = null }: { readonly id?: string | null },
 ): Promise<readonly Stored[]> {
-  if (options.stream !== undefined && options.stream !== stream.name) return [];
-  const { rows } = await sql<Stored>`select reject_id::text, stream, payload, slice,
+  const { rows } = await sql<Stored>`select reject_id::text, payload, slice,
       (extract(epoch from last_seen_at) * 1000000)::bigint::text as seen from ops.rejects r
-    where source_id = ${context.run.sourceId} and stream = ${stream.name} and status = 'open' and not truncated
-      and (${options.id ?? null}::bigint is null or reject_id = ${options.id ?? null}::bigint)
-    order by r.reject_id`.execute(context.deps.warehouse.db);
+    where source_id = ${run.sourceId} and stream = ${stream.name} and status = 'open' and not truncated
+      and (${id}::bigint is null or reject_id = ${id}::bigint)
+    order by r.reject_id`.execute(deps.warehouse.db);
   return rows;
 }
 
 async function replayStream(
-  execution: Execution,
+  context: RunContext,
   stream: Stream,
   stored: readonly Stored[],
 ): Promise<StreamReport> {
-  const { context } = execution;
-  const { run } = context;
-
-  const started = performance.now();
-  await beginStream(context.deps.warehouse.db, run, stream.name);
+  const { deps, run, lease } = context;
+  const { tally, report, end } = await enterStream(context, stream);
   const batch = new Batch(stream);
+  const good = await takeStored(context, stream, stored, batch);
+  const how = {
+    ...{ sourceId: run.sourceId, runId: run.runId, settings: lease.settings },
+    ...{ force: false, late: true, resolves: false },
+    close: async (session, result) => {
+      await sql`update ops.rejects set status = 'replayed', resolved_at = now()
+        where reject_id = any (${good}::bigint[])`.execute(session.trx);
+      await countBatch(session, run, stream.name, result);
+    },
+    guard: (session) => lease.guard(session),
+  } satisfies Load;
+  tallyBatch(tally, await load(deps.warehouse.pool, batch, how, lease.signal));
+  Object.assign(tally, { expected: stored.length, fetched: stored.length, landed: batch.records.length });
+  return end(report('ok'));
+}
+
+/** Puts the records that now become rows into the batch; gives the ids of their rejects. */
+async function takeStored(
+  context: RunContext,
+  stream: Stream,
+  stored: readonly Stored[],
+  batch: Batch,
+): Promise<readonly string[]> {
   const lists = new NestedLists(context, stream);
   const good: string[] = [];
   for (const { reject_id, payload, slice, seen } of stored) {
@@ -84,35 +111,5 @@ async function replayStream(
       if (!(error instanceof BadData)) throw error;
     }
   }
-  const loaded = await load(
-    context.deps.warehouse.pool,
-    batch,
-    {
-      sourceId: run.sourceId,
-      runId: run.runId,
-      force: false,
-      late: true,
-      resolves: false,
-      close: async (session, result) => {
-        await sql`update ops.rejects set status = 'replayed', resolved_at = now()
-          where reject_id = any (${good}::bigint[])`.execute(session.trx);
-        await countBatch(session, run, stream.name, result);
-      },
-      settings: context.lease.settings,
-      guard: (session) => context.lease.guard(session),
-    },
-    context.lease.signal,
-  );
-  const report: StreamReport = {
-    stream: stream.name,
-    status: 'ok',
-    counts: loaded.counts,
-    receipt: { expected: stored.length, fetched: stored.length, landed: batch.records.length },
-    deleted: loaded.deleted,
-    slices: 0,
-    seconds: (performance.now() - started) / 1000,
-  };
-  await finishStream(context.deps.warehouse.db, run, report, stream.table);
-  context.deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report });
-  return report;
+  return good;
 }

@@ -7,7 +7,7 @@ import { Batch, type Reject } from '../../load/batch.ts';
 import { type ListingLoad, type Load, type Loaded, load } from '../../load/load.ts';
 import type { Scope } from '../../load/replace.ts';
 import type { Session } from '../../load/session.ts';
-import { tallyBatch } from '../context/run-context.ts';
+import { tallyBatch, tallySlice } from '../context/run-context.ts';
 import { countBatch } from '../state/run-state.ts';
 import { endSlice, type OpenSlice, type SliceEnd } from '../state/slice-state.ts';
 import { closeIfLast } from '../state/walk-state.ts';
@@ -27,12 +27,8 @@ export async function commit(
   const loaded = await write(walking, batch, open, closing, listing);
   if (tooMany !== undefined) throw tooMany;
   if (closing !== undefined) {
-    tally.slices += 1;
     walking.unread.count -= 1;
-    tally.expected =
-      tally.expected === null || closing.expected === null ? null : tally.expected + closing.expected;
-    tally.fetched += closing.fetched;
-    tally.landed += closing.landed;
+    tallySlice(tally, closing);
   }
   return loaded;
 }

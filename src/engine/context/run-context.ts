@@ -64,6 +64,14 @@ export function tallyBatch(tally: Tally, loaded: Loaded): void {
   tally.deleted += loaded.deleted;
 }
 
+/** Adds the receipt of a slice that was read to its end. */
+export function tallySlice(tally: Tally, { expected, fetched, landed }: Receipt): void {
+  tally.slices += 1;
+  tally.expected = tally.expected === null || expected === null ? null : tally.expected + expected;
+  tally.fetched += fetched;
+  tally.landed += landed;
+}
+
 /** Tells how far a stream is. */
 export function tellProgress(context: RunContext, stream: Stream, tally: Tally): void {
   context.deps.observe({

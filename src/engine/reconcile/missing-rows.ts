@@ -5,11 +5,9 @@
  */
 
 import { sql } from 'kysely';
-import type pg from 'pg';
 import { plural } from '../../core/format.ts';
 import { addCounts } from '../../core/run.ts';
 import type { Slice, Stream } from '../../core/stream.ts';
-import { nameOf, type Table } from '../../core/table.ts';
 import { minutes } from '../../core/time.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { newWalkContext } from '../batching/walk-context.ts';
@@ -21,7 +19,7 @@ import { withLease } from '../state/lease-guard.ts';
 import { hasOpenRejects } from '../state/run-state.ts';
 import { checkpointOf, openWalk } from '../state/walk-state.ts';
 import { readWalk } from '../sync/read-walk.ts';
-import { compareWhole, type Seen } from './read-ids.ts';
+import type { SeenIds } from './seen-ids.ts';
 
 const minute = minutes(1);
 
@@ -41,7 +39,7 @@ export async function dueBefore(
   return due > deps.historyStart.getTime() ? new Date(due) : undefined;
 }
 
-/** Everything there is, in slices none of which lies on both sides of `due`. */
+/** Slices of everything, none of which lies on both sides of `due`. */
 export function everything({ deps }: RunContext, { by }: Stream, due: Date | undefined): readonly Slice[] {
   if (by !== 'changes') return [{}];
   const window = { field: 'created', from: deps.historyStart } as const;
@@ -49,47 +47,33 @@ export function everything({ deps }: RunContext, { by }: Stream, due: Date | und
   return [{ window: { ...window, to: due } }, { window: { ...window, from: due } }];
 }
 
-/**
- * What is lacking: the slices in which it was met, their places in `reconcile_seen`, and how many records.
- */
+/** What is lacking: the places of the slices in which it was met, and how many records. */
 export interface Lacking {
   readonly places: readonly number[];
-  readonly slices: readonly Slice[];
   readonly records: number;
 }
 
 /**
- * What was met at the places $1 and is not in the table for the source $2, or only as a tombstone, or was
- * noted as unseen of the stream $3. Joins, not subqueries in a disjunction: those would be looked through
- * once an id.
+ * What was met at the places $3 and is not in the table, or only as a tombstone, or was noted as unseen of the
+ * stream $2. Joins, not subqueries in a disjunction: those would be looked through once an id.
  */
-const lackingRows = (client: pg.PoolClient, table: Table): string =>
+const lackingRows = ({ key }: SeenIds): string =>
   `from pg_temp.reconcile_seen s
-   left join ${nameOf(table)} t on t.source_id = $2 and t.${client.escapeIdentifier(table.key[0] ?? 'id')}::text = s.key and t._deleted_at is null
-   left join ops.unseen u on u.source_id = $2 and u.stream = $3 and u.key = s.key
-   where s.place = any ($1::int[]) and (t.source_id is null or u.source_id is not null)`;
+   left join %t t on t.source_id = $1 and ${key} = s.key and t._deleted_at is null
+   left join ops.unseen u on u.source_id = $1 and u.stream = $2 and u.key = s.key
+   where s.place = any ($3::int[]) and (t.source_id is null or u.source_id is not null)`;
 
-/**
- * The slices before `due` with records that are not in the warehouse, or only as tombstones, or that were out
- * of sight for a while.
- */
-export async function lackingIn(
-  { run }: RunContext,
-  stream: Stream,
-  client: pg.PoolClient,
-  { slices }: Seen,
-  due: Date,
-): Promise<Lacking> {
+/** What is lacking of the slices before `due`. */
+export async function lackingIn(seen: SeenIds, { name }: Stream, due: Date): Promise<Lacking> {
   const isDue = ({ window }: Slice): boolean =>
     window?.to !== undefined && window.to.getTime() <= due.getTime();
-  const rows = await compareWhole<{ place: number; records: number }>(
-    client,
-    `select s.place, count(*)::int as records ${lackingRows(client, stream.table)} group by s.place order by s.place`,
-    [slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])), run.sourceId, stream.name],
+  const rows = await seen.compare<{ place: number; records: number }>(
+    `select s.place, count(*)::int as records ${lackingRows(seen)} group by s.place order by s.place`,
+    name,
+    seen.slices.flatMap((slice, place) => (isDue(slice) ? [place] : [])),
   );
   return {
     places: rows.map(({ place }) => place),
-    slices: rows.flatMap(({ place }) => slices[place] ?? []),
     records: rows.reduce((sum, row) => sum + row.records, 0),
   };
 }
@@ -112,76 +96,62 @@ export async function noteUnseen(
   });
 }
 
-/**
- * Notes what is lacking until it was read: part of it may be stored by then, and would pass for all.
- * `client`: the session of the ids.
- */
-export async function noteLacking(
-  { run }: RunContext,
-  stream: Stream,
-  client: pg.PoolClient,
-  { places }: Lacking,
-): Promise<void> {
-  await compareWhole(
-    client,
-    `insert into ops.unseen (source_id, stream, key) select distinct $2::smallint, $3, s.key ${lackingRows(client, stream.table)}
+/** Notes what is lacking until it was read: part of it may be stored by then, and would pass for all. */
+export async function noteLacking(seen: SeenIds, { name }: Stream, { places }: Lacking): Promise<void> {
+  await seen.compare(
+    `insert into ops.unseen (source_id, stream, key) select distinct $1::smallint, $2, s.key ${lackingRows(seen)}
      on conflict do nothing`,
-    [[...places], run.sourceId, stream.name],
+    name,
+    [...places],
   );
 }
 
 /**
  * Reads slices as a sync would; the watermark stays. What is cut short is found again by the next
- * reconciliation. `client`: the session of the ids.
+ * reconciliation.
  */
 export async function readLacking(
   execution: Execution,
   stream: Stream,
-  client: pg.PoolClient,
+  seen: SeenIds,
   lacking: Lacking,
   tally: Tally,
 ): Promise<Problem | undefined> {
-  const { context } = execution;
-  const { run } = context;
-  await noteLacking(context, stream, client, lacking);
+  await noteLacking(seen, stream, lacking);
+  const slices = lacking.places.flatMap((place) => seen.slices[place] ?? []);
   tell(
-    context,
+    execution.context,
     'warn',
-    `${stream.name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(lacking.slices.length, 'window')} of them are read again`,
+    `${stream.name}: ${plural(lacking.records, 'record')} of long ago came into sight; ${plural(slices.length, 'window')} of them are read again`,
   );
   const reading = newTally();
   try {
-    const problem = await readWalk(await contextFor(execution, stream, lacking.slices, reading));
+    const problem = await readSlices(execution, stream, slices, reading);
     if (problem !== undefined) return problem;
   } finally {
     tally.counts = addCounts(tally.counts, reading.counts);
     tally.deleted += reading.deleted;
   }
-  await compareWhole(
-    client,
-    `delete from ops.unseen u using pg_temp.reconcile_seen s where u.source_id = $1 and u.stream = $2 and u.key = s.key`,
-    [run.sourceId, stream.name],
-  );
+  const forget =
+    'delete from ops.unseen u using pg_temp.reconcile_seen s where u.source_id = $1 and u.stream = $2 and u.key = s.key';
+  await seen.compare(forget, stream.name);
   return undefined;
 }
 
-async function contextFor(
+async function readSlices(
   { context, now }: Execution,
   stream: Stream,
   slices: readonly Slice[],
   tally: Tally,
-): Promise<ReturnType<typeof newWalkContext>> {
+): Promise<Problem | undefined> {
   const { deps, run, signal } = context;
   const { db } = deps.warehouse;
-  const plan = {
-    kind: 'backfill',
-    words: `reconcile ${run.runId}`,
-    window: { field: 'created', from: deps.historyStart },
-  } as const;
+  const window = { field: 'created', from: deps.historyStart } as const;
+  const plan = { kind: 'backfill', words: `reconcile ${run.runId}`, window } as const;
   const at = { sourceId: run.sourceId, stream: stream.name, runId: run.runId };
   const walk = await openWalk(db, at, plan, undefined, slices);
   const resolves = await withRetry(() => hasOpenRejects(db, run.sourceId, stream.name));
   const coverage = await coverageOf(stream, signal);
   const fixed = { isFirst: false, force: false, clock: now };
-  return newWalkContext(context, { ...fixed, stream: stream, walk, tally, coverage, resolves });
+  return readWalk(newWalkContext(context, { ...fixed, stream, walk, tally, coverage, resolves }));
 }

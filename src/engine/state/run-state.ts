@@ -31,7 +31,16 @@ export async function registerSource(
     on conflict (name) do update set base_url = s.base_url returning source_id`.execute(db);
   const sourceId = rows[0]?.source_id;
   if (sourceId === undefined) throw new Error(`ops.sources gave no id for ${source.name}`);
-  for (const stream of source.streams) await register(db, sourceId, stream, excluded.has(stream.name));
+  const all = source.streams.map(({ name, about, endpoint, table }) => {
+    return { name, target: nameOf(table), about, endpoint, excluded: excluded.has(name) };
+  });
+  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, excluded)
+    select ${sourceId}, n.* from jsonb_to_recordset(${JSON.stringify(all)}::jsonb)
+      as n (name text, target text, about text, endpoint text, excluded boolean)
+    on conflict (source_id, stream) do update
+      set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint, excluded = excluded.excluded
+    where (s.target, s.about, s.endpoint, s.excluded)
+      is distinct from (excluded.target, excluded.about, excluded.endpoint, excluded.excluded)`.execute(db);
   return sourceId;
 }
 
@@ -53,20 +62,6 @@ export async function moveSource(
 /** The warning for rows of another base URL that are loaded into the same tables. */
 export const movedText = (name: string, before: string, now: string): string =>
   `${name} was ${before} until now and is ${now}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`;
-
-async function register(
-  db: Kysely<AnyDatabase>,
-  sourceId: number,
-  { name, about, endpoint, table }: Stream,
-  isExcluded: boolean,
-): Promise<void> {
-  await sql`insert into ops.streams as s (source_id, stream, target, about, endpoint, excluded)
-    values (${sourceId}, ${name}, ${nameOf(table)}, ${about}, ${endpoint}, ${isExcluded})
-    on conflict (source_id, stream) do update
-      set target = excluded.target, about = excluded.about, endpoint = excluded.endpoint, excluded = excluded.excluded
-    where (s.target, s.about, s.endpoint, s.excluded)
-      is distinct from (excluded.target, excluded.about, excluded.endpoint, excluded.excluded)`.execute(db);
-}
 
 /** Whether the server has the stream, as found out just now. */
 export async function markStream(

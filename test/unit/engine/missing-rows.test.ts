@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { issues } from '../../../src/connectors/jira/tables.ts';
 import type { Stream } from '../../../src/core/stream.ts';
-import type { RunContext } from '../../../src/engine/context/run-context.ts';
+import { newTally } from '../../../src/engine/context/run-context.ts';
+import type { Execution } from '../../../src/engine/execution.ts';
 import { lackingIn, noteLacking } from '../../../src/engine/reconcile/missing-rows.ts';
+import { SeenIds } from '../../../src/engine/reconcile/seen-ids.ts';
 import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 
 const stored = 5_000;
@@ -20,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test('finds what is not in a table of which the server has no statistics, and reads that table once', async () => {
-  const context = { run: { sourceId: 1 } } as RunContext;
+  const context = { run: { sourceId: 1 }, signal: new AbortController().signal };
   const flow = { table: issues, name: 'issues' } as unknown as Stream;
   const due = new Date('2026-01-01');
   const slice = { window: { field: 'created', from: new Date('2020-01-01'), to: due } } as const;
@@ -29,9 +31,11 @@ test('finds what is not in a table of which the server has no statistics, and re
     await client.query(`begin; set local random_page_cost = 4;
       create temp table reconcile_seen (key text, place int, primary key (key, place));
       insert into reconcile_seen select n::text, 0 from generate_series(3, ${stored + 2}) n`);
-    const lacking = await lackingIn(context, flow, client, { complete: true, slices: [slice] }, due);
-    expect(lacking).toEqual({ places: [0], slices: [slice], records: 2 });
-    await noteLacking(context, flow, client, lacking);
+    const seen = new SeenIds({ context } as Execution, flow, client, newTally());
+    seen.slices.push(slice);
+    const lacking = await lackingIn(seen, flow, due);
+    expect(lacking).toEqual({ places: [0], records: 2 });
+    await noteLacking(seen, flow, lacking);
     const { rows } = await client.query<{ read: number }>(
       `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relid = 'tracker.issues'::regclass`,
     );

@@ -2,47 +2,22 @@
 
 import type pg from 'pg';
 import type { Slice, Stream } from '../../core/stream.ts';
+import { nameOf } from '../../core/table.ts';
 import { pages } from '../../reading/pages.ts';
-import { type Tally, tellProgress } from '../context/run-context.ts';
+import { type Tally, tallySlice, tellProgress } from '../context/run-context.ts';
 import type { Execution } from '../execution.ts';
 import { cutInto, mostIds, partsOf } from '../sync/cut-window.ts';
 
 /**
- * What a walk over ids has met. The ids are in `pg_temp.reconcile_seen`, `place` being the index of their
- * slice here. On a server with coarse times an id near a cut is listed by the slices on both sides: only one
- * of them gives its record.
+ * The ids are in `pg_temp.reconcile_seen`, `place` being the index of their slice in `slices`. On a server
+ * with coarse times an id near a cut is listed by the slices on both sides: only one of them gives its record.
  */
-export interface Seen {
+export class SeenIds {
   /** True where every slice was read to its stated end with nothing missing. */
-  readonly complete: boolean;
-  readonly slices: readonly Slice[];
-}
-
-/**
- * Walks every id of the slices into `reconcile_seen`, several slices at once. Throws what the first to fail
- * threw, once the others have ended.
- */
-export async function readIds(
-  execution: Execution,
-  stream: Stream,
-  client: pg.PoolClient,
-  tally: Tally,
-  slices: readonly Slice[],
-): Promise<Seen> {
-  await client.query(
-    `create temp table if not exists reconcile_seen (key text, place int, primary key (key, place));
-     truncate pg_temp.reconcile_seen`,
-  );
-  const reader = new IdReader(execution, stream, client, tally);
-  await reader.readAll(slices);
-  // The planner knows nothing of a temporary table before `analyze`.
-  await client.query('analyze pg_temp.reconcile_seen');
-  return reader;
-}
-
-class IdReader implements Seen {
   complete = true;
   readonly slices: Slice[] = [];
+  /** The key of a row `t` of the stream's table, as text, in SQL. */
+  readonly key: string;
   readonly #execution: Execution;
   readonly #stream: Stream;
   readonly #client: pg.PoolClient;
@@ -58,17 +33,49 @@ class IdReader implements Seen {
     this.#client = client;
     this.#tally = tally;
     this.#signal = AbortSignal.any([execution.context.signal, this.#failure.signal]);
+    this.key = `t.${client.escapeIdentifier(stream.table.key[0] ?? 'id')}::text`;
   }
 
-  async readAll(slices: readonly Slice[]): Promise<void> {
-    const { slot } = this.#execution.context;
-    await Promise.all(
-      slices.map((slice) =>
-        slot(() => this.#cutOrRead(slice))
-          .then((parts) => this.readAll(parts))
-          .catch((error: unknown) => this.#failure.abort(error)),
-      ),
+  /**
+   * Reads every id of the slices, several slices at once. Throws what the first to fail threw, once the others
+   * have ended.
+   */
+  async read(slices: readonly Slice[]): Promise<void> {
+    await this.#client.query(
+      `create temp table if not exists reconcile_seen (key text, place int, primary key (key, place));
+       truncate pg_temp.reconcile_seen`,
     );
+    await this.#readAll(slices);
+    // The planner knows nothing of a temporary table before `analyze`.
+    await this.#client.query('analyze pg_temp.reconcile_seen');
+  }
+
+  /**
+   * Runs a statement that compares the ids with a table as a whole: by hash, whatever the planner believes of
+   * a young table. Row by row it would read the table once an id. `%t`: the stream's table; $1: the source.
+   */
+  async compare<R extends pg.QueryResultRow>(
+    text: string,
+    ...values: readonly unknown[]
+  ): Promise<readonly R[]> {
+    const { sourceId } = this.#execution.context.run;
+    const statement = text.replace('%t', nameOf(this.#stream.table));
+    await this.#client.query('set enable_nestloop = off');
+    const { rows } = await this.#client.query<R>(statement, [sourceId, ...values]);
+    await this.#client.query('reset enable_nestloop');
+    return rows;
+  }
+
+  async #readAll(slices: readonly Slice[]): Promise<void> {
+    const { slot } = this.#execution.context;
+    const one = async (slice: Slice): Promise<void> => {
+      try {
+        await this.#readAll(await slot(() => this.#cutOrRead(slice)));
+      } catch (error) {
+        this.#failure.abort(error);
+      }
+    };
+    await Promise.all(slices.map(one));
     this.#failure.signal.throwIfAborted();
   }
 
@@ -91,19 +98,13 @@ class IdReader implements Seen {
     const reading = pages(context.deps.source.http, walk, this.#signal);
     let step = await reading.next();
     for (; step.done !== true; step = await reading.next()) {
-      const { records } = step.value;
-      await this.#keep(
-        records.map((record) => walk.id(record)),
-        place,
-      );
-      tally.received += records.length;
+      const keys = step.value.records.map((record) => walk.id(record));
+      await this.#keep(keys, place);
+      tally.received += keys.length;
       tellProgress(context, this.#stream, tally);
     }
     const { fetched, expected, matched } = step.value;
-    tally.slices += 1;
-    tally.fetched += fetched;
-    tally.landed += fetched;
-    tally.expected = tally.expected === null || expected === null ? null : tally.expected + expected;
+    tallySlice(tally, { expected, fetched, landed: fetched });
     this.complete &&= matched;
   }
 
@@ -116,19 +117,4 @@ class IdReader implements Seen {
     );
     return this.#writing;
   }
-}
-
-/**
- * Runs a statement that compares `reconcile_seen` with a table as a whole: by hash, whatever the planner
- * believes of a young table. Row by row it would read the table once an id.
- */
-export async function compareWhole<R extends pg.QueryResultRow>(
-  client: pg.PoolClient,
-  text: string,
-  values: readonly unknown[],
-): Promise<readonly R[]> {
-  await client.query('set enable_nestloop = off');
-  const { rows } = await client.query<R>(text, [...values]);
-  await client.query('reset enable_nestloop');
-  return rows;
 }
