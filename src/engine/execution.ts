@@ -19,19 +19,11 @@ import { isPassing, unreachable } from '../warehouse/pg-errors.ts';
 import { usualRetry, withRetry } from '../warehouse/with-retry.ts';
 import { mostLoads, slicesAtOnce } from './context/concurrency.ts';
 import type { RunDeps } from './context/deps.ts';
-import type { RunContext } from './context/run-context.ts';
+import { type RunContext, tell } from './context/run-context.ts';
 import { excludedOf } from './context/select-streams.ts';
 import { type Lease, takeLease } from './state/lease.ts';
 import { countRejections } from './state/rejections.ts';
-import {
-  beginRun,
-  finishRun,
-  movedText,
-  moveSource,
-  type Run,
-  registerSource,
-  writtenBy,
-} from './state/run-state.ts';
+import { beginRun, finishRun, moveSource, type Run, registerSource, writtenBy } from './state/run-state.ts';
 import { hasOpenWalk, pruneWalks } from './state/walk-state.ts';
 
 /** What the body of a run is given. */
@@ -169,14 +161,18 @@ async function openContext(
 ): Promise<Omit<Execution, 'stop'>> {
   const limit = pLimit(slicesAtOnce(deps.concurrency));
   const { baseUrl } = deps.source;
-  const note = (level: 'info' | 'warn', message: string): void =>
-    deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
+  const { pipeline } = run;
+  const note = (level: 'info' | 'warn', message: string): void => tell({ deps, run }, level, message);
   const now = await beginning(deps, () => databaseClock(deps));
   const { clock, dialect } = await deps.source.preflight(signal);
   const answeredAt = performance.now();
   // After the preflight: a server that does not answer or does not let us in has not become the source's.
   const before = await beginning(deps, () => moveSource(deps.warehouse.db, run.sourceId, baseUrl));
-  if (before !== undefined) note('warn', movedText(run.pipeline, before, baseUrl));
+  if (before !== undefined)
+    note(
+      'warn',
+      `${pipeline} was ${before} until now and is ${baseUrl}: a site may move, but rows of another system would mix with those that are here; give that one a warehouse of its own`,
+    );
   for (const line of dialect) note('info', line);
   if (clock === undefined)
     note(
@@ -235,13 +231,13 @@ async function reportOf(
   };
 }
 
-async function prune({ warehouse: { db }, observe }: RunDeps, { sourceId, pipeline }: Run): Promise<void> {
-  await Promise.all([pruneWalks(db, sourceId), pruneRejects(db, sourceId), pruneCommits(db)]).catch(
-    (error: unknown) => {
-      const message = `old slices, rejects and commits were not cleaned up: ${String(error)}`;
-      observe({ type: 'note', pipeline, level: 'warn', message });
-    },
-  );
+async function prune(deps: RunDeps, run: Run): Promise<void> {
+  const { db } = deps.warehouse;
+  try {
+    await Promise.all([pruneWalks(db, run.sourceId), pruneRejects(db, run.sourceId), pruneCommits(db)]);
+  } catch (error) {
+    tell({ deps, run }, 'warn', `old slices, rejects and commits were not cleaned up: ${String(error)}`);
+  }
 }
 
 /**
@@ -273,10 +269,13 @@ const isInReport = (error: unknown): boolean =>
  * others.
  */
 function gravest(errors: readonly unknown[]): unknown {
-  const rank = (error: unknown): number =>
-    error instanceof Fenced ? 0 : error instanceof Interrupted ? 1 : error instanceof TidemarkError ? 3 : 2;
   const origins = errors.filter((error) => !(error instanceof Interrupted && errors.includes(error.cause)));
-  return origins.sort((a, b) => rank(a) - rank(b))[0];
+  return (
+    origins.find((error) => error instanceof Fenced) ??
+    origins.find((error) => error instanceof Interrupted) ??
+    origins.find((error) => !(error instanceof TidemarkError)) ??
+    origins[0]
+  );
 }
 
 /** A stream that is not complete, also where only one owner (an ad account, a board) is closed. */

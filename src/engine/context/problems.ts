@@ -23,35 +23,25 @@ export interface Problem {
 
 /** Errors that end the whole run, not just the stream they happened in. */
 export const endsRun = (error: unknown): boolean =>
-  error instanceof AuthFailed ||
-  error instanceof Fenced ||
-  error instanceof Interrupted ||
-  error instanceof Misconfigured ||
-  error instanceof OutOfTime ||
-  error instanceof Unreachable ||
-  error instanceof TooManyRejects ||
-  error instanceof WarehouseFull ||
-  !(error instanceof TidemarkError);
+  !(error instanceof TidemarkError) || fatal.some((kind) => error instanceof kind);
+
+const fatal = [
+  ...[AuthFailed, Fenced, Interrupted, Misconfigured, OutOfTime, TooManyRejects],
+  ...[Unreachable, WarehouseFull],
+];
 
 /** Several as one: the worst, and how many more there are. */
 export const worst = (problems: readonly Problem[]): Problem | undefined => {
-  const first = problems.find((problem) => problem.status === 'failed') ?? problems[0];
+  const first = problems.find(({ status }) => status === 'failed') ?? problems[0];
   if (first === undefined || problems.length === 1) return first;
-  const passesAfterMs = longestOf(problems.map((problem) => problem.passesAfterMs));
-  return {
-    status: first.status,
-    reason: `${first.reason} (and ${problems.length - 1} more slices)`,
-    passesAfterMs,
-  };
+  const reason = `${first.reason} (and ${problems.length - 1} more slices)`;
+  return { ...first, reason, passesAfterMs: longestOf(problems.map((problem) => problem.passesAfterMs)) };
 };
 
 /** The stream and the slice of it, for people. */
 export function where(stream: Stream, slice: Slice): string {
-  const parts = [
-    ...Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`),
-    ...(slice.window === undefined
-      ? []
-      : [`${slice.window.from?.toISOString() ?? '…'}/${slice.window.to?.toISOString() ?? '…'}`]),
-  ];
+  const parts = Object.entries(slice.partition ?? {}).map(([name, value]) => `${name} ${value}`);
+  const { from, to } = slice.window ?? {};
+  if (slice.window !== undefined) parts.push(`${from?.toISOString() ?? '…'}/${to?.toISOString() ?? '…'}`);
   return parts.length === 0 ? stream.name : `${stream.name} (${parts.join(', ')})`;
 }

@@ -52,12 +52,6 @@ export const newTally = (): Tally => ({
   announced: undefined,
 });
 
-export const receiptOf = (tally: Tally): Receipt => ({
-  expected: tally.expected,
-  fetched: tally.fetched,
-  landed: tally.landed,
-});
-
 /** Adds what one committed batch did. */
 export function tallyBatch(tally: Tally, loaded: Loaded): void {
   tally.counts = addCounts(tally.counts, loaded.counts);
@@ -85,6 +79,10 @@ export function tellProgress(context: RunContext, stream: Stream, tally: Tally):
 }
 
 /** A remark for people. */
-export function tell(context: RunContext, level: 'info' | 'warn', message: string): void {
-  context.deps.observe({ type: 'note', pipeline: context.run.pipeline, level, message });
+export function tell(
+  { deps, run }: Pick<RunContext, 'deps' | 'run'>,
+  level: 'info' | 'warn',
+  message: string,
+): void {
+  deps.observe({ type: 'note', pipeline: run.pipeline, level, message });
 }

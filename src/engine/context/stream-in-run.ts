@@ -2,7 +2,7 @@ import type { StreamReport } from '../../core/run.ts';
 import type { Stream } from '../../core/stream.ts';
 import { withRetry } from '../../warehouse/with-retry.ts';
 import { beginStream, finishStream } from '../state/run-state.ts';
-import { newTally, type RunContext, receiptOf, type Tally } from './run-context.ts';
+import { newTally, type RunContext, type Tally } from './run-context.ts';
 
 /** A stream in a run, from its beginning. */
 export interface StreamInRun {
@@ -22,17 +22,16 @@ export async function enterStream({ deps, run }: RunContext, stream: Stream): Pr
   await withRetry(() => beginStream(db, run, stream.name));
   return {
     tally,
-    report: (status, reason, passesAfterMs) => ({
-      stream: stream.name,
-      status,
-      counts: tally.counts,
-      receipt: receiptOf(tally),
-      deleted: tally.deleted,
-      slices: tally.slices,
-      seconds: (performance.now() - started) / 1000,
-      ...(reason === undefined ? {} : { reason }),
-      ...(passesAfterMs === undefined ? {} : { passesAfterMs }),
-    }),
+    report(status, reason, passesAfterMs) {
+      const { counts, deleted, slices, expected, fetched, landed } = tally;
+      return {
+        ...{ stream: stream.name, status, counts, deleted, slices },
+        receipt: { expected, fetched, landed },
+        seconds: (performance.now() - started) / 1000,
+        ...(reason !== undefined && { reason }),
+        ...(passesAfterMs !== undefined && { passesAfterMs }),
+      };
+    },
     async end(done) {
       await withRetry(() => finishStream(db, run, done, stream.table));
       deps.observe({ type: 'stream.finished', pipeline: run.pipeline, report: done });
