@@ -57,10 +57,14 @@ export async function takeLease(
     const deadline = performance.now() + times.waitMs;
     for (;;) {
       const former = await look(client, pipeline);
-      const epoch = former.held ? undefined : await tryTake(client, pipeline, former, times);
+      if (former.held) {
+        if (performance.now() > deadline) throw heldBy(pipeline, former);
+        await sleep(100);
+        continue;
+      }
+      // Where this fails the lease has a living holder by now: the next look shows it.
+      const epoch = await tryTake(client, pipeline, former, times);
       if (epoch !== undefined) return new Lease(pool, client, pipeline, epoch, times);
-      if (performance.now() > deadline) throw heldBy(pipeline, former);
-      await sleep(100);
     }
   } catch (error) {
     client.release(true);
