@@ -7,6 +7,7 @@ import { detailsIn } from '../../src/connectors/dagu/history.ts';
 import { issueMapper } from '../../src/connectors/jira/transform/issue.ts';
 import { isObject } from '../../src/core/record-object.ts';
 import type { Slice, Stream } from '../../src/core/stream.ts';
+import { csvLine } from '../support/csv-line.ts';
 import {
   Leaf,
   lostBy,
@@ -219,7 +220,10 @@ const records: Readonly<Record<string, readonly Pattern[]>> = {
   assets: [platform('AssetResponse')],
   audiences: [platform('AudienceResponse')],
   campaign_drafts: [platform('CampaignDraft')],
-  ad_set_drafts: [platform('AdSetDraft')],
+  // The document gives the type of its times as text; its example has instants.
+  ad_set_drafts: [
+    { ...platform('AdSetDraft'), start_time: new Leaf('date-time'), end_time: new Leaf('date-time') },
+  ],
   ad_drafts: [platform('AdDraft')],
   change_history: [platform('ChangeHistoryRow')],
   report_daily: [reportRow('2026-01-02T00:00:00Z')],
@@ -301,6 +305,7 @@ const slice: Slice = {
 const wayOf = ({ name, transform }: Stream): ((record: unknown) => ReturnType<Stream['transform']>) => {
   const ways: Readonly<Record<string, (record: unknown) => ReturnType<Stream['transform']>>> = {
     issues: (record) => issueMapper(catalogue, () => walks)(record, slice),
+    async_reports: (record) => transform(csvLine(record as Readonly<Record<string, string>>), slice),
     dags: (record) => transform(dagIn(record), slice),
     dag_runs: (record) => transform(runIn(detailsIn(record), 'd'), slice),
   };
