@@ -132,7 +132,7 @@ describe('D2: a server that ends at once and starts again', () => {
 
   test.each([
     ['the source is noted', /insert into ops\.sources/i],
-    ['the lease is taken', /update ops\.leases set epoch/i],
+    ['the lease is taken', /update ops\.leases l set epoch/i],
     ['the run gets its row', /insert into ops\.runs/i],
     ['the lease gets the run’s name', /update ops\.leases set run_id/i],
     ['the warehouse’s clock is read', /extract\(epoch from clock_timestamp\(\)\) \* 1000000/i],

@@ -106,6 +106,8 @@ async function tryTake(
       [pipeline, former.epoch, sessionName(pipeline, former.epoch)],
     );
   await client.query('begin');
+  // Locked first: the list of sessions, which Postgres reads once a transaction, must not be older than the row.
+  await client.query('select from ops.leases where pipeline = $1 for update', [pipeline]);
   const { rows } = await client.query<{ epoch: string }>(
     `update ops.leases l set epoch = epoch + 1, run_id = null, holder = $2, ${ownSession},
        acquired_at = clock_timestamp(), ${alive}

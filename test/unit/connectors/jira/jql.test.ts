@@ -166,7 +166,7 @@ describe('lists', () => {
     [{ a: [], b: [] }, 'a, b'],
     [{}, '(none)'],
     [null, 'null'],
-    ['text', 'string'],
+    ['text', 'it is text'],
   ])('are never read out of %j', (body, seen) => {
     expect(() => list(body)).toThrow(UnexpectedContent);
     expect(() => list(body)).toThrow(seen);
