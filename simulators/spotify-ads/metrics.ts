@@ -14,8 +14,8 @@ export { fieldsOf, units } from './fields.ts';
 const day = 86_400_000;
 const minute = 60_000;
 
-/** How much of a day's final number is reported so many whole days after its end, in thousandths. */
-const toldAfter = (age: number): number => (age < 3 ? 900 + 30 * age : age < 10 ? 990 : 1000);
+/** The part of a day's final number that is reported at an age of whole days after its end, in thousandths. */
+const reportedAfter = (age: number): number => (age < 3 ? 900 + 30 * age : age < 10 ? 990 : 1000);
 
 /** How much is played in each hour of a day, and in all hours before it. */
 const busy = [3, 2, 1, 1, 2, 4, 8, 12, 14, 13, 12, 12, 13, 12, 12, 13, 15, 17, 16, 14, 12, 10, 8, 5];
@@ -54,7 +54,7 @@ function wholeDay(state: AdsState, ad: Ad, at: number, now: number): Sums | unde
   const own = seedOf(ad.id);
   const dice = mix(mix(state.seed, own), at / day);
   if (dice % 10 === 0) return undefined;
-  const share = toldAfter(Math.max(0, Math.floor((now - at) / day) - 1));
+  const share = reportedAfter(Math.max(0, Math.floor((now - at) / day) - 1));
   const size = 1 + (own % 5);
   const impressions = Math.floor(((500 + (dice % 4_000)) * size * share) / 1000);
   const counts: number[] = new Array(counted.length);

@@ -23,7 +23,7 @@ type Listening = Pick<How, 'signal' | 'observe'>;
 /** While another run holds a pipeline, `nightly` tries it again after this time. */
 const heldPauseMs = seconds(5);
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly config: Settings;
   /** The process's own connections, for notifications. */
   readonly own: Warehouse;

@@ -21,7 +21,7 @@ export interface Sink {
 }
 
 /** What decides about colour, besides the stream. */
-export interface ColorOptions {
+interface ColorOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `--no-color` was given. */
   readonly noColor: boolean;

@@ -12,7 +12,7 @@ import { type AdsConfig, adsPart } from './spotify-ads/config.ts';
 export type { HttpEvent } from '../http/http-options.ts';
 
 /** What a source is opened with. */
-export interface Tools {
+interface Tools {
   readonly version: string;
   readonly proxies: NonNullable<HttpOptions['proxies']>;
   /** Directory for tokens that a source renews. */

@@ -4,7 +4,7 @@
  * active: not over, worth asking again · succeeded · failed · aborted: stopped, skipped or never reached · idle: never started ·
  * unknown: a word that is not known here.
  */
-export type RunState = 'active' | 'succeeded' | 'failed' | 'aborted' | 'idle' | 'unknown';
+type RunState = 'active' | 'succeeded' | 'failed' | 'aborted' | 'idle' | 'unknown';
 
 /** The state of a run or a step. */
 export interface Standing {

@@ -29,7 +29,7 @@ export interface Embedded {
   release(): Promise<void>;
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** Gets what the user should know (where the data are kept, a new port); default: standard error. */
   readonly notice?: (message: string) => void;
   readonly signal?: AbortSignal;

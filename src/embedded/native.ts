@@ -91,7 +91,7 @@ function copied(native: Native, into: string): Native {
   return { ...native, directory: path.join(root, 'native') };
 }
 
-/** The user that root runs the server as, because Postgres refuses root: `postgres` where there is one, else `nobody`. */
+/** The user that owns the server where we are root, as which Postgres does not run: `postgres` if it exists, else `nobody`. */
 export function unprivileged(): Identity {
   const id = (flag: string, name: string): number =>
     Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout);

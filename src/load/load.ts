@@ -20,13 +20,8 @@ export interface Load extends Merge {
   /** SET LOCAL statements for the transaction, besides ours. */
   readonly settings?: string;
   /**
-   * What is loaded is the complete listing of this scope: rows of it that the listing does not show are
-   * removed.
-   */
-  readonly replaces?: replace.Scope;
-  /**
-   * What is loaded is the complete listing of this scope: its rejects that the listing does not show are
-   * resolved.
+   * What is loaded is the complete listing of this scope. What it does not show is gone: the rejects are
+   * resolved and, where the stream deletes what is absent, the rows removed.
    */
   readonly lists?: replace.Scope;
   /** Checkpoint, slice, counters: the last writes of the transaction. */
@@ -69,7 +64,8 @@ export async function load(
   const work = async (session: Session) => {
     const task: Task = { session, batch, merge: how };
     const writer = new RowWriter(task);
-    await (batch.isListing || how.replaces ? writer.writeListing(how.replaces, listing) : writer.write());
+    const replaced = batch.stream.absent === 'delete' ? how.lists : undefined;
+    await (batch.isListing || replaced ? writer.writeListing(replaced, listing) : writer.write());
     const taken = listing?.taken ?? batch;
     const loaded = writer.loaded(taken);
     await keepRejects(task, taken.rejects);
@@ -212,7 +208,7 @@ const fail = (error: unknown): never => {
 };
 
 /** Where a listing goes and which run writes it. */
-export interface ListingTarget extends Merge {
+interface ListingTarget extends Merge {
   /** A stream without children. */
   readonly stream: Stream;
   readonly scope: replace.Scope;

@@ -13,7 +13,7 @@ export interface OnSuccess {
 }
 
 /** A run that is to be handed over. */
-export interface FinishedRun {
+interface FinishedRun {
   readonly pipeline: string;
   /** Its number in `ops.runs`; of a request that covers all pipelines, its id. */
   readonly runKey: string;

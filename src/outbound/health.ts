@@ -7,7 +7,7 @@ import type { AnyDatabase } from '../warehouse/connect.ts';
 import { lastComplete } from '../warehouse/freshness.ts';
 
 /** The state of a pipeline. */
-export type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'stale' | 'stuck';
+type Health = 'ok' | 'failed' | 'partly_failed' | 'needs_attention' | 'stale' | 'stuck';
 
 /** A run by its number, for `tidemark runs`, or a request by its id, for `tidemark remote`; an id may be a number, too. */
 export type RunRef = { readonly run: string } | { readonly request: string };

@@ -8,7 +8,7 @@ import type { RunLine } from './run-history.ts';
  * fresh · stale (older than its promise) · never (not loaded yet) · unavailable (the server has no such endpoint) ·
  * forbidden (these credentials may not) · excluded (left out by configuration)
  */
-export type Freshness = 'fresh' | 'stale' | 'never' | 'unavailable' | 'forbidden' | 'excluded';
+type Freshness = 'fresh' | 'stale' | 'never' | 'unavailable' | 'forbidden' | 'excluded';
 
 export interface StreamState {
   readonly pipeline: string;
@@ -31,7 +31,7 @@ export interface StreamState {
 }
 
 /** The stream's part in the newest run that read it; a replay of rejects reads nothing. */
-export interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finishedAt'> {
+interface LastPart extends Pick<RunLine, 'runId' | 'kind' | 'status' | 'finishedAt'> {
   readonly receipt: Receipt;
 }
 

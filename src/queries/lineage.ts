@@ -24,7 +24,7 @@ export interface Lineage {
   readonly rejects: readonly Reject[];
 }
 
-export interface LineageSlice extends Omit<BadSlice, 'stream' | 'status' | 'error'> {
+interface LineageSlice extends Omit<BadSlice, 'stream' | 'status' | 'error'> {
   readonly walk: string;
   /** The field the window is on; null where the stream is listed whole. */
   readonly field: string | null;

@@ -27,7 +27,7 @@ export interface Reject {
   readonly excerpt: string;
 }
 
-export interface RejectFilter {
+interface RejectFilter {
   readonly pipeline?: string | undefined;
   readonly stream?: string | undefined;
   readonly key?: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export interface RejectFilter {
   readonly all?: boolean | undefined;
 }
 
-export interface RejectPage {
+interface RejectPage {
   readonly limit: number;
   /** How many to leave out, from the newest on. */
   readonly offset?: number;

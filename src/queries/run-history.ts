@@ -67,7 +67,7 @@ export interface RunDetail extends RunLine {
   readonly handoffs: readonly HandedOver[];
 }
 
-export interface RunFilter {
+interface RunFilter {
   readonly pipeline?: string | undefined;
   /** Any of these kinds. */
   readonly kinds?: readonly string[] | undefined;

@@ -37,7 +37,7 @@ export function tableName(text: string): TableName | undefined {
   return schema !== undefined && name !== undefined ? { schema, name } : undefined;
 }
 
-export interface RowCount {
+interface RowCount {
   readonly live: number;
   /** Tombstoned rows; 0 where the table has no tombstones. */
   readonly deleted: number;
@@ -99,7 +99,7 @@ export const receipts = (
   );
 
 /** A change in the shape of a source. */
-export interface SchemaChange {
+interface SchemaChange {
   readonly changeId: string;
   readonly pipeline: string;
   readonly stream: string;

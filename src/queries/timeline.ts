@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Db, rowsOf } from './db.ts';
 
-export interface StreamSpan {
+interface StreamSpan {
   readonly stream: string;
   readonly status: string;
   readonly startedAt: Date;
@@ -10,7 +10,7 @@ export interface StreamSpan {
 }
 
 /** A span in which the source limited the rate and no request was sent. Known when the run has ended. */
-export interface Quiet {
+interface Quiet {
   readonly from: Date;
   readonly to: Date;
 }

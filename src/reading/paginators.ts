@@ -10,7 +10,7 @@ export interface Scheme extends Paging {
   readonly fits: (body: Json, sent: Request) => boolean;
 }
 
-export interface OffsetOptions {
+interface OffsetOptions {
   /** The request's parameter for the place. Default `startAt`. It goes into the JSON body where the request has one, else into the query. */
   readonly parameter?: string;
   /** Where `startAt`, `maxResults`, `total` and `isLast` stand; default: in the body itself. */

@@ -10,7 +10,7 @@ import { isConnectionLoss, withRetry } from './with-retry.ts';
 
 type Db = Kysely<AnyDatabase>;
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** Folder of the steps (`0001_name.sql`), with the views in `views/`; default: the project's. */
   readonly folder?: URL;
   /** How long to wait for another process that migrates, in milliseconds; default 10 min. */

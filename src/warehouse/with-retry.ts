@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, isPassing } from './pg-errors.ts';
 
 /** How long work is tried again, in milliseconds; the pause doubles from `firstMs` to `longestMs`. */
-export interface RetryLimits {
+interface RetryLimits {
   readonly totalMs: number;
   readonly firstMs: number;
   readonly longestMs: number;

@@ -182,7 +182,7 @@ interface Holder {
   readonly names: ReadonlySet<string>;
 }
 
-/** The objects in a record that hold what these paths name, innermost first; without those of which all is ignored. */
+/** The objects of a record that hold the members of these paths, the innermost first. One that is ignored as a whole (`*`) is left out. */
 const holdersOf = (paths: readonly string[]): readonly Holder[] => {
   const byPath = new Map<string, Set<string>>();
   for (const path of paths) {

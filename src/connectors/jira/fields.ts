@@ -137,7 +137,7 @@ const withoutSeen = (page: Page, seen: Set<string>): Page => {
 };
 
 /** What the site's fields mean for issues. */
-export interface KnownFields {
+interface KnownFields {
   readonly catalogue: Catalogue;
   /** The fields to ask for: those of the system, those of the site, and `*all` where there may be others. */
   readonly asked: readonly string[];

@@ -27,7 +27,7 @@ export const isOfOne = (cause: unknown): cause is Failure =>
 /** After this many failures in a row the fault is not with single entities. */
 const mostInARow = 10;
 
-export interface Failures {
+interface Failures {
   readonly answered: () => void;
   /** Keeps a failure for the end. Throws all of them after `mostInARow`, which bounds what a broken source costs. */
   readonly keep: (what: string, failure: Failure) => void;

@@ -18,7 +18,7 @@ export interface AdsSettings extends ClientSettings, ReportSettings {
   readonly accountIds: readonly string[];
 }
 
-export interface AdsDeps extends ClientDeps {
+interface AdsDeps extends ClientDeps {
   /** Gets notes that a person should see. */
   readonly observe?: Observe;
 }

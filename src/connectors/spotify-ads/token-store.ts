@@ -15,7 +15,7 @@ export interface TokenStore {
   alone<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-export interface TokenFile {
+interface TokenFile {
   /** Made if it is missing. */
   readonly directory: string;
   /** Of the file, without an ending; its lock is beside it. */

@@ -46,7 +46,7 @@ export interface Tokens {
   close(): Promise<void>;
 }
 
-export interface TokensDeps {
+interface TokensDeps {
   readonly store: TokenStore;
   /** Version, deadlines and retries of requests to the token endpoint. */
   readonly http?: Partial<Omit<HttpOptions, 'baseUrl' | 'authorize' | 'rate'>>;

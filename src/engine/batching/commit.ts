@@ -48,7 +48,7 @@ async function write(
     runId: context.run.runId,
     force: walking.force,
     resolves: walking.resolves,
-    ...(listed !== undefined && { lists: listed, ...(stream.absent === 'delete' && { replaces: listed }) }),
+    ...(listed !== undefined && { lists: listed }),
     close: async (session, result) => {
       if (closing !== undefined) await endWith(walking, open, session, closing, result.isHeld);
       await countBatch(session, context.run, stream.name, result);

@@ -18,7 +18,7 @@ import { withRetry } from '../../warehouse/with-retry.ts';
 import { type RunContext, tell } from '../context/run-context.ts';
 import { keyOf } from './unchanged.ts';
 
-/** After so many records without the list, and none with it, it is not requested again in this walk. */
+/** A list that this many records were refused, and none was given, is not requested again in this walk. */
 const recordsUntilClosed = 3;
 
 /** What is known of the endpoint of a list. */

@@ -9,7 +9,7 @@ import { withRetry } from '../../warehouse/with-retry.ts';
 import type { RunContext } from '../context/run-context.ts';
 
 /** What it takes to lend; a run's context is one. */
-export interface SliceOwner {
+interface SliceOwner {
   readonly deps: Pick<RunContext['deps'], 'warehouse'>;
   readonly run: { readonly sourceId: number; readonly runId: string };
   readonly clock: Date | undefined;

@@ -39,7 +39,7 @@ export async function dueBefore(
   return due > deps.historyStart.getTime() ? new Date(due) : undefined;
 }
 
-/** Slices of everything, none of which lies on both sides of `due`. */
+/** All of the stream in slices, cut at `due`. */
 export function everything({ deps }: RunContext, { by }: Stream, due: Date | undefined): readonly Slice[] {
   if (by !== 'changes') return [{}];
   const window = { field: 'created', from: deps.historyStart } as const;
@@ -48,7 +48,7 @@ export function everything({ deps }: RunContext, { by }: Stream, due: Date | und
 }
 
 /** What is lacking: the places of the slices in which it was met, and how many records. */
-export interface Lacking {
+interface Lacking {
   readonly places: readonly number[];
   readonly records: number;
 }

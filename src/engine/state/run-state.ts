@@ -124,7 +124,7 @@ export async function beginRun(db: Db, run: Begun): Promise<string> {
 /**
  * How the source delayed the run: throttled answers, and spans without requests (by `performance.now()`, ms).
  */
-export type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
+type Strain = Pick<HttpCounters, 'throttled' | 'quiet'>;
 
 /** Sets each counter, in SQL. */
 const setCounters = (valueFor: (name: keyof Counters) => RawBuilder<unknown> | number) =>

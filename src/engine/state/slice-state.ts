@@ -7,7 +7,7 @@ import type { Session } from '../../load/session.ts';
 import type { Db } from '../../queries/db.ts';
 
 /** The walk that slices belong to. */
-export interface SlicedWalk {
+interface SlicedWalk {
   readonly walkId: string;
   readonly window: Window | undefined;
 }

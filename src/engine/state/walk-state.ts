@@ -10,7 +10,7 @@ import type { Coverage } from './coverage.ts';
 import { type Holder, withLease } from './lease-guard.ts';
 import { insertSlices, type OpenSlice, windowOf } from './slice-state.ts';
 
-export type WalkKind = 'full' | 'incremental' | 'backfill';
+type WalkKind = 'full' | 'incremental' | 'backfill';
 
 /** What a walk is for. A walk with the same stream, kind and words resumes an open one. */
 export interface WalkPlan {
@@ -71,8 +71,8 @@ export async function lastCompleteWalk(db: Db, sourceId: number, stream: string)
 /**
  * Forgets walks that ended more than 30 days ago, with their slices and the jobs of these; receipts per stream and run
  * stay in `ops.run_streams`. The last of each kind that read a stream whole or what had changed in it stays:
- * it says since when the stream is stale, and what it has read. So does, of walks over days, the last one
- * that read so many: it says when they are due again.
+ * it says since when the stream is stale, and what it has read. So does, for each number of days,
+ * the last walk that read as many: it says when they are due again.
  */
 export async function pruneWalks(db: Db, sourceId: number): Promise<void> {
   await sql`with old as (

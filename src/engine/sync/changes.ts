@@ -29,6 +29,7 @@ import {
 import { readWalk } from './read-walk.ts';
 
 const changesWords = 'changes';
+
 /** Everything, or what changed since the watermark; a backfill reads exactly its window. */
 export async function planChanges(planning: Planning, windows: Windows): Promise<StreamPlan> {
   const { deps, request, checkpoint, coverage, clock, signal } = planning;

@@ -53,7 +53,7 @@ export async function planDays(planning: Planning, days: Days): Promise<StreamPl
 /**
  * What a run reads again: everything since the last walk, and as far back as the deepest restatement that is
  * due, counted in days that are over. One that is overdue reaches back as far as it would have reached on
- * time: those days were not read since. `readAt(back)` is when the last so many days were last read, by the
+ * time: those days were not read since. `readAt(back)` is when the last `back` days were last read, by the
  * source's clock.
  */
 export async function daysDue(
@@ -74,8 +74,8 @@ export async function daysDue(
 }
 
 /**
- * When a walk last read so many of the last days; what it could not read of them was taken over. A history
- * that is shorter never was: each run reads all of it.
+ * When a walk last covered the last `back` days. What it could not read was taken over by the next one. A
+ * history that is shorter than `back` days was never covered: each run reads all of it.
  */
 async function lastRead(
   { deps, sourceId, stream, coverage: { words: scope } }: Planning,

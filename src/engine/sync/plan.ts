@@ -99,7 +99,7 @@ export const backfillPlan = ({ from, to }: { from: Date; to: Date }, scope: stri
     window,
   }) satisfies StreamPlan;
 
-/** Where the source cannot filter by change, everything is read again every so many days. */
+/** Days between two walks over everything, of a source that cannot filter by change. */
 const fullEvery = 7;
 
 /** Whether everything was read not long ago. */

@@ -16,7 +16,7 @@ export interface CsvLimits {
   readonly lineBytes: number;
 }
 
-export interface CsvFile {
+interface CsvFile {
   /** The cells of the first line, as given. */
   readonly header: readonly string[];
   readonly blocks: AsyncGenerator<Block, void, void>;

@@ -42,7 +42,7 @@ export function roleOf(tokens: Tokens, rawHeaders: readonly string[]): Role | un
 }
 
 /** Slows down addresses that keep failing. */
-export interface AttemptLimit {
+interface AttemptLimit {
   /** Seconds that the address has to wait before its next attempt; 0: none. */
   waitOf(address: string): number;
   /** Counts a failed attempt. True if the address has to wait from now on. */

@@ -50,7 +50,7 @@ test('new records and their children have the same columns whether they were cop
   await loadBatch(warehouse, batchOf(thingFlow, records), {
     sourceId: 3,
     runId: '9007199254740993',
-    replaces: { equal: {} },
+    lists: { equal: {} },
   });
   expect(await columns()).toEqual(seen);
 });

@@ -106,7 +106,7 @@ async function listing(
       runId: '1',
       force: false,
       resolves: false,
-      replaces: scopeOf(owner),
+      lists: scopeOf(owner),
       close,
       guard: async () => () => undefined,
     };
@@ -124,7 +124,7 @@ const inOneBatch = (flow: Stream, parts: readonly (readonly Count[])[]): Promise
     parts.flat().map((one) => mapped(one)),
     parts.flatMap((part, at) => part.map(() => BigInt(at + 1) * 1_000n)),
   );
-  return loadBatch(database.warehouse, batch, { replaces: scopeOf('a') });
+  return loadBatch(database.warehouse, batch, { lists: scopeOf('a') });
 };
 
 describe.each([counted, single])('of a table like $name', (kind) => {
@@ -144,13 +144,13 @@ describe.each([counted, single])('of a table like $name', (kind) => {
         slice: {},
       } as const;
       batch.reject({ ...reject, payload: Buffer.from('{}') });
-      const held = await loadBatch(database.warehouse, batch, { runId: '2', force, replaces: scopeOf('a') });
+      const held = await loadBatch(database.warehouse, batch, { runId: '2', force, lists: scopeOf('a') });
       expect(held).toMatchObject({ isHeld: true, deleted: 0, counts: { received: 1, rejected: 1 } });
       expect(await stored(flow)).toEqual([['a', 'x', '0', '1']]);
       // One that can is a listing: what it does not show is gone.
       const second = batchOf(flow, [mapped({ name: 'y', clicks: 2 })]);
       second.reject({ ...reject, payload: Buffer.from('{}') });
-      const next = await loadBatch(database.warehouse, second, { runId: '3', force, replaces: scopeOf('a') });
+      const next = await loadBatch(database.warehouse, second, { runId: '3', force, lists: scopeOf('a') });
       expect(next).toMatchObject({ isHeld: false, deleted: 1 });
       expect(await stored(flow)).toEqual([['a', 'y', '0', '2']]);
     },

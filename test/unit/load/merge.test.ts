@@ -208,7 +208,7 @@ test('a complete listing replaces its scope and no other', async () => {
   const member = (club_id: string, user_id: string) => ({ row: { club_id, user_id }, children: {} });
   await loadBatch(warehouse, batchOf(memberFlow, [member('a', '1'), member('a', '2'), member('b', '1')]));
   const loaded = await loadBatch(warehouse, batchOf(memberFlow, [member('a', '2'), member('a', '3')]), {
-    replaces: { equal: { club_id: 'a' } },
+    lists: { equal: { club_id: 'a' } },
   });
   expect(loaded).toMatchObject({ deleted: 1, counts: { received: 2, inserted: 1, unchanged: 1 } });
   expect(await rowsOf(warehouse, 'select club_id, user_id from lab.members order by 1, 2')).toEqual([
@@ -225,10 +225,10 @@ test('an empty listing of a scope with many rows removes nothing and says so', a
     children: {},
   }));
   await loadBatch(warehouse, batchOf(memberFlow, many));
-  const loaded = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
+  const loaded = await loadBatch(warehouse, new Batch(memberFlow), { lists: { equal: { club_id: 'a' } } });
   expect(loaded).toMatchObject({ isHeld: true, deleted: 0 });
   await warehouse.pool.query("delete from lab.members where user_id = '0'");
-  const small = await loadBatch(warehouse, new Batch(memberFlow), { replaces: { equal: { club_id: 'a' } } });
+  const small = await loadBatch(warehouse, new Batch(memberFlow), { lists: { equal: { club_id: 'a' } } });
   expect(small).toMatchObject({ isHeld: false, deleted: 20 });
 });
 
@@ -247,7 +247,7 @@ describe('an entity whose record in a complete listing is rejected', () => {
   const listing = async (shown: readonly Mapped[], rejects: readonly string[], runId: string) => {
     const batch = batchOf(listedFlow, shown);
     for (const key of rejects) batch.reject(rejected(key));
-    return loadBatch(database.warehouse, batch, { runId, replaces: { equal: {} } });
+    return loadBatch(database.warehouse, batch, { runId, lists: { equal: {} } });
   };
 
   test('is not gone; what the list does not show is', async () => {

@@ -62,7 +62,7 @@ const load = (of: Stream, records: readonly unknown[], how: Partial<Load> = {}) 
   );
 
 const days = (column: string, from: string, to: string, equal: Readonly<Record<string, string>>) => ({
-  replaces: { equal, days: { column, from: new Date(`${from}T00:00:00Z`), to: new Date(`${to}T00:00:00Z`) } },
+  lists: { equal, days: { column, from: new Date(`${from}T00:00:00Z`), to: new Date(`${to}T00:00:00Z`) } },
 });
 const row = (entity_id: string, day: string, stats: Readonly<Record<string, number>>) => ({
   entity_type: 'AD',

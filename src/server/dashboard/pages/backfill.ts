@@ -13,7 +13,7 @@ import { csrf, live, type Page, type View } from '../layout.ts';
 import { runTable } from './runs.ts';
 
 /** What the form holds; text as it was typed. */
-export interface BackfillForm {
+interface BackfillForm {
   readonly pipeline: string | undefined;
   readonly from: string | undefined;
   readonly to: string | undefined;
