@@ -161,7 +161,7 @@ const absence = (stream: Stream, all: readonly Stream[]): string => {
   );
   if (parts !== undefined)
     return `kept, until nothing names them any more and [${parts.name}](#${parts.name}) finds them gone (404): that sets \`_deleted_at\``;
-  return stream.exists !== undefined && table.tombstones && stream.partitions === undefined
+  return stream.exists !== undefined && table.entity && stream.partitions === undefined
     ? 'kept; a `reconcile` compares all ids, asks for each one that is missing, and sets `_deleted_at`'
     : 'kept; no reconciliation is taken of them';
 };
@@ -171,7 +171,7 @@ const childOf = (
   name: string,
   { table: child, parent, absent }: Child,
 ): readonly string[] => {
-  const gone = child.tombstones ? 'get `_deleted_at`' : 'are removed';
+  const gone = child.entity ? 'get `_deleted_at`' : 'are removed';
   const fate = absent === 'kept' ? 'stay' : gone;
   return [
     `### ${stream.name}: ${name}`,

@@ -1,10 +1,6 @@
 /** Decimals are exact text: a JavaScript number only carries them where it is exact. */
-import { BadData } from './errors.ts';
 import { ExactNumber } from './json.ts';
-
-/** What Postgres `numeric` holds: digits before and after the point. */
-const MOST_WHOLE_DIGITS = 131_072;
-const MOST_FRACTION_DIGITS = 16_383;
+import { numericParts } from './json-numbers.ts';
 
 /** Whether a text is a decimal without sign, exponent or needless zeros before the point: as `decimalText` writes it. */
 export const isPlainDecimal = (text: string): boolean => {
@@ -21,13 +17,7 @@ export const isPlainDecimal = (text: string): boolean => {
 export const decimalText = (value: number | ExactNumber | string): string => {
   const literal = value instanceof ExactNumber ? value.text : String(value);
   if (isPlainDecimal(literal)) return literal;
-  const [, sign, whole, fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
-  if (sign === undefined || whole === undefined)
-    throw new BadData('bad_number', `${literal} is not a decimal`);
-  const power = Number(exponent);
-  if (whole.length + power > MOST_WHOLE_DIGITS || fraction.length - power > MOST_FRACTION_DIGITS)
-    throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
+  const { sign, whole, fraction, power } = numericParts(literal);
   const digits = whole + fraction;
   // Postgres knows no negative zero.
   const minus = /[1-9]/.test(digits) ? sign : '';

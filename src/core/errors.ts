@@ -1,17 +1,12 @@
 /** Everything that can go wrong and that the reader can act on. The class says what must be done; the message says which, what and the value. */
 
-/** What an error carries besides its message. */
-export interface ErrorFacts {
-  readonly cause?: unknown;
-}
-
 /**
  * The common ancestor. `code` is a short stable word that lands in `ops.runs.error_code` and in `--json` output.
  * Messages quote sources and are kept in the warehouse: a NUL, which no text column takes, is written out.
  */
 export abstract class TidemarkError extends Error {
   abstract readonly code: string;
-  constructor(message: string, facts: ErrorFacts = {}) {
+  constructor(message: string, facts: ErrorOptions = {}) {
     super(message.replaceAll('\0', '\\x00'), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
   }
@@ -42,7 +37,7 @@ export class Missing extends withCode('missing') {
   readonly status: number;
   /** The server's answer, where that was JSON. */
   declare readonly body: unknown;
-  constructor(message: string, status: number, facts: ErrorFacts & { readonly body?: unknown } = {}) {
+  constructor(message: string, status: number, facts: ErrorOptions & { readonly body?: unknown } = {}) {
     super(message, facts);
     this.status = status;
     // Not enumerable: it may echo secrets, and loggers print an error's own properties.
@@ -64,7 +59,7 @@ export class TooOld extends Missing {
 export class Refused extends withCode('refused') {
   readonly status: number;
   readonly messages: readonly string[];
-  constructor(message: string, status: number, messages: readonly string[], facts?: ErrorFacts) {
+  constructor(message: string, status: number, messages: readonly string[], facts?: ErrorOptions) {
     super(message, facts);
     this.status = status;
     this.messages = messages;
@@ -78,7 +73,7 @@ export class HasNone extends withCode('has_none') {}
 export class Transient extends TidemarkError {
   readonly code: string = 'transient';
   readonly retryAfterMs: number | undefined;
-  constructor(message: string, facts: ErrorFacts & { readonly retryAfterMs?: number | undefined } = {}) {
+  constructor(message: string, facts: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {}) {
     super(message, facts);
     this.retryAfterMs = facts.retryAfterMs;
   }
@@ -108,7 +103,7 @@ export class ForeignOrigin extends withCode('foreign_origin') {}
 export class BadData extends TidemarkError {
   readonly code: string;
   readonly field: string | undefined;
-  constructor(code: string, message: string, facts: ErrorFacts & { readonly field?: string } = {}) {
+  constructor(code: string, message: string, facts: ErrorOptions & { readonly field?: string } = {}) {
     super(message, facts);
     this.code = code;
     this.field = facts.field;

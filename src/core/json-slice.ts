@@ -13,29 +13,36 @@ export const elementSlice = (raw: Buffer, path: readonly string[], index: number
   for (const key of path) {
     if (raw[at] !== openObject) return undefined;
     let found = raw.length;
-    for (const member of inside(raw, at)) if (isKey(member.key, key)) found = member.from;
+    for (const [from] of inside(raw, at)) {
+      const keyEnd = endOfText(raw, from) + 1;
+      if (isKey(raw.toString('utf8', from, keyEnd), key))
+        found = afterSpace(raw, afterSpace(raw, keyEnd) + 1);
+    }
     at = found;
   }
   if (raw[at] !== openArray) return undefined;
   let left = index;
-  for (const { from, to } of inside(raw, at)) if (left-- === 0) return raw.subarray(from, to);
+  for (const [from, to] of inside(raw, at)) if (left-- === 0) return raw.subarray(from, to);
   return undefined;
 };
 
-/** The elements or members of the container that opens at `start`: where their values lie, and their keys as written. */
-function* inside(raw: Buffer, start: number): Generator<{ key: string; from: number; to: number }> {
+/** Where the elements, or the members, of the container that opens at `start` lie. */
+function* inside(raw: Buffer, start: number): Generator<readonly [from: number, to: number]> {
   let from = afterSpace(raw, start + 1);
-  while (from < raw.length && raw[from] !== closeArray && raw[from] !== closeObject) {
-    let key = '';
-    if (raw[start] === openObject) {
-      const keyEnd = endOfValue(raw, from);
-      key = raw.toString('utf8', from, keyEnd);
-      from = afterSpace(raw, afterSpace(raw, keyEnd) + 1);
+  let depth = 0;
+  for (let at = from; at < raw.length; at++) {
+    const byte = raw[at];
+    const isEnd = byte === closeObject || byte === closeArray;
+    if (byte === quote) at = endOfText(raw, at);
+    else if (byte === openObject || byte === openArray) depth++;
+    else if (depth > 0 && isEnd) depth--;
+    else if (depth === 0 && (isEnd || byte === comma)) {
+      let to = at;
+      while (isSpace(raw[to - 1])) to--;
+      if (to > from) yield [from, to];
+      if (isEnd) return;
+      from = afterSpace(raw, at + 1);
     }
-    const to = endOfValue(raw, from);
-    yield { key, from, to };
-    from = afterSpace(raw, to);
-    if (raw[from] === comma) from = afterSpace(raw, from + 1);
   }
 }
 
@@ -59,24 +66,8 @@ const afterSpace = (raw: Buffer, at: number): number => {
   return next;
 };
 
-/** The position after the value that begins at `at`. */
-const endOfValue = (raw: Buffer, at: number): number => {
-  let depth = 0;
-  for (let next = at; next < raw.length; next++) {
-    const byte = raw[next];
-    if (byte === quote) next = closingQuote(raw, next);
-    else if (byte === openObject || byte === openArray) depth++;
-    else if (byte === closeObject || byte === closeArray) depth--;
-    else if (depth > 0 || !(byte === comma || isSpace(byte))) continue;
-    else return next;
-    if (depth < 0) return next;
-    if (depth === 0) return next + 1;
-  }
-  return raw.length;
-};
-
 /** The position of the quote that ends the string which opens at `at`; the document's end where it is not closed. */
-const closingQuote = (raw: Buffer, at: number): number => {
+const endOfText = (raw: Buffer, at: number): number => {
   for (let close = raw.indexOf(quote, at + 1); close >= 0; close = raw.indexOf(quote, close + 1)) {
     let backslashes = 0;
     while (raw[close - 1 - backslashes] === backslash) backslashes++;

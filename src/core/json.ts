@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { BadData } from './errors.ts';
-import { isLossy, suspicious } from './json-numbers.ts';
+import { isLossy, numericParts, suspicious } from './json-numbers.ts';
 import type { Json } from './request.ts';
 
 /** `JSON.rawJSON` is in V8 since Node 21, not yet in the compiler's library. */
@@ -39,17 +39,10 @@ export const numberOf = (literal: string): number | ExactNumber =>
  */
 export const parseJson = (raw: Buffer): Json => {
   if (!isUtf8(raw)) throw new BadData('bad_utf8', 'the answer is not valid UTF-8');
-  const bytes = withoutMark(raw);
+  const bytes = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
   const text = bytes.toString('utf8');
-  return parse(text, suspicious(bytes, text) ? exact : undefined);
-};
-
-const withoutMark = (raw: Buffer): Buffer =>
-  raw.length >= 3 && raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
-
-const parse = (text: string, reviver?: Reviver): Json => {
   try {
-    return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+    return JSON.parse(text, suspicious(bytes, text) ? exact : undefined);
   } catch (error) {
     // A reviver descends by recursion.
     if (error instanceof RangeError) throw new BadData('too_deep', 'the answer is nested too deeply');
@@ -59,9 +52,8 @@ const parse = (text: string, reviver?: Reviver): Json => {
 };
 
 /** A reviver is given the source of a number (since V8 11.4, not yet in the compiler's library). */
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-const exact: Reviver = (_, value, { source }) =>
-  typeof value === 'number' && source !== undefined ? numberOf(source) : value;
+const exact = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === 'number' && context?.source !== undefined ? numberOf(context.source) : value;
 
 /** Arrays and objects inside each other that a json or jsonb column takes. Postgres itself gives up between 6,000 and 50,000. */
 const mostDepth = 200;
@@ -113,24 +105,13 @@ const isBare = (text: string): boolean => {
 const check = (value: Json, left: number): void => {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new BadData('bad_number', `${value} is not a JSON number`);
+  } else if (value instanceof ExactNumber) {
+    numericParts(value.text);
   } else if (typeof value === 'object' && value !== null) {
-    if (value instanceof ExactNumber) {
-      checkRange(value.text);
-      return;
-    }
     if (left === 0) throw new BadData('too_deep', `nested deeper than ${mostDepth} levels`);
     if (Array.isArray(value)) for (const item of value) check(item, left - 1);
     else for (const item of Object.values(value)) check(item, left - 1);
   }
-};
-
-/** Postgres refuses numerics beyond these, and one refused value would take its whole COPY with it. */
-const checkRange = (literal: string): void => {
-  const [, whole = '', fraction = '', exponent = '0'] =
-    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
-  const power = Number(exponent);
-  if (whole.length + power > 131_072 || fraction.length - power > 16_383)
-    throw new BadData('bad_number', `a number of ${literal.length} characters is beyond what numeric holds`);
 };
 
 /** The text with U+FFFD for every NUL and every half of a surrogate pair: Postgres can hold neither. */

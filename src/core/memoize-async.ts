@@ -2,12 +2,10 @@
 export const memoizeAsync = <T>(ask: (signal: AbortSignal) => Promise<T>): typeof ask => {
   let kept: Promise<T> | undefined;
   return (signal) => {
-    if (kept !== undefined) return kept;
-    const asked = ask(signal);
-    kept = asked;
-    asked.catch(() => {
+    kept ??= ask(signal).catch((error: unknown) => {
       kept = undefined;
+      throw error;
     });
-    return asked;
+    return kept;
   };
 };

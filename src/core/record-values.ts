@@ -11,7 +11,7 @@ import { isObject, type JsonObject, own } from './record-object.ts';
 import { kindOf, type Reading } from './record-reader.ts';
 import type { Json } from './request.ts';
 import type { Decimal, Integer } from './table.ts';
-import { type Instant, parseDay, parseInstantOrSeconds } from './time.ts';
+import { type Instant, parseDay, parseInstant } from './time.ts';
 
 /** Postgres refuses index entries beyond 2,704 bytes; the other columns of a key need some of them. */
 const longestKeyBytes = 2600;
@@ -41,18 +41,13 @@ const required =
     return read;
   };
 
-/** Rejects the record where a value is of another type, or where `parse` throws `BadData`. */
-const strict =
-  <T>(
-    code: string,
-    expected: string,
-    isRightType: (value: Json) => boolean,
-    parse: (value: never) => T,
-  ): Parse<T> =>
+/** Reads with a parser that throws `BadData`. */
+const parsed =
+  <I, T>(isRightType: (value: Json) => value is I, parse: (value: I) => T): Parse<T> =>
   (r, path, value) => {
-    if (!isRightType(value)) throw r.reject(code, path, `has ${kindOf(value)} as %, expected ${expected}`);
+    if (!isRightType(value)) return undefined;
     try {
-      return parse(value as never);
+      return parse(value);
     } catch (error) {
       throw r.because(error, path);
     }
@@ -72,30 +67,19 @@ export const keyText = (r: Reading, path: string, value: string): string => {
   return value;
 };
 
-/** The digits of a whole number: an `ExactNumber` where a double does not hold it. */
-const digitsOf = (value: Json, alsoText: boolean): string | undefined => {
-  if (typeof value === 'number') return decimalText(value);
-  if (value instanceof ExactNumber) return value.text;
-  return alsoText && isText(value) ? value : undefined;
-};
+const isNumber = (value: Json): value is number | ExactNumber =>
+  typeof value === 'number' || value instanceof ExactNumber;
+const aDecimal = parsed<number | ExactNumber, Decimal>(isNumber, decimalText);
 
 /** An int8 as JSON number or, where ids come as text, as its digits (strictly: `007` is not 7). Rejects what is beyond 64 bits. */
 const int8 =
   (alsoText: boolean): Parse<Integer> =>
   (r, path, value) => {
-    if (typeof value === 'number') {
-      if (Number.isSafeInteger(value)) return value;
-      if (Number.isFinite(value) && !Number.isInteger(value)) return undefined;
-      if (!Number.isFinite(value)) throw beyond(r, path, 64);
-    }
-    const literal = digitsOf(value, alsoText);
-    if (literal === undefined) return undefined;
-    if (!/^(0|-?[1-9]\d*)$/.test(literal)) {
-      if (isText(value) || literal.includes('.')) return undefined;
-      throw beyond(r, path, 64);
-    }
-    if (literal.length <= 15) return Number(literal);
-    const exact = literal.length <= 20 ? BigInt(literal) : undefined;
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+    const digits = alsoText && isText(value) ? value : aDecimal(r, path, value);
+    if (digits === undefined || !/^(0|-?[1-9]\d*)$/.test(digits)) return undefined;
+    if (digits.length <= 15) return Number(digits);
+    const exact = digits.length <= 20 ? BigInt(digits) : undefined;
     if (exact === undefined || exact < leastInt8 || exact > greatestInt8) throw beyond(r, path, 64);
     return exact;
   };
@@ -103,13 +87,9 @@ const int8 =
 const beyond = (r: Reading, path: string, bits: number) =>
   r.reject('bad_integer', path, `has a % beyond ${bits} bits`);
 
-const isNumber = (value: Json): boolean => typeof value === 'number' || value instanceof ExactNumber;
-const numeric = strict<Decimal>('bad_number', 'a number', isNumber, decimalText);
-const anInstant = strict<Instant>(
-  'bad_instant',
-  'an instant',
+const anInstant = parsed<string | number, Instant>(
   (value) => isText(value) || typeof value === 'number',
-  parseInstantOrSeconds,
+  parseInstant,
 );
 const asObject: Parse<JsonObject> = (_r, _path, value) => (isObject(value) ? value : undefined);
 const asList: Parse<readonly Json[]> = (_r, _path, value) => (Array.isArray(value) ? value : undefined);
@@ -129,16 +109,14 @@ export const bool = optional('true or false', (_r, _path, value) =>
 );
 
 /** An exact decimal. */
-export const decimal = optional('a number', (r, path, value) =>
-  isNumber(value) ? numeric(r, path, value) : undefined,
-);
+export const decimal = optional('a number', aDecimal);
 
-/** An instant as text with offset, as epoch milliseconds, or as seconds where those would lie before 1973; rejects anything else. */
+/** An instant as text with offset, as epoch milliseconds, or as seconds where those would lie before 1973. */
 export const instant = optional('an instant', anInstant);
 export const requiredInstant = required('an instant', anInstant);
 
-/** A calendar day `YYYY-MM-DD`; rejects anything else. */
-export const day = optional('a day', strict('bad_date', 'a day', isText, parseDay));
+/** A calendar day `YYYY-MM-DD`. */
+export const day = optional('a day', parsed(isText, parseDay));
 
 export const object = optional('an object', asObject);
 export const requiredObject = required('an object', asObject);

@@ -45,10 +45,6 @@ const numbered = {
   step: 'not_started running failed aborted succeeded skipped partially_succeeded waiting rejected retrying',
 };
 
-/** Whether nothing more will happen to it by itself. */
-export const isOver = (state: RunState): boolean =>
-  state === 'succeeded' || state === 'failed' || state === 'aborted';
-
 /** By the label where there is one, else by the number; an unknown number becomes its own word. */
 export const standingOf = (
   of: keyof typeof numbered,

@@ -62,37 +62,38 @@ export type StreamStatus =
   | 'skipped'
   | 'attention';
 
-export interface StreamReport {
-  readonly stream: string;
-  readonly status: StreamStatus;
+/** What a stream or a run came to. */
+interface Report {
   readonly counts: Counts;
-  readonly receipt: Receipt;
   /** Rows removed or tombstoned. */
   readonly deleted: number;
-  readonly slices: number;
   readonly seconds: number;
-  /** Why it is not ok, in one sentence. */
-  readonly reason?: string;
-  /** The problem may pass by itself: how long the source asks to wait, ms; 0 where it does not say. */
+  /**
+   * The problem may pass by itself: how long the source asks to wait, ms; 0 where it does not say. Of a run: the longest of its streams.
+   */
   readonly passesAfterMs?: number;
 }
 
-export interface RunReport {
+export interface StreamReport extends Report {
+  readonly stream: string;
+  readonly status: StreamStatus;
+  readonly receipt: Receipt;
+  readonly slices: number;
+  /** Why it is not ok, in one sentence. */
+  readonly reason?: string;
+}
+
+export interface RunReport extends Report {
   /** `ops.runs.run_id`; null for a dry run. */
   readonly runId: string | null;
   readonly pipeline: string;
   readonly kind: RunKind;
   readonly status: RunStatus;
   readonly streams: readonly StreamReport[];
-  readonly counts: Counts;
-  readonly deleted: number;
   readonly requests: number;
   readonly retries: number;
   readonly throttledMs: number;
-  readonly seconds: number;
   readonly error?: { readonly code: string; readonly message: string };
-  /** The longest of the streams' reports: a later run may succeed. */
-  readonly passesAfterMs?: number;
 }
 
 /** The longest of several; undefined where none of them may pass. */

@@ -276,8 +276,6 @@ export interface Fallback {
 
 /** Something to do or check in the warehouse when a stream has been read without a failure. */
 export interface Afterwards {
-  /** One sentence for docs. */
-  readonly about: string;
   /** Streams that must have been loaded, too, before `sql` runs; none that comes after this stream. */
   readonly after?: readonly string[];
   /** True: also where parts of the stream could not be read. */

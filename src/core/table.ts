@@ -93,8 +93,10 @@ export const texts = builder('text[]', { defaultSql: "'{}'" });
 /** Columns by name. */
 export type Columns = Readonly<Record<string, Column>>;
 
-/** Behaviour that a declaration may ask for. */
-interface Behaviour {
+/** What a table is besides its columns. Without any option it is an entity: tombstones, a content hash and `_extra`. */
+export interface TableOptions {
+  /** Pure relations, history and facts: no tombstones, no content hash, no `_extra` unless they declare it. */
+  readonly relation?: true;
   /** The column that orders versions (the source's own `updated`), where it has one. */
   readonly order?: string;
   /** Keeps the versions of some columns, because the source forgets them. */
@@ -103,21 +105,26 @@ interface Behaviour {
   readonly revisions?: Revisions;
   /** A key column (int) that tells rows apart which repeat the rest of the key within one slice; transforms give 0. */
   readonly occurrence?: string;
+  /** Adds `_first_synced_at`, when the row first came here, with this comment. */
+  readonly firstSynced?: string;
+  /** Columns that the loader does not write: a statement after the load does. */
+  readonly afterLoad?: Columns;
+  /** Columns and condition of each index besides the primary key, e.g. `(source_id, issue_id)`. */
+  readonly indexes?: readonly string[];
+  readonly partitions?: Partitions;
+  /** Rows of about 2 to 8 kB: without this Postgres compresses each of them twice, once staged and once here. */
+  readonly wide?: true;
 }
 
 /** What the loader must know of a table. */
-export interface Table<R extends Row = Row> extends Behaviour {
+export interface Table<R extends Row = Row> extends TableOptions {
   readonly schema: string;
   readonly name: string;
   readonly columns: { readonly [C in keyof R]-?: ColumnType };
   /** The key columns after `source_id`. */
   readonly key: readonly (keyof R & string)[];
-  /** True where the table has `_deleted_at`: rows are tombstoned, never removed. */
-  readonly tombstones: boolean;
-  /** True where rows have `_row_hash` and `_extra` (entities); false for pure relations and history. */
+  /** True where rows have `_row_hash`, `_extra` and `_deleted_at`: they are tombstoned, never removed. False for relations, history and facts. */
   readonly entity: boolean;
-  /** Of a table that Postgres keeps in partitions. */
-  readonly partitions?: Partitions;
 }
 
 /**
@@ -127,6 +134,8 @@ export interface Table<R extends Row = Row> extends Behaviour {
 export interface Versions {
   /** `schema.table` */
   readonly into: string;
+  /** The comment of that table. */
+  readonly about: string;
   readonly columns: readonly string[];
   /** A column with the source's time of the last change, which may be missing or wrong. */
   readonly changed?: string;
@@ -139,6 +148,8 @@ export interface Versions {
 export interface Revisions {
   /** `schema.table` */
   readonly into: string;
+  /** The comment of that table. */
+  readonly about: string;
   /** Numeric columns. */
   readonly columns: readonly string[];
   /** A jsonb column of further numbers by name. */
@@ -165,29 +176,11 @@ export interface Partitions {
   readonly to: number;
 }
 
-/** What a table is besides its columns. Without any option it is an entity: tombstones, a content hash and `_extra`. */
-export interface TableOptions extends Behaviour {
-  /** Pure relations, history and facts: no tombstones, no content hash, no `_extra` unless they declare it. */
-  readonly relation?: true;
-  /** Adds `_first_synced_at`, when the row first came here, with this comment. */
-  readonly firstSynced?: string;
-  /** Columns that the loader does not write: a statement after the load does. */
-  readonly afterLoad?: Columns;
-  /** Columns and condition of each index besides the primary key, e.g. `(source_id, issue_id)`. */
-  readonly indexes?: readonly string[];
-  readonly partitions?: Partitions;
-  /** Rows of about 2 to 8 kB: without this Postgres compresses each of them twice, once staged and once here. */
-  readonly wide?: true;
-  readonly versions?: Versions & { readonly about: string };
-  readonly revisions?: Revisions & { readonly about: string };
-}
-
 /** A table with everything that its DDL is made from. */
 export interface DeclaredTable<R extends Row = Row> extends Table<R> {
   /** Its comment: what one row is. */
   readonly about: string;
   readonly declared: { readonly [C in keyof R]-?: Column };
-  readonly options: TableOptions;
 }
 
 /** The row type of some columns. */
@@ -215,18 +208,7 @@ export function table(name: string, about: string, content: Columns, options: Ta
   const declared: Columns = { ...content, ...(entity && { _extra: extra }) };
   const columns = Object.fromEntries(Object.entries(declared).map(([column, { type }]) => [column, type]));
   const key = Object.keys(declared).filter((column) => declared[column]?.isKey);
-  return {
-    ...options,
-    schema,
-    name: own,
-    about,
-    declared,
-    options,
-    columns,
-    key,
-    tombstones: entity,
-    entity,
-  };
+  return { ...options, schema, name: own, about, declared, columns, key, entity };
 }
 
 /** `schema.name`, for messages and events. */

@@ -76,29 +76,24 @@ const epochMs = (value: number): Instant => {
 
 /**
  * An instant of a source, exactly: `2020-06-12T08:13:13.360+0800`, `Z`, an offset with colon, up to six fractional digits (more if they
- * are zeros), or a number of epoch milliseconds (a caller whose source may count seconds takes `parseInstantOrSeconds`). Days and times must exist;
+ * are zeros), or a number: of milliseconds since 1970, or of seconds where milliseconds would lie before 1973. Days and times must exist;
  * offsets reach ±18:00; years 0001 to 9999. Throws `BadData('bad_instant')` for everything else, above all for a missing offset.
  */
-export const parseInstant = (value: string | number): Instant =>
-  typeof value === 'number' ? epochMs(value) : fromText(value);
+export const parseInstant = (value: string | number): Instant => {
+  if (typeof value === 'string') return fromText(value);
+  return epochMs(value > 0 && value < leastLikelyMs ? value * 1000 : value);
+};
 
 /**
- * The same of a source that does not say how it writes instants: also counts of seconds, whole or with a fraction, and counts as text. A
- * count that as milliseconds would lie before 1973 is one of seconds. Nanoseconds, as Go writes them, are rounded down to microseconds.
+ * The same of a source that does not say how it writes instants: also seconds with a fraction, counts as text, and nanoseconds, as Go
+ * writes them, which are rounded down to microseconds.
  */
 export const parseAnyInstant = (value: string | number): Instant => {
   const count = typeof value === 'string' && /^\d{9,15}(\.\d{1,9})?$/.test(value) ? Number(value) : value;
   if (typeof count === 'string') return parseInstant(count.replace(/(\.\d{6})\d{1,3}(?!\d)/, '$1'));
-  if (count >= leastLikelyMs) return parseInstant(count);
   if (count < leastLikelyMs / 1000) throw badInstant(value);
-  return BigInt(Math.round(count * 1_000_000));
+  return count >= leastLikelyMs ? parseInstant(count) : BigInt(Math.round(count * 1_000_000));
 };
-
-/** As `parseInstant`, but a number is of seconds where milliseconds would lie before 1973. */
-export const parseInstantOrSeconds = (value: string | number): Instant =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 && value < leastLikelyMs
-    ? epochMs(value * 1000)
-    : parseInstant(value);
 
 const wholeDay = new RegExp(`^${dayText}$`);
 

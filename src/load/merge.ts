@@ -58,7 +58,7 @@ function differs({ table, rest }: Layout, s: string): RawBuilder<unknown> {
 }
 
 const isTombstone = (table: Table): RawBuilder<unknown> =>
-  table.tombstones ? sql`t._deleted_at is not null` : sql`false`;
+  table.entity ? sql`t._deleted_at is not null` : sql`false`;
 
 /**
  * True where the staged row was read after the row `t`: by a later run, or by this run later; of a late
@@ -70,12 +70,12 @@ function isLater({ late, runId }: Merge): RawBuilder<unknown> {
 }
 
 /** True where the staged row may replace the row `t`. */
-function wins({ order = '', tombstones }: Table, merge: Merge): RawBuilder<unknown> {
+function wins({ order = '', entity }: Table, merge: Merge): RawBuilder<unknown> {
   if (merge.force) return sql`true`;
   const [mine, theirs] = [sql.id('excluded', order), sql.id('t', order)];
   const later = isLater(merge);
   const notOlder = order === '' ? later : sql`(${theirs} < ${mine} or (${theirs} = ${mine} and ${later}))`;
-  if (!tombstones) return notOlder;
+  if (!entity) return notOlder;
   const revives = merge.late === true ? sql`t._deleted_at <= excluded._synced_at` : sql`true`;
   return sql`(case when t._deleted_at is not null then ${revives} else ${notOlder} end)`;
 }
@@ -124,7 +124,7 @@ async function upsert({ session, merge }: Task, sources: readonly Source[]) {
     const [found, written] = [sql.id(`found${at}`), sql.id(`written${at}`)];
     const assigned = [...rest, '_synced_at', '_run_id'];
     const set = assigned.map((name) => sql`${sql.id(name)} = ${sql.id('excluded', name)}`);
-    if (table.tombstones) set.push(sql`_deleted_at = null`);
+    if (table.entity) set.push(sql`_deleted_at = null`);
     const isStale = (s: string) => sql`(${differs(layout, s)} or ${isTombstone(table)})`;
     // Most rows are there already and the same: they are left out by a look-up, and are not locked.
     return [
@@ -225,7 +225,7 @@ function notDelivered({ batch, merge }: Task, { child, bit, rows }: StagedChild)
  * Marks rows `t` of the table that meet the condition as deleted where it has tombstones, else removes them.
  */
 export const removal = (table: Table, condition: RawBuilder<unknown>, { runId }: Pick<Merge, 'runId'>) =>
-  table.tombstones
+  table.entity
     ? sql`update ${target(table)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
         where t._deleted_at is null and ${condition}`
     : sql`delete from ${target(table)} t where ${condition}`;

@@ -57,7 +57,7 @@ export interface Listing {
  * Of a rejected record of a relation it is known only to which other entity it leads, not which row it is.
  */
 export function listingOf(table: Table, scope: Scope, rejects: readonly Reject[]): Listing {
-  const isOfDays = !table.tombstones && scope.days !== undefined;
+  const isOfDays = !table.entity && scope.days !== undefined;
   const [key = '', ...more] = table.key;
   const rows = rejects.map(({ row, key: name }) => {
     if (isOfDays) return row;
@@ -103,8 +103,8 @@ export async function judgeListing({ session, batch, merge }: Task, listing: Lis
   const most = merge.force ? Infinity : fewRows;
   const ofRejects = listing.rejects > 0 && listing.scope.days !== undefined ? 0 : most;
   const mayEmpty = staged > 0 ? Infinity : ofRejects;
-  if (!table.tombstones && mayEmpty === Infinity && !listing.hasNameless) return { isHeld: false, spared: 0 };
-  const isLive = table.tombstones ? sql`and t._deleted_at is null` : sql``;
+  if (!table.entity && mayEmpty === Infinity && !listing.hasNameless) return { isHeld: false, spared: 0 };
+  const isLive = table.entity ? sql`and t._deleted_at is null` : sql``;
   const count = sql<{ live: number; absent: number }>`select count(*)::int as live,
       (count(*) filter (where s.here is null and ${notRejected(table, listing)}))::int as absent
     from ${target(table)} t left join (select true as here, ${columnList(key)} from ${stageOf(table)}) s
@@ -112,7 +112,7 @@ export async function judgeListing({ session, batch, merge }: Task, listing: Lis
     where ${inScope(table, listing.scope, merge.sourceId)} ${isLive}`;
   const { rows } = await withHashJoin(session, count);
   const { live = 0, absent = 0 } = rows[0] ?? {};
-  const isHeld = table.tombstones ? absent > mostDeletions(live) : live > mayEmpty;
+  const isHeld = table.entity ? absent > mostDeletions(live) : live > mayEmpty;
   return { isHeld, spared: listing.hasNameless && !isHeld ? absent : 0 };
 }
 

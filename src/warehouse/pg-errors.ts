@@ -1,5 +1,4 @@
 /** What an error of Postgres or of the way to it means to the person who must do something about it. */
-import type { ErrorFacts } from '../core/errors.ts';
 import {
   AuthFailed,
   Misconfigured,
@@ -72,7 +71,7 @@ export function refusal(error: unknown, address: string): unknown {
 }
 
 /** The error for a server whose disk is full, by its own words. */
-export const full = (said: string, facts: ErrorFacts): WarehouseFull =>
+export const full = (said: string, facts: ErrorOptions): WarehouseFull =>
   new WarehouseFull(
     `the disk of the warehouse is full (${said}): make room there; what was committed stays, and the next run goes on`,
     facts,

@@ -25,7 +25,7 @@ interface Made {
   readonly key: readonly string[];
   /** Columns and condition by the name of the index. */
   readonly indexes: Readonly<Record<string, string>>;
-  readonly partitions?: DeclaredTable['options']['partitions'] | undefined;
+  readonly partitions?: DeclaredTable['partitions'] | undefined;
   readonly wide?: true | undefined;
 }
 
@@ -61,8 +61,9 @@ export const tableDefinitions = (table: DeclaredTable): readonly Definition[] =>
     return { kind: 'table', name: made.name, hash: hashOf(create), text: create, extension };
   });
 
-function tablesOf({ schema, name, about, declared, key, entity, options }: DeclaredTable): readonly Made[] {
-  const { firstSynced, afterLoad, versions, revisions, partitions, wide, indexes = [] } = options;
+function tablesOf(table: DeclaredTable): readonly Made[] {
+  const { schema, name, about, declared, key, entity } = table;
+  const { firstSynced, afterLoad, versions, revisions, partitions, wide, indexes = [] } = table;
   const keyed = ['source_id', ...key];
   const columnsOf = (names: readonly string[]): Columns =>
     Object.fromEntries(Object.entries(declared).filter(([column]) => names.includes(column)));

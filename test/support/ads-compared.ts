@@ -12,7 +12,7 @@ const typesOf: ReadonlyMap<string, Readonly<Record<string, ColumnType>>> = new M
   adsTables.map(({ name, columns }) => [name, columns]),
 );
 const tombstoned: ReadonlySet<string> = new Set(
-  adsTables.flatMap(({ name, tombstones }) => (tombstones ? [name] : [])),
+  adsTables.flatMap(({ name, entity }) => (entity ? [name] : [])),
 );
 
 /** A value of the warehouse as text; a number exactly, an instant in whole milliseconds. */

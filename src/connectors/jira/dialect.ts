@@ -6,7 +6,7 @@
 import { BadData, Misconfigured, Refused, UnexpectedContent } from '../../core/errors.ts';
 import type { Http, Json, Request } from '../../core/request.ts';
 import type { Window } from '../../core/stream.ts';
-import { instantToDate, minutes, parseInstantOrSeconds, seconds } from '../../core/time.ts';
+import { instantToDate, minutes, parseInstant, seconds } from '../../core/time.ts';
 import { offset, pageToken } from '../../reading/paginators.ts';
 import type { Account } from './account.ts';
 import {
@@ -116,7 +116,7 @@ export const instantOf = (record: Json, field: Window['field']): bigint | undefi
   const value = at(at(record, 'fields'), field);
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   try {
-    return parseInstantOrSeconds(value);
+    return parseInstant(value);
   } catch (cause) {
     if (cause instanceof BadData) return undefined;
     throw cause;

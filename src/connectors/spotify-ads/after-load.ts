@@ -6,7 +6,6 @@ import type { Afterwards } from '../../core/stream.ts';
  * stays final when a backfill reads it again; what that changes is in the table of revisions.
  */
 const final = (table: string, before: string, back: number): Afterwards => ({
-  about: `Rows older than ${back} days are final: the platform is not expected to restate them.`,
   sql: `update ${table} set is_final = true
     where source_id = $1::smallint and not is_final and $2::bigint is not null and ${before}`,
 });
@@ -25,8 +24,6 @@ export const finalHourly = (back: number): Afterwards =>
  * million. In units, ordinary prices of every currency are within these bounds. The median, because one odd row proves nothing.
  */
 export const absurdPrices: Afterwards = {
-  about:
-    'Warns when the median price of a thousand impressions is absurd: then an amount was read in the wrong unit.',
   sql: `
     select format('ads.report_daily: %s (%s): the median price of a thousand impressions of %s rows is %s %s; is spend in another unit?',
         coalesce(ac.name, p.ad_account_id), p.ad_account_id, p.rows, trim_scale(round(p.cpm::numeric, 9)), ac.currency_code) as warning
@@ -46,7 +43,6 @@ export const absurdPrices: Afterwards = {
  * by mistake, and nothing else would say so. It checks the days of rows that the run wrote or deleted.
  */
 export const emptyLevels: Afterwards = {
-  about: 'Warns when a level of an account has no row of days on which another one has impressions.',
   sql: `
     with busy as (
       select distinct ad_account_id, day from ads.report_daily

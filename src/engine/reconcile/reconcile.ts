@@ -46,7 +46,7 @@ export function reconcile(
 
 /** Whether the entities of a stream can be asked for one by one. */
 const hasReconcile = ({ exists, table, partitions }: Stream): boolean =>
-  exists !== undefined && table.tombstones && partitions === undefined;
+  exists !== undefined && table.entity && partitions === undefined;
 
 /** Throws only what ends the run. */
 async function reconcileOf(execution: Execution, stream: Stream): Promise<StreamReport> {

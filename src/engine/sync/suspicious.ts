@@ -46,12 +46,12 @@ async function isUnexpectedlyEmpty(
   slice: OpenSlice['slice'],
 ): Promise<boolean> {
   if (stream.by === 'list' && isFirst) return true;
-  const { columns, schema, name, tombstones } = stream.table;
+  const { columns, schema, name, entity } = stream.table;
   if (!Object.keys(slice.partition ?? {}).every((column) => Object.hasOwn(columns, column))) return false;
   const scope = inScope(stream.table, scopeOf(stream, slice), context.run.sourceId);
   const { rows } = await withRetry(() =>
     sql`select from ${sql.id(schema, name)} t where ${scope}
-      ${tombstones ? sql`and t._deleted_at is null` : sql``} limit 1`.execute(context.deps.warehouse.db),
+      ${entity ? sql`and t._deleted_at is null` : sql``} limit 1`.execute(context.deps.warehouse.db),
   );
   return rows.length > 0;
 }

@@ -34,9 +34,8 @@ const facts = plainTable({
     extra: 'jsonb',
   },
   key: ['owner', 'day', 'name', 'nth'],
-  tombstones: false,
   entity: false,
-  revisions: { into: 'lab.revisions', columns: ['spend', 'clicks'], extra: 'extra' },
+  revisions: { into: 'lab.revisions', about: '', columns: ['spend', 'clicks'], extra: 'extra' },
   occurrence: 'nth',
   partitions: { by: 'day', each: 'year', from: 2020, to: 2030 },
 });
@@ -47,9 +46,8 @@ const owners = plainTable({
   columns: { id: 'text', status: 'text', budget: 'numeric', updated_at: 'timestamptz' },
   key: ['id'],
   order: 'updated_at',
-  tombstones: true,
   entity: true,
-  versions: { into: 'lab.owner_versions', columns: ['status', 'budget'] },
+  versions: { into: 'lab.owner_versions', about: '', columns: ['status', 'budget'] },
 });
 
 export interface Owner {
@@ -192,7 +190,6 @@ export function openLab(warehouse: Warehouse, days: Partial<Days> = {}, pageSize
       absent: 'delete',
       afterwards: [
         {
-          about: 'Doubts a spend beyond belief.',
           sql: `select format('%s spent %s', name, spend) as warning from lab.facts
             where source_id = $1::smallint and $2::bigint > 0 and $3::timestamptz is not null and spend > 1000000`,
         },

@@ -32,7 +32,6 @@ const zoo = plainTable<Row>({
   name: 'zoo',
   columns,
   key: ['id'],
-  tombstones: false,
   entity: true,
 });
 const flow: Stream = { ...thingFlow, table: zoo, children: {} };
@@ -44,7 +43,7 @@ beforeAll(async () => {
   await sql.raw('create schema lab').execute(database.warehouse.db);
   await sql
     .raw(
-      `create table lab.zoo (source_id smallint, id bigint, ${ddl}, _synced_at timestamptz, _run_id bigint, _row_hash bigint, primary key (source_id, id))`,
+      `create table lab.zoo (source_id smallint, id bigint, ${ddl}, _synced_at timestamptz, _run_id bigint, _row_hash bigint, _deleted_at timestamptz, primary key (source_id, id))`,
     )
     .execute(database.warehouse.db);
 });

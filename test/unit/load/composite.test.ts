@@ -10,7 +10,6 @@ const seats = plainTable({
   name: 'seats',
   columns: { hall: 'text', seat: 'bigint', holder: 'text' },
   key: ['hall', 'seat'],
-  tombstones: true,
   entity: true,
 });
 const seatTags = plainTable({
@@ -18,7 +17,6 @@ const seatTags = plainTable({
   name: 'seat_tags',
   columns: { hall: 'text', seat: 'bigint', tag: 'text' },
   key: ['hall', 'seat', 'tag'],
-  tombstones: false,
   entity: false,
 });
 const flow: Stream = {

@@ -12,7 +12,7 @@ import { type TestDatabase, testDatabase } from '../../support/postgres.ts';
 import { batchOf, loadBatch, makeLab, rowsOf, thingFlow } from './things.ts';
 
 const columns = { owner: 'text', day: 'date', name: 'text', nth: 'int', clicks: 'bigint' } as const;
-const named = { schema: 'lab', tombstones: false, entity: false } as const;
+const named = { schema: 'lab', entity: false } as const;
 const counted = plainTable({
   ...named,
   name: 'counted',

@@ -22,7 +22,6 @@ const comments = plainTable({
   name: 'comments',
   columns: { id: 'bigint', thing_id: 'bigint', body: 'text', _extra: 'jsonb' },
   key: ['id'],
-  tombstones: true,
   entity: true,
 });
 const flow = {

@@ -14,7 +14,6 @@ export const things = plainTable({
   columns: { id: 'bigint', name: 'text', updated_at: 'timestamptz' },
   key: ['id'],
   order: 'updated_at',
-  tombstones: true,
   entity: true,
 });
 
@@ -23,7 +22,6 @@ export const thingTags = plainTable({
   name: 'thing_tags',
   columns: { thing_id: 'bigint', tag: 'text', weight: 'int' },
   key: ['thing_id', 'tag'],
-  tombstones: false,
   entity: false,
 });
 
@@ -32,7 +30,6 @@ export const thingNotes = plainTable({
   name: 'thing_notes',
   columns: { id: 'bigint', thing_id: 'bigint', body: 'text' },
   key: ['id'],
-  tombstones: true,
   entity: true,
 });
 
@@ -41,7 +38,6 @@ export const members = plainTable({
   name: 'members',
   columns: { club_id: 'text', user_id: 'text' },
   key: ['club_id', 'user_id'],
-  tombstones: false,
   entity: false,
 });
 

@@ -48,7 +48,7 @@ describe.each(adsTables.map((table) => [nameOf(table as Table), table as Declare
 
     it('says by its kind whether it has tombstones', () => {
       const names = columnsOf(table.name).map(({ column }) => column);
-      expect(names.includes('_deleted_at')).toBe(table.tombstones);
+      expect(names.includes('_deleted_at')).toBe(table.entity);
       expect(names.includes('_row_hash')).toBe(table.entity);
     });
 

@@ -50,7 +50,7 @@ export const declaredColumns = (table: DeclaredTable): Readonly<Record<string, s
   source_id: 'smallint',
   ...Object.fromEntries(Object.entries(table.columns).map(([name, type]) => [name, postgresTypes[type]])),
   ...(table.entity ? entityBookkeeping : bookkeeping),
-  ...(table.options.firstSynced !== undefined ? { _first_synced_at: 'timestamp with time zone' } : {}),
+  ...(table.firstSynced !== undefined ? { _first_synced_at: 'timestamp with time zone' } : {}),
 });
 
 /** The primary key's columns, in order. */

@@ -26,7 +26,7 @@ describe.each(trackerTables.map((table) => [nameOf(table as Table), table as Dec
 
     it('says by its kind whether it has tombstones', () => {
       const names = columnsOf(table).map(({ column }) => column);
-      expect(names.includes('_deleted_at')).toBe(table.tombstones);
+      expect(names.includes('_deleted_at')).toBe(table.entity);
       expect(names.includes('_row_hash')).toBe(table.entity);
     });
 

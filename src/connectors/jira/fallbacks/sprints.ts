@@ -69,7 +69,6 @@ export const sprintsFromIssues: Fallback = {
  * from issues has no hash.
  */
 export const unlistedSprints: Afterwards = {
-  about: "Sprints that no board lists are taken from the issues' sprint field.",
   after: ['issues'],
   evenInPart: true,
   sql: sprintsOfIssues(
@@ -86,8 +85,6 @@ export const unlistedSprints: Afterwards = {
  * stays as it was listed.
  */
 export const boardsOfSprints: Afterwards = {
-  about:
-    "Sprints that are listed without their board have it from the issues' sprint field, else from the boards that show them.",
   after: ['sprints'],
   evenInPart: true,
   sql: `
@@ -110,8 +107,8 @@ const removeFromKanban = `
       delete from tracker.board_sprints s using tracker.boards b
       where s.source_id = $1::smallint and b.source_id = s.source_id and b.id = s.board_id and b._deleted_at is null and ${isKanban('b')}`;
 
+/** A board that has become a Kanban board shows no sprints any more. */
 export const kanbanBoardsShowNone: Afterwards = {
-  about: 'A board that has become a Kanban board shows no sprints any more.',
   evenInPart: true,
   sql: `
     with removed as (${removeFromKanban}

@@ -38,8 +38,6 @@ const projectSearch = '/rest/api/3/project/search';
  * again. Looks only at projects that were written since the last good sync.
  */
 const rekeyedIssues: Afterwards = {
-  about:
-    'Issues whose keys do not begin with the key of their project are noted for the next reconciliation.',
   sql: `
     with last as (
       select coalesce(max(s.run_id), 0) as run_id from ops.run_streams s join ops.runs r on r.run_id = s.run_id

@@ -77,8 +77,6 @@ const firstAvailable = async (
  * its id. The row with the id stays, and only its members are kept.
  */
 const namedGroups: Afterwards = {
-  about:
-    'A group that was read by its name is left to the one of that name which the server lists with an id.',
   sql: `
     with doubled as (
       update tracker.groups t set _deleted_at = now(), _synced_at = now(), _run_id = $2::bigint

@@ -589,6 +589,7 @@ describe('a field that changed its type', () => {
     ['components', { id: '1' }, 'components', [], 'a list', 'an object'],
     ['customfield_10016', 'five', 'story_points', null, 'a number', 'text'],
     ['security', true, 'security_level', null, 'an object', 'true or false'],
+    ['duedate', 20240101, 'due_date', null, 'a day', 'a number'],
   ])(
     '%s = %j leaves %s %j and keeps the raw value with the reason',
     (field, raw, column, value, expected, got) => {
@@ -676,7 +677,6 @@ describe('an issue that cannot be told truly is rejected', () => {
     [issue({ updated: '2024-02-30T00:00:00.000+0000' }), 'bad_instant', 'fields.updated'],
     [issue({ resolutiondate: 'infinity' }), 'bad_instant', 'fields.resolutiondate'],
     [issue({ duedate: '2024-02-30' }), 'bad_date', 'fields.duedate'],
-    [issue({ duedate: 20240101 }), 'bad_date', 'fields.duedate'],
     [issue({ labels: ['ok', 'a\udfff'] }), 'bad_text', 'fields.labels'],
     [issue({ labels: ['x'.repeat(3000)] }), 'key_too_long', 'fields.labels'],
     [issue({ timespent: new ExactNumber('9223372036854775808') }), 'bad_integer', 'fields.timespent'],
